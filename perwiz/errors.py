@@ -1,0 +1,37 @@
+"""Everything that can go wrong for a user, on one page.
+
+A `PerwizError` becomes one line on stderr and its exit code; any other exception is a bug of ours and shows a traceback.
+"""
+
+DONE, BUG, USAGE, UNREADABLE, INCOMPLETE, MISSED = range(6)
+"""Exit codes: done, our bug, usage, unreadable input, done but the trace is incomplete, a threshold was missed."""
+
+
+class PerwizError(Exception):
+    """Names the place, what is there and what must be."""
+
+    exit_code = UNREADABLE
+
+
+class UsageError(PerwizError):
+    """The command or call asks for something that does not exist or cannot be."""
+
+    exit_code = USAGE
+
+
+class TraceError(PerwizError):
+    """The trace cannot be read, or breaks a rule of its tables."""
+
+
+class ModelError(PerwizError):
+    """The model file is missing a key, has an unknown one, or a value out of range."""
+
+    exit_code = USAGE
+
+
+class ClockError(PerwizError):
+    """The trace breaks the clock condition and nobody said how to treat that."""
+
+
+class GraphError(PerwizError):
+    """What had to come before what contradicts itself."""

@@ -1,0 +1,1 @@
+"""What had to come before what: the happened-before graph of a trace, without times."""

@@ -1,0 +1,50 @@
+"""The happened-before graph: vertices in a topological order, edges listed by the vertex they lead into.
+
+Each call has two vertices, entered and returned; each location a first and a last one; each collective a hub or a chain of them.
+Position 0 is the origin of time. The first edge into a vertex of a location is the local one, from the vertex before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP = range(5)
+"""Kinds of edges."""
+KINDS = ("local", "message", "rendezvous", "collective", "gap")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Graph:
+    """Edges `start[v] .. start[v + 1] - 1` lead into vertex v; their sources have smaller positions. No times, no weights."""
+
+    start: NDArray[np.int32]
+    """First edge into each vertex, and one more: n + 1 numbers."""
+    source: NDArray[np.int32]
+    """Vertex each edge comes from."""
+    kind: NDArray[np.uint8]
+    """Kind of each edge, see KINDS."""
+    cause: NDArray[np.int32]
+    """Row of messages or collectives behind each edge; -1 for local edges; for gaps the earlier sending call."""
+    entered: NDArray[np.int32]
+    """Vertex per call."""
+    returned: NDArray[np.int32]
+    """Vertex per call."""
+    begun: NDArray[np.int32]
+    """Vertex per location: its first instant."""
+    ended: NDArray[np.int32]
+    """Vertex per location: its last instant."""
+    contradictions: int
+    """Edges left out because they would close a cycle."""
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.start) - 1
+
+    @property
+    def edges(self) -> int:
+        """Number of edges."""
+        return len(self.source)

@@ -1,0 +1,100 @@
+"""The MPI routines perwiz knows, and what each does to the processes that call it.
+
+An op is a row number of `OPS`. Row 0 stands for MPI routines not listed here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+(
+    OTHER,
+    SEND,
+    ISEND,
+    RECV,
+    IRECV,
+    SENDRECV,
+    COMPLETE,
+    TEST,
+    PROBE,
+    N_TO_N,
+    ONE_TO_N,
+    N_TO_ONE,
+    PREFIX,
+) = range(13)
+"""Kinds of routines: what they send, receive, complete or synchronise. PREFIX: a rank waits for the ranks below it."""
+
+_ROUTINES = {
+    SEND: "Send Ssend Bsend Rsend",
+    ISEND: "Isend Issend Ibsend Irsend Start Startall",
+    RECV: "Recv Mrecv",
+    IRECV: "Irecv Imrecv",
+    SENDRECV: "Sendrecv Sendrecv_replace",
+    COMPLETE: "Wait Waitall Waitany Waitsome",
+    TEST: "Test Testall Testany Testsome",
+    PROBE: "Probe Iprobe Mprobe Improbe",
+    N_TO_N: """Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter Reduce_scatter_block
+        Ibarrier Iallreduce Iallgather Iallgatherv Ialltoall Ialltoallv Ialltoallw Ireduce_scatter Ireduce_scatter_block
+        Comm_dup Comm_create Comm_split Comm_split_type Comm_idup Cart_create Graph_create Cart_sub Dist_graph_create
+        Intercomm_merge Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence""",
+    ONE_TO_N: "Bcast Scatter Scatterv Ibcast Iscatter Iscatterv",
+    N_TO_ONE: "Reduce Gather Gatherv Ireduce Igather Igatherv",
+    PREFIX: "Scan Exscan Iscan Iexscan",
+    OTHER: """Init Init_thread Finalize Abort Initialized Finalized Query_thread Pcontrol Wtime Wtick Get_processor_name
+        Send_init Bsend_init Ssend_init Rsend_init Recv_init Request_free Cancel Test_cancelled Request_get_status Get_count Get_elements
+        Buffer_attach Buffer_detach Pack Unpack Pack_size Address Op_create Op_free Reduce_local
+        Attr_delete Attr_get Attr_put Keyval_create Keyval_free Comm_compare Comm_free Comm_group Comm_rank Comm_size
+        Comm_remote_group Comm_remote_size Comm_test_inter Comm_set_name Comm_get_name Intercomm_create
+        Group_compare Group_difference Group_excl Group_free Group_incl Group_intersection Group_rank Group_range_excl
+        Group_range_incl Group_size Group_translate_ranks Group_union
+        Error_class Error_string Errhandler_create Errhandler_free Errhandler_get Errhandler_set
+        Type_commit Type_contiguous Type_extent Type_free Type_hindexed Type_hvector Type_indexed Type_lb Type_size Type_struct
+        Type_ub Type_vector Type_create_struct Type_get_extent
+        Cart_coords Cart_get Cart_map Cart_shift Cart_rank Cartdim_get Dims_create Graph_get Graph_map Graph_neighbors
+        Graph_neighbors_count Graphdims_get Topo_test Recv_idle
+        Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw
+        Put Get Accumulate Get_accumulate Rput Rget Raccumulate Fetch_and_op Compare_and_swap
+        Win_start Win_complete Win_post Win_wait Win_test Win_lock Win_unlock Win_lock_all Win_unlock_all Win_flush Win_flush_all Win_sync
+        File_open File_close File_delete File_sync File_set_view File_get_view File_get_size File_set_size File_preallocate
+        File_seek File_seek_shared File_get_position File_get_position_shared File_get_byte_offset File_get_group File_get_amode
+        File_get_info File_set_info File_get_atomicity File_set_atomicity File_get_type_extent File_get_errhandler
+        File_set_errhandler File_create_errhandler File_call_errhandler
+        File_read File_read_all File_read_at File_read_at_all File_read_shared File_read_ordered File_read_all_begin
+        File_read_all_end File_read_at_all_begin File_read_at_all_end File_read_ordered_begin File_read_ordered_end
+        File_write File_write_all File_write_at File_write_at_all File_write_shared File_write_ordered File_write_all_begin
+        File_write_all_end File_write_at_all_begin File_write_at_all_end File_write_ordered_begin File_write_ordered_end
+        File_iread File_iread_at File_iread_shared File_iwrite File_iwrite_at File_iwrite_shared""",
+}
+
+_LISTED = [(f"MPI_{name}", kind) for kind, names in _ROUTINES.items() for name in names.split()]
+OPS: tuple[str, ...] = ("MPI_other", *(name for name, _ in _LISTED))
+"""Routine names; an op is a row of this."""
+KIND = np.array([OTHER, *(kind for _, kind in _LISTED)], "u1")
+"""Kind per op."""
+OP = {name: op for op, name in enumerate(OPS)}
+"""Op per routine name."""
+COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
+"""Per op: a collective operation."""
+NONBLOCKING = np.array([name.startswith("MPI_I") and not name.startswith("MPI_In") and kind != PROBE for name, kind in [("", 0), *_LISTED]])
+"""Per op: returns a request."""
+
+_BARE = {name[4:].upper(): op for name, op in OP.items() if op}
+_CLOG_LENGTH = 15
+
+
+def find(name: str) -> int | None:
+    """Return the op a state name stands for, or None for a user region.
+
+    `MPI_Send`, `Send`, `SEND` and, cut to 15 characters, `SENDRECV_REPLAC` are MPI; of names without `MPI_` that are not all
+    capitals only the communication routines count, so a user's `Pack` stays a user region.
+    """
+    bare = name[4:] if name[:4].upper() == "MPI_" else name
+    key = bare.upper()
+    op = _BARE.get(key)
+    if op is None and len(bare) == _CLOG_LENGTH:
+        op = next((o for known, o in _BARE.items() if known.startswith(key)), None)
+    if bare is not name:
+        return op or 0
+    if op is not None and (bare == key or KIND[op] != OTHER):
+        return op
+    return None
