@@ -11,6 +11,7 @@ REASONS = (
     "header record that cannot be used",
     "cut off in the middle of a line",
     "extension attribute that cannot be used",
+    "more than 1000 states open at once on its process",
 )
 (
     NOT_INTEGERS,
@@ -23,4 +24,5 @@ REASONS = (
     BAD_HEADER,
     CUT_OFF,
     BAD_ATTRIBUTE,
+    TOO_DEEP,
 ) = range(len(REASONS))
