@@ -116,13 +116,14 @@ def collectives(calls: Calls, done: NDArray[np.int32], process: Ints, sequence: 
     e = np.flatnonzero(ops.COLLECTIVE[calls.op] & (calls.comm >= 0))
     counted = sequence[e] < 0
     step = np.where(counted, _count(calls.location[e], calls.comm[e]), sequence[e])
+    again = _count(_number(calls.location[e].astype("i8"), calls.comm[e].astype("i8")), step)
     rank = _rank_in(comms, calls.comm[e], process[calls.location[e]])
-    order = np.lexsort((rank, step, calls.comm[e]))
+    order = np.lexsort((rank, again, step, calls.comm[e]))
     order = order[rank[order] >= 0]
-    e, step, counted = e[order], step[order], counted[order]
+    e, step, again, counted = e[order], step[order], again[order], counted[order]
     comm, op = calls.comm[e], calls.op[e]
     new = np.ones(len(e), bool)
-    new[1:] = (step[1:] != step[:-1]) | (comm[1:] != comm[:-1])
+    new[1:] = (step[1:] != step[:-1]) | (again[1:] != again[:-1]) | (comm[1:] != comm[:-1])
     start = np.flatnonzero(new)
     group = np.cumsum(new) - 1
     good = _agreeing(op, comm, counted, start, group)

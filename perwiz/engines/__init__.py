@@ -1,0 +1,1 @@
+"""Two engines, one answer: the compiled sweep, and a simulation that spells out what the sweep means."""

@@ -1,0 +1,185 @@
+"""From the tables of a trace to the happened-before graph. No times are needed: the order is found, not read off a clock."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import GraphError
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph
+from perwiz.kernels import order as kernel
+from perwiz.trace import ops
+from perwiz.trace.tables import NONE, Trace
+
+Ints = NDArray[np.int32]
+_MOST = 2**31 - 2
+
+
+class _Layout:
+    """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last instant; then hubs."""
+
+    def __init__(self, trace: Trace) -> None:
+        first = trace.first_calls
+        location = np.arange(len(trace.locations))
+        call = np.arange(len(trace.calls))
+        self.entered = (2 * call + 2 * trace.calls.location + 2).astype("i4")
+        self.begun = (2 * first[:-1] + 2 * location + 1).astype("i4")
+        self.ended = (2 * first[1:] + 2 * location + 2).astype("i4")
+        self.chain = 2 * (len(call) + len(location)) + 1
+        """Number of vertices before the hubs."""
+        self.hubs = 0
+
+    @property
+    def size(self) -> int:
+        return self.chain + self.hubs
+
+
+class _Edges:
+    """All edges but the local ones along a chain, in pieces."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+    def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
+        count = len(source)
+        self._parts.append((source, target, np.full(count, kind, "u1"), np.broadcast_to(np.asarray(cause, "i4"), (count,))))
+
+    def whole(self) -> list[Ints]:
+        columns = zip(*self._parts, strict=True)
+        return [np.concatenate([part.astype(dtype, copy=False) for part in column]) for column, dtype in zip(columns, ("i4", "i4", "u1", "i4"), strict=True)]
+
+
+def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool = False, progress: str = "always") -> Graph:
+    """Return the graph of a trace.
+
+    `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
+    completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
+    rendezvous start only in the call that completes the receive. Edges that would close a cycle are left out and counted: first
+    rendezvous edges, then all between calls on the cycle. Raises GraphError beyond 2**31 vertices or edges.
+    """
+    layout, edges = _Layout(trace), _Edges()
+    edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
+    _add_messages(trace, layout, edges)
+    if synchronous is not None:
+        _add_rendezvous(trace, layout, edges, synchronous, progress)
+    _add_collectives(trace, layout, edges)
+    if gaps:
+        _add_gaps(trace, layout, edges)
+    source, target, kind, cause = edges.whole()
+    if layout.size + len(source) > _MOST:
+        raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(source)} edges, must be below 2**31")
+    keep, vertex = _ordered(layout, source, target, kind)
+    dropped = len(source) - int(keep.sum())
+    if dropped:
+        source, target, kind, cause = (column[keep] for column in (source, target, kind, cause))
+    return _finish(layout, vertex, source, target, kind, cause, dropped)
+
+
+def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+    table = trace.messages
+    edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
+
+
+def _add_rendezvous(trace: Trace, layout: _Layout, edges: _Edges, synchronous: NDArray[np.bool_], progress: str) -> None:
+    table = trace.messages
+    m = np.flatnonzero(synchronous & (table.send_done != NONE))
+    receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
+    edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, RENDEZVOUS, m)
+
+
+def _add_gaps(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+    sends = np.zeros(len(trace.calls), bool)
+    sends[trace.messages.send] = True
+    e = np.flatnonzero(sends)
+    same = trace.calls.location[e[1:]] == trace.calls.location[e[:-1]]
+    edges.add(layout.entered[e[:-1][same]] + 1, layout.entered[e[1:][same]] + 1, GAP, e[:-1][same])
+
+
+def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+    """N to N: all into a hub, the hub into all. From or to a root: only what depends. Prefix: a chain of hubs along the ranks.
+
+    The origin leads into every hub too, so that one nobody else enters has a time.
+    """
+    members, table = trace.members, trace.collectives
+    kind = ops.KIND[table.op][members.collective]
+    rank = trace.locations.process[trace.calls.location[members.call]]
+    is_root = rank == table.root[members.collective]
+    rooted = (table.root >= 0)[members.collective]
+    everyone = kind == ops.N_TO_N
+    prefix = kind == ops.PREFIX
+    arrives = everyone | prefix | (rooted & np.where(kind == ops.ONE_TO_N, is_root, (kind == ops.N_TO_ONE) & ~is_root))
+    leaves = everyone | (rooted & np.where(kind == ops.ONE_TO_N, ~is_root, (kind == ops.N_TO_ONE) & is_root))
+    if not len(members):
+        return
+    head = np.zeros(len(members), bool)
+    head[table.first_member] = True
+    hub = np.cumsum(head | prefix) - 1
+    layout.hubs = int(hub[-1]) + 1
+    hub = (hub + layout.chain).astype("i4")
+    each, at = np.unique(hub, return_index=True)
+    edges.add(np.zeros(len(each), "i4"), each, COLLECTIVE, members.collective[at])
+    entered, done = layout.entered[members.call], members.done
+    edges.add(entered[arrives], hub[arrives], COLLECTIVE, members.collective[arrives])
+    leaves &= done != NONE
+    edges.add(hub[leaves], layout.entered[done[leaves]] + 1, COLLECTIVE, members.collective[leaves])
+    later = np.flatnonzero(prefix & ~head)
+    edges.add(hub[later - 1], hub[later], COLLECTIVE, members.collective[later])
+    later = later[done[later] != NONE]
+    edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
+
+
+def _ordered(layout: _Layout, source: Ints, target: Ints, kind: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], Ints]:
+    """Return which edges to keep, and the vertices in topological order."""
+    keep = np.ones(len(source), bool)
+    for droppable in (kind == RENDEZVOUS, kind != LOCAL):
+        vertex, placed = _topological(layout, source[keep], target[keep])
+        if placed == layout.size:
+            return keep, vertex
+        stuck = np.ones(layout.size, bool)
+        stuck[vertex[:placed]] = False
+        keep &= ~(droppable & stuck[source] & stuck[target])
+    vertex, _ = _topological(layout, source[keep], target[keep])
+    return keep, vertex
+
+
+def _chained(layout: _Layout) -> NDArray[np.uint8]:
+    chained = np.zeros(layout.size, "u1")
+    chained[1 : layout.chain] = 1
+    chained[layout.ended] = 0
+    return chained
+
+
+def _topological(layout: _Layout, source: Ints, target: Ints) -> tuple[Ints, int]:
+    chained = _chained(layout)
+    waiting = np.bincount(target, minlength=layout.size).astype("i4")
+    waiting[1:] += chained[:-1]
+    first = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=layout.size)))).astype("i4")
+    edge = np.empty(len(source), "i4")
+    kernel.group(source, first[:-1].copy(), edge)
+    vertex = np.empty(layout.size, "i4")
+    return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
+
+
+def _finish(layout: _Layout, vertex: Ints, source: Ints, target: Ints, kind: NDArray[np.uint8], cause: Ints, dropped: int) -> Graph:
+    chained = _chained(layout)
+    position = np.empty(layout.size, "i4")
+    position[vertex] = np.arange(layout.size, dtype="i4")
+    incoming = np.bincount(target, minlength=layout.size)
+    incoming[1:] += chained[:-1]
+    start = np.concatenate(([0], np.cumsum(incoming[vertex]))).astype("i4")
+    del incoming
+    count = int(start[-1])
+    origin = np.empty(count, "i4")
+    edge = np.full(count, -2, "i4")
+    kernel.lead_in(vertex, position, chained, source, target, start, origin, edge)
+    return Graph(
+        start=start,
+        source=origin,
+        kind=np.where(edge < 0, LOCAL, kind[edge]).astype("u1"),
+        cause=np.where(edge < 0, NONE, cause[edge]).astype("i4"),
+        entered=position[layout.entered],
+        returned=position[layout.entered + 1],
+        begun=position[layout.begun],
+        ended=position[layout.ended],
+        contradictions=dropped,
+    )

@@ -1,0 +1,72 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The sweep: the earliest time of every vertex, one pass in topological order. And what is read off it."""
+
+import cython
+
+
+def sweep(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    time: cython.longlong[::1],
+) -> None:
+    """Raise `time` of each vertex to the largest time of a source plus weight; what `time` holds before is a floor."""
+    v: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    best: cython.longlong
+    t: cython.longlong
+    for v in range(len(time)):
+        best = time[v]
+        for k in range(start[v], start[v + 1]):
+            t = time[source[k]] + weight[k]
+            if t > best:
+                best = t
+        time[v] = best
+
+
+def hubs(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    hub: cython.const[cython.int][::1],
+    time: cython.longlong[::1],
+) -> None:
+    """Set `time` of the listed vertices, in order, to the latest time of their sources."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    latest: cython.longlong
+    for i in range(len(hub)):
+        latest = time[source[start[hub[i]]]]
+        for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
+            if time[source[k]] > latest:
+                latest = time[source[k]]
+        time[hub[i]] = latest
+
+
+def waits(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    weight: cython.const[cython.longlong][::1],
+    time: cython.const[cython.longlong][::1],
+    vertex: cython.const[cython.int][::1],
+    wait: cython.longlong[::1],
+    edge: cython.int[::1],
+) -> None:
+    """Write per listed vertex how long partners keep it beyond its local edge, and the edge of the last of them (-1: none).
+
+    Gaps (kind 4) are no partner.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    ready: cython.longlong
+    t: cython.longlong
+    for i in range(len(vertex)):
+        k = start[vertex[i]]
+        ready = time[source[k]] + weight[k]
+        wait[i] = 0
+        edge[i] = -1
+        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            t = time[source[k]] + weight[k]
+            if kind[k] != 4 and t - ready > wait[i]:
+                wait[i] = t - ready
+                edge[i] = cython.cast(cython.int, k)

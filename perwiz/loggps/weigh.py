@@ -1,0 +1,234 @@
+"""What it cost: recorded durations split into waiting, which the sweep recomputes, and work, which it keeps.
+
+A call returns when its partners let it and its work is done: R = max(E + own, max over partners (T + lag)) + rest. `own` is the lag
+of a synchronous sender's own request, `lag` the model's, lowered where the recording proves it smaller, `rest` what remains of the
+recorded duration. So a sweep without hypothesis gives back every recorded time (PerWiz paper, section 4; Ino et al. 2001).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph
+from perwiz.kernels import sweep as reading
+from perwiz.kernels import weigh as kernel
+from perwiz.loggps.model import Model
+from perwiz.trace.tables import NONE, Messages, Timeline, Times, Trace
+
+Ints = NDArray[np.int64]
+CUT = -(1 << 61)
+"""Weight of an edge that binds nobody."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Misfit:
+    """How the recording contradicts the model: edges into returns, and how many of their lags had to be lowered."""
+
+    messages: int
+    messages_lowered: int
+    collectives: int
+    collectives_lowered: int
+    gaps: int
+    gaps_lowered: int
+    violations: int
+    """Edges whose effect was recorded before its cause; they bind at their recorded times."""
+    eager_after_all: int
+    """Messages above S whose sender returned before the receiver was there."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Weighted:
+    """A graph with a weight (int64 ns) per edge, and what the weights came from. Hypotheses return changed copies.
+
+    `region_enter` and `region_leave` are the ns from the vertex before a region boundary on its location to the boundary.
+    """
+
+    trace: Trace
+    timeline: Timeline
+    graph: Graph
+    model: Model
+    weight: Ints
+    measured: Ints
+    """The weights under no hypothesis."""
+    region_enter: Ints
+    region_leave: Ints
+    misfit: Misfit
+
+
+def synchronous(messages: Messages, model: Model) -> NDArray[np.bool_]:
+    """Return which messages wait for their receiver under a model, bool per message."""
+    return model.is_synchronous(messages.bytes, messages.mode)
+
+
+def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
+    """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
+    time = np.zeros(graph.vertices, "i8")
+    known = np.zeros(graph.vertices, bool)
+    for vertex, values in (
+        (graph.entered, timeline.calls.enter),
+        (graph.returned, timeline.calls.leave),
+        (graph.begun, timeline.locations.enter),
+        (graph.ended, timeline.locations.leave),
+    ):
+        time[vertex] = values
+        known[vertex] = True
+    known[0] = True
+    reading.hubs(graph.start, graph.source, np.flatnonzero(~known).astype("i4"), time)
+    return time
+
+
+def anchors(trace: Trace, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return, per region, the vertex before its entry and before its leaving on its location: a call's return, or the first instant."""
+    first = trace.first_calls
+    location = trace.regions.location
+
+    def before(call: NDArray[np.int32]) -> NDArray[np.int32]:
+        inside = call > first[location]
+        out = graph.begun[location]
+        out[inside] = graph.returned[call[inside] - 1]
+        return out
+
+    return before(trace.regions.first_call), before(trace.regions.end_call)
+
+
+def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weighted:
+    """Return the graph weighted so that a sweep gives back `timeline` exactly, int64 ns.
+
+    Where an effect was recorded before its cause, the edge binds at the recorded times (negative weight).
+    """
+    time = vertex_times(trace, timeline, graph)
+    weight = lags(trace, graph, model)
+    misfit = np.zeros(12, "i8")
+    kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, misfit)
+    enter, leave = anchors(trace, graph)
+    weight.flags.writeable = False
+    return Weighted(
+        *(trace, timeline, graph, model, weight, weight),
+        region_enter=timeline.regions.enter - time[enter],
+        region_leave=timeline.regions.leave - time[leave],
+        misfit=_misfit(misfit),
+    )
+
+
+def _misfit(count: Ints) -> Misfit:
+    pairs = [int(count[2 * kind + more]) for kind in (MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
+    return Misfit(*pairs, violations=int(count[10]), eager_after_all=int(count[11]))
+
+
+def lags(trace: Trace, graph: Graph, model: Model) -> Ints:
+    """Return the model's lag per edge, int64 ns: CUT for the rendezvous edges of eager messages; a sender's own request on its local edge."""
+    table = trace.messages
+    waits = synchronous(table, model)
+    out = np.zeros(graph.edges, "i8")
+    edge = np.flatnonzero(graph.kind == MESSAGE)
+    out[edge] = model.ready(table.bytes, waits)[graph.cause[edge]]
+    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
+    cause = graph.cause[edge]
+    out[edge] = np.where(waits[cause], 0, CUT)
+    own = cause[waits[cause] & (table.send_done[cause] == table.send[cause])]
+    out[graph.start[graph.returned[table.send[own]]]] = model.request()
+    edge = np.flatnonzero(graph.kind == GAP)
+    out[edge] = model.gap_after(trace.calls.bytes_sent)[graph.cause[edge]]
+    return out
+
+
+def work(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_]) -> Ints:
+    """Return the part of each call's work that a model explains, int64 ns per call, for messages of `size` bytes, synchronous where `waits`."""
+    table, members = trace.messages, trace.members
+    out = np.zeros(len(trace.calls), "i8")
+    completes = waits & (table.send_done != NONE)
+    np.add.at(out, np.where(completes, table.send_done, table.send), model.send_work(size, waits))
+    np.add.at(out, table.receive_done, model.receive_work(size, waits))
+    out[table.send[completes & (table.send_done != table.send)]] += model.post_work()
+    out[table.receive[table.receive != table.receive_done]] += model.post_work()
+    done = members.done != NONE
+    calls, which = members.call[done], members.collective[done]
+    ranks = trace.communicators.sizes()[trace.collectives.comm[which]]
+    largest = np.maximum(trace.calls.bytes_sent[calls], trace.calls.bytes_received[calls])
+    np.add.at(out, members.done[done], model.collective_work(trace.collectives.op[which], ranks, largest))
+    return out
+
+
+def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
+    """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge.
+
+    What the model explains of a lag or of work changes by the ratio of the two models, so a message that proved faster than the model
+    by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
+    """
+    trace, graph, old = weighted.trace, weighted.graph, weighted.model
+    was, now = synchronous(trace.messages, old), synchronous(trace.messages, model)
+    own, rest = _parts(weighted)
+    model_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
+    new_rest = rest + _scaled(np.minimum(rest, model_work[0]), *model_work) - np.minimum(rest, model_work[0])
+    lag_old, lag_new = lags(trace, graph, old), _lags_of(trace, graph, model, size)
+    out = weighted.measured.copy()
+    _reweigh_partners(weighted, out, lag_old, lag_new, rest, new_rest)
+    local = graph.start[graph.returned]
+    out[local] = _scaled(own, lag_old[local], lag_new[local]) + new_rest
+    return out
+
+
+def _lags_of(trace: Trace, graph: Graph, model: Model, size: Ints) -> Ints:
+    """Return `lags` with the arrival of other message sizes."""
+    out = lags(trace, graph, model)
+    edge = np.flatnonzero(graph.kind == MESSAGE)
+    out[edge] = model.ready(size, synchronous(trace.messages, model))[graph.cause[edge]]
+    return out
+
+
+def _parts(weighted: Weighted) -> tuple[Ints, Ints]:
+    """Return (own, rest) of every call: the lag of its own request, and the work behind it."""
+    graph, times = weighted.graph, weighted.timeline.calls
+    edge = graph.start[graph.returned]
+    own = np.minimum(lags(weighted.trace, graph, weighted.model)[edge], times.leave - times.enter)
+    return own, weighted.measured[edge] - own
+
+
+def _scaled(value: Ints, old: Ints, new: Ints) -> Ints:
+    """Return value * new / old, rounded once; value + new where the old model had nothing to say."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.rint(value * (new / old))
+    return np.where(old > 0, ratio, value + new).astype("i8")
+
+
+def _reweigh_partners(weighted: Weighted, out: Ints, lag_old: Ints, lag_new: Ints, rest: Ints, new_rest: Ints) -> None:
+    """Change the edges from partners into returns, in place."""
+    graph = weighted.graph
+    call = np.full(graph.vertices, NONE, "i4")
+    call[graph.returned] = np.arange(len(graph.returned))
+    owner = np.repeat(call, np.diff(graph.start))
+    edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
+    e = owner[edge]
+    measured, old, new = weighted.measured[edge], lag_old[edge], lag_new[edge]
+    kept = _scaled(np.maximum(measured - rest[e], 0), old, new) + np.minimum(measured - rest[e], 0)
+    alive = new_rest[e] + np.where(old == CUT, new, kept)
+    dead = (new == CUT) | ((measured == CUT) & (old != CUT))
+    out[edge] = np.where(dead, CUT, alive)
+    gap = np.flatnonzero(graph.kind == GAP)
+    out[gap] = _scaled(weighted.measured[gap], lag_old[gap], lag_new[gap])
+
+
+def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:
+    """Return the timeline that vertex times make; a region boundary keeps its distance to the vertex before it."""
+    trace, graph = weighted.trace, weighted.graph
+    enter, leave = anchors(trace, graph)
+    regions = Times(
+        np.minimum(time[enter] + weighted.region_enter, _following(trace, graph, time, trace.regions.first_call)),
+        np.minimum(time[leave] + weighted.region_leave, _following(trace, graph, time, trace.regions.end_call)),
+    )
+    calls = Times(time[graph.entered], time[graph.returned])
+    return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), made_by)
+
+
+def _following(trace: Trace, graph: Graph, time: Ints, call: NDArray[np.int32]) -> Ints:
+    """Return the time of the vertex behind a region boundary: the next call's entry, or the last instant."""
+    location = trace.regions.location
+    last = call >= trace.first_calls[location + 1]
+    vertex = graph.ended[location]
+    vertex[~last] = graph.entered[call[~last]]
+    return time[vertex]
+
+
