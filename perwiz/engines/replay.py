@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from perwiz.graph.graph import LOCAL, Graph
 
+_BINDS = 1 << 60
+"""An edge of a weight below minus this binds nobody."""
+
 
 def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the earliest time of every vertex, int64 ns by position; the same as `sweep` returns, to the nanosecond.
@@ -32,6 +35,8 @@ def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
             yield env.timeout(max(0, lead[vertex] - env.now))
             for edge in range(graph.start[vertex], graph.start[vertex + 1]):
                 cause = int(graph.source[edge])
+                if weight[edge] < -_BINDS:
+                    continue
                 yield reached[cause]
                 arrival = clock[cause] + int(weight[edge]) - lead[cause] + lead[vertex]
                 yield env.timeout(max(0, arrival - env.now))
@@ -50,7 +55,7 @@ def _lead(graph: Graph, weight: NDArray[np.int64]) -> list[int]:
     for vertex in range(graph.vertices):
         for edge in range(graph.start[vertex], graph.start[vertex + 1]):
             back = max(0, -int(weight[edge]))
-            if back < 1 << 60:
+            if back <= _BINDS:
                 lead[vertex] = max(lead[vertex], lead[graph.source[edge]] + back)
     return lead
 
