@@ -15,6 +15,8 @@ def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cyt
     sign: cython.longlong = 1
     k: cython.Py_ssize_t = i
     plain: cython.bint = end - i <= 18
+    low: cython.longlong = 1125899906842623
+    mask: cython.longlong = 2305843009213693951
     if k < end and text[k] == 45:
         sign = -1
         k += 1
@@ -23,9 +25,9 @@ def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cyt
         plain = plain and text[k] >= 48 and text[k] <= 57
         if plain:
             value = value * 10 + (text[k] - 48)
-        hashed = ((hashed & 1125899906842623) * 1021 + text[k] + 1) & 2305843009213693951
+        hashed = ((hashed & low) * 1021 + text[k] + 1) & mask
         k += 1
-    return sign * value if plain else -2305843009213693952 - hashed
+    return sign * value if plain else -mask - 1 - hashed
 
 
 def attributes(text: cython.const[cython.uchar][::1], rows: cython.longlong[:, ::1], out: cython.longlong[:, ::1]) -> int:

@@ -57,10 +57,11 @@ def _nanoseconds(
 ) -> cython.Py_ssize_t:
     """Read microseconds with decimals into the time cell as ns, rounded at the fourth decimal; -1 or -2 as in _digits."""
     unit: cython.longlong = 100
+    most: cython.longlong = 1000000000000000
     i = _digits(text, i, end, cell, 5)
     if i < 0:
         return i
-    if cell[5] >= 1000000000000000 or cell[5] <= -1000000000000000:
+    if cell[5] >= most or cell[5] <= -most:
         return -2
     cell[5] *= 1000
     if i < end and text[i] == 46:
@@ -100,8 +101,9 @@ def _head(
 def _in_range(cell: cython.longlong[::1]) -> cython.bint:
     """Whether type, process, task and cycle fit the format, and the time of an event is not negative."""
     k: cython.int
+    most: cython.longlong = 2147483647
     for k in range(5):
-        if (cell[k] > 2147483647 or cell[k] < -2147483648) and (k != 3 or cell[0] < 0):
+        if (cell[k] > most or cell[k] < -most - 1) and (k != 3 or cell[0] < 0):
             return False
     if cell[0] < 0 and cell[0] >= -100:
         return True
@@ -116,12 +118,13 @@ def _tag_and_size(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]
 ) -> cython.longlong:
     """Read the string of a message; the status of the row: 0, or 16 + the reason."""
+    most: cython.longlong = 2147483647
     i = _digits(text, i, end, cell, 6)
     if i >= 0:
         i = _digits(text, i, end, cell, 7)
     if i == -1:
         return 18
-    if i == -2 or cell[6] > 2147483647 or cell[6] < -2147483648 or cell[7] < 0:
+    if i == -2 or cell[6] > most or cell[6] < -most - 1 or cell[7] < 0:
         return 17
     return 0
 
@@ -130,7 +133,7 @@ def _tag_and_size(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _record(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]) -> None:
+def _record(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]) -> cython.void:
     """Fill the row of one line: its numbers, the place of its string and its status."""
     k: cython.Py_ssize_t
     if end > i and text[end - 1] == 13:

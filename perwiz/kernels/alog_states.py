@@ -33,7 +33,7 @@ def _now(cell: cython.longlong[::1], place: cython.longlong[::1], rollover: cyth
 @cython.exceptval(check=False)
 def _emit_call(
     calls: cython.longlong[:, ::1], at: cython.longlong, location: cython.longlong, place: cython.longlong[::1], t: cython.longlong
-) -> None:
+) -> cython.void:
     """Write the open call of a location, returned at t."""
     k: cython.int
     calls[at, 0] = location
@@ -48,7 +48,7 @@ def _emit_call(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _open_call(place: cython.longlong[::1], op: cython.longlong, t: cython.longlong) -> None:
+def _open_call(place: cython.longlong[::1], op: cython.longlong, t: cython.longlong) -> cython.void:
     place[8], place[9], place[10], place[11] = t, op, place[6], -1
     place[12], place[13], place[14], place[15] = -1, 0, 0, 0
 
@@ -143,7 +143,7 @@ def _begin(
     pool: cython.longlong[:, ::1],
     count: cython.longlong[::1],
     t: cython.longlong,
-) -> None:
+) -> cython.void:
     """Open a state: a call if it is MPI and no call is open, else an internal call or a region instance."""
     at: cython.longlong
     if place[7] >= 1000:
@@ -213,7 +213,7 @@ def _event(
     calls: cython.longlong[:, ::1],
     regions: cython.longlong[:, ::1],
     slot: cython.longlong,
-) -> None:
+) -> cython.void:
     """A state event ends what it can end, then begins what it can begin."""
     ended: cython.bint = False
     if states[slot, 0] != 0:

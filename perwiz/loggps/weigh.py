@@ -53,6 +53,10 @@ class Weighted:
     weight: Ints
     measured: Ints
     """The weights under no hypothesis."""
+    network: Model
+    """The model the weights stand for now; `model` split the recording."""
+    size: Ints
+    """Bytes per message now."""
     region_enter: Ints
     region_leave: Ints
     misfit: Misfit
@@ -106,7 +110,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     enter, leave = anchors(trace, graph)
     weight.flags.writeable = False
     return Weighted(
-        *(trace, timeline, graph, model, weight, weight),
+        *(trace, timeline, graph, model, weight, weight, model, trace.messages.bytes),
         region_enter=timeline.regions.enter - time[enter],
         region_leave=timeline.regions.leave - time[leave],
         misfit=_misfit(misfit),

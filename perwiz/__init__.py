@@ -1,0 +1,41 @@
+"""perwiz: how fast would this MPI program be, if ...? Answers from one recorded run.
+
+    trace = perwiz.read("run.alog")
+    result = perwiz.predict(trace, perwiz.ZeroWait(5))
+
+Each name is imported from its home when it is first used, so that `import perwiz` costs nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BalanceMessages": "perwiz.whatif.hypotheses:BalanceMessages",
+    "BalanceTime": "perwiz.whatif.hypotheses:BalanceTime",
+    "Network": "perwiz.whatif.hypotheses:Network",
+    "Scale": "perwiz.whatif.hypotheses:Scale",
+    "Speed": "perwiz.whatif.hypotheses:Speed",
+    "ZeroTime": "perwiz.whatif.hypotheses:ZeroTime",
+    "ZeroWait": "perwiz.whatif.hypotheses:ZeroWait",
+    "load_model": "perwiz.loggps.model:load",
+    "predict": "perwiz.whatif.predict:predict",
+    "read": "perwiz.trace.files:read",
+    "write": "perwiz.trace.files:write",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'perwiz' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""When it happened: whether the clocks of a trace can be true."""

@@ -1,0 +1,74 @@
+"""The clock condition: no effect is recorded before its cause (Becker et al. 2009, section 2)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import ops
+from perwiz.trace.tables import NONE, Timeline, Trace
+
+Ints = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Violations:
+    """Messages received before they were sent, and calls that left a collective before the last it waits for had entered."""
+
+    messages: int
+    worst_message: int
+    """Largest reversal, ns."""
+    collective_calls: int
+    worst_collective: int
+    """Largest reversal, ns."""
+
+    def __bool__(self) -> bool:
+        return self.messages > 0 or self.collective_calls > 0
+
+
+def violations(trace: Trace, timeline: Timeline) -> Violations:
+    """Return how a timeline breaks the clock condition: calls compared by the sender's entry and the receiver's return."""
+    times, table = timeline.calls, trace.messages
+    early = times.enter[table.send] - times.leave[table.receive_done]
+    left = _collective_reversals(trace, timeline)
+    return Violations(
+        *(int((early > 0).sum()), int(early.max(initial=0))),
+        *(int((left > 0).sum()), int(left.max(initial=0))),
+    )
+
+
+def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
+    """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or nobody knows when it left."""
+    members, table = trace.members, trace.collectives
+    if not len(members):
+        return np.zeros(0, "i8")
+    kind = ops.KIND[table.op][members.collective]
+    rank = trace.locations.process[trace.calls.location[members.call]]
+    root = table.root[members.collective]
+    is_root = rank == root
+    enter = timeline.calls.enter[members.call]
+    never = np.iinfo("i8").min
+    causes = (kind == ops.N_TO_N) | np.where(kind == ops.ONE_TO_N, is_root, (kind == ops.N_TO_ONE) & ~is_root & (root >= 0))
+    last = np.maximum.reduceat(np.where(causes, enter, never), table.first_member)[members.collective]
+    prefix = np.flatnonzero(kind == ops.PREFIX)
+    last[prefix] = _running(enter, members.collective, prefix)
+    waits = (kind == ops.N_TO_N) | (kind == ops.PREFIX) | np.where(kind == ops.ONE_TO_N, ~is_root, is_root)
+    known = waits & (last != never) & (members.done != NONE)
+    out = np.zeros(len(members), "i8")
+    out[known] = last[known] - timeline.calls.leave[members.done[known]]
+    return out
+
+
+def _running(enter: Ints, collective: NDArray[np.int32], rows: Ints) -> Ints:
+    """Return the latest entry among the ranks so far of each prefix instance, for its rows."""
+    if not len(rows):
+        return np.zeros(0, "i8")
+    span = int(enter.max()) - int(enter.min()) + 1
+    order = np.cumsum(np.concatenate(([0], np.diff(collective[rows]) != 0))) if len(rows) else rows
+    if span * (int(order[-1]) + 1) < 1 << 62:
+        shifted = enter[rows] - int(enter.min()) + order * span
+        return np.maximum.accumulate(shifted) - order * span + int(enter.min())
+    pieces = np.split(enter[rows], np.flatnonzero(np.diff(order)) + 1)
+    return np.concatenate([np.maximum.accumulate(piece) for piece in pieces])

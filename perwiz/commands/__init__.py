@@ -1,0 +1,4 @@
+"""The subcommands, one module each: HELP, one line; `arguments(parser)`; `run(args)`, which returns the exit code.
+
+At module level a command imports nothing heavy, so that every `--help` is instant; `run` imports what it needs.
+"""

@@ -1,0 +1,227 @@
+"""Hypotheses: each a pure function on the weighted graph, with a text form that parses back."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import UsageError
+from perwiz.graph.graph import GAP, Graph
+from perwiz.loggps import model as models
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import CUT, Weighted, reweigh
+from perwiz.trace.tables import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.stretch import Segments, mean_shares, shares
+
+Ints = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Hypothesis:
+    """A question: `apply` returns the weighted graph under it; str() gives `word argument`, which `parse` reads."""
+
+    word: ClassVar[str]
+    stage: ClassVar[int]
+    """Hypotheses of lower stage are applied first: network and messages, then computation, then single calls."""
+    argument: str
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.argument}"
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a changed copy. Raises UsageError if the hypothesis does not fit the trace."""
+        raise NotImplementedError
+
+
+def into_returns(graph: Graph, calls: Ints, gaps: bool) -> Ints:
+    """Return the edges from elsewhere into the returns of these calls, int64; those of kind gap only if asked for."""
+    vertex = graph.returned[calls]
+    first = graph.start[vertex].astype("i8") + 1
+    count = graph.start[vertex + 1] - first
+    edge = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+    return edge if gaps else edge[graph.kind[edge] != GAP]
+
+
+class ZeroWait(Hypothesis):
+    """The selected calls do not wait: their partners' times no longer bind them (PerWiz paper, section 2.2). Partners stay where they are."""
+
+    word, stage = "zero-wait", 3
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy in which no partner binds the return of a selected call."""
+        chosen = np.flatnonzero(selectors.calls(weighted.trace, self.argument))
+        weight = weighted.weight.copy()
+        weight[into_returns(weighted.graph, chosen, gaps=False)] = CUT
+        return dataclasses.replace(weighted, weight=weight)
+
+
+class ZeroTime(Hypothesis):
+    """The selected calls take no time: they return when they are entered."""
+
+    word, stage = "zero-time", 3
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy in which selected calls return at once."""
+        chosen = np.flatnonzero(selectors.calls(weighted.trace, self.argument))
+        weight = weighted.weight.copy()
+        weight[into_returns(weighted.graph, chosen, gaps=True)] = CUT
+        weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
+        return dataclasses.replace(weighted, weight=weight)
+
+
+class Scale(Hypothesis):
+    """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time. MPI calls keep theirs."""
+
+    word, stage = "scale", 2
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy with the region's computation scaled, rounded per segment to ns."""
+        name, factor = _number(self, self.argument)
+        instances = np.flatnonzero(_region_of(weighted.trace) == selectors.region(weighted.trace, name))
+        segments = Segments(weighted)
+        length = segments.length.copy()
+        own = segments.owner(instances) >= 0
+        length[own] = np.rint(length[own] * factor).astype("i8")
+        return segments.stretched(length)
+
+
+class Speed(Hypothesis):
+    """`rank:3=2.0`: that process computes twice as fast. MPI calls keep their work."""
+
+    word, stage = "speed", 2
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy with the computation of a rank divided by the factor, rounded per segment to ns."""
+        rank, factor = _number(self, self.argument)
+        if factor == 0:
+            raise UsageError(f"{self}: a speed of 0, must be above 0")
+        segments = Segments(weighted)
+        length = segments.length.copy()
+        own = selectors.locations(weighted.trace, rank)[segments.location]
+        length[own] = np.rint(length[own] / factor).astype("i8")
+        return segments.stretched(length)
+
+
+class BalanceTime(Hypothesis):
+    """`REGION` or `REGION#k`: in every (or the k-th) parallel step each process that takes part computes the mean (PerWiz paper, 3.2)."""
+
+    word, stage = "balance-time", 2
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy with the computation of the steps balanced; the sum of each step is conserved to the ns."""
+        instances, step = steps(weighted.trace, self.argument)
+        segments = Segments(weighted)
+        owner = segments.owner(instances)
+        at = np.flatnonzero(owner >= 0)
+        value = np.zeros(len(weighted.trace.regions), "i8")
+        np.add.at(value, owner[at], segments.length[at])
+        outer = np.isin(instances, owner[at])
+        value[instances[outer]] = mean_shares(value[instances[outer]], step[outer])
+        length = segments.length.copy()
+        length[at] = shares(length[at], owner[at], value)
+        return segments.stretched(length)
+
+
+class BalanceMessages(Hypothesis):
+    """`REGION` or `REGION#k`: in every (or the k-th) parallel step all processes that send pass the mean amount of bytes."""
+
+    word, stage = "balance-messages", 1
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy with the message sizes of the steps balanced, and lags and work changed as the model says; bytes are conserved."""
+        trace = weighted.trace
+        instances, step = steps(trace, self.argument)
+        owner = _call_owner(trace, instances)[trace.messages.send]
+        at = np.flatnonzero(owner >= 0)
+        if not len(at):
+            raise UsageError(f"{self}: no message is sent in that region")
+        at = at[np.argsort(owner[at], kind="stable")]
+        value = np.zeros(len(trace.regions), "i8")
+        np.add.at(value, owner[at], weighted.size[at])
+        senders = np.isin(instances, owner[at])
+        value[instances[senders]] = mean_shares(value[instances[senders]], np.unique(step[senders], return_inverse=True)[1])
+        size = weighted.size.copy()
+        size[at] = shares(size[at], owner[at], value)
+        return changed_model(weighted, weighted.network, size)
+
+
+class Network(Hypothesis):
+    """A shipped model's name, a model file, or changes such as `L_ns=1000,G_ns_per_byte=0.1`: the same program on another network."""
+
+    word, stage = "network", 1
+
+    def model(self, recorded: Model) -> Model:
+        """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
+        return recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
+
+    def apply(self, weighted: Weighted) -> Weighted:
+        """Return a copy with lags and work changed from one model to the other."""
+        return changed_model(weighted, self.model(weighted.network), weighted.size)
+
+
+def changed_model(weighted: Weighted, network: Model, size: Ints) -> Weighted:
+    """Return a copy whose weights stand for another network and other message sizes; what other hypotheses changed stays changed."""
+    now = reweigh(weighted, weighted.network, weighted.size)
+    then = reweigh(weighted, network, size)
+    weight = np.where(now == CUT, then, weighted.weight + then - now)
+    weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
+    return dataclasses.replace(weighted, weight=weight, network=network, size=size)
+
+
+def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
+    """Return (region instances, their step from 0) of `REGION` or `REGION#k`; a step is the k-th instance on every process."""
+    name, mark, number = text.rpartition("#") if text not in trace.names else (text, "", "")
+    if not mark:
+        name = text
+    instances = np.flatnonzero(_region_of(trace) == selectors.region(trace, name))
+    step = trace.regions.instance[instances].astype("i8")
+    if mark:
+        if not number.isdigit() or not (step == int(number)).any():
+            raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
+        instances, step = instances[step == int(number)], step[step == int(number)]
+    return instances, np.unique(step, return_inverse=True)[1]
+
+
+def _region_of(trace: Trace) -> NDArray[np.int32]:
+    return trace.paths.region[trace.regions.path]
+
+
+def _call_owner(trace: Trace, instances: Ints) -> Ints:
+    """Return, per call, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
+    first, end = trace.regions.first_call[instances], trace.regions.end_call[instances]
+    before = np.concatenate(([0], np.maximum.accumulate(end)[:-1]))
+    outer = (first >= before) & (end > first)
+    mark = np.zeros(len(trace.calls) + 1, "i8")
+    np.add.at(mark, first[outer], instances[outer] + 1)
+    np.add.at(mark, end[outer], -(instances[outer] + 1))
+    return np.asarray(np.cumsum(mark)[:-1] - 1)
+
+
+def _number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
+    name, mark, value = text.rpartition("=")
+    try:
+        factor = float(value)
+    except ValueError:
+        factor = math.nan
+    if not mark or not 0 <= factor <= 1e9:
+        raise UsageError(f"{hypothesis}: must be like {hypothesis.word} NAME=0.5 with a number from 0 to 1e9")
+    return name, factor
+
+
+HYPOTHESES: dict[str, type[Hypothesis]] = {
+    kind.word: kind for kind in (ZeroWait, ZeroTime, BalanceTime, BalanceMessages, Scale, Speed, Network)
+}
+"""Every kind of hypothesis by its word."""
+
+
+def parse(text: str) -> Hypothesis:
+    """Return the hypothesis that `word argument` stands for: parse(str(h)) == h. Raises UsageError for an unknown word."""
+    word, _, argument = text.partition(" ")
+    if word not in HYPOTHESES or not argument:
+        raise UsageError(f"'{text}' is no hypothesis, must be one of {', '.join(HYPOTHESES)} and what it is about")
+    return HYPOTHESES[word](argument)

@@ -1,0 +1,108 @@
+"""Longer or shorter computation: the time between two calls, in segments between the boundaries of user regions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.loggps.weigh import Weighted
+
+Ints = NDArray[np.int64]
+
+
+class Segments:
+    """The computation of a weighted graph in program order: one segment up to each region boundary and one up to each vertex.
+
+    `length` int64 ns, `location` int32, `gap` the number of the computation between two calls each belongs to.
+    """
+
+    def __init__(self, weighted: Weighted) -> None:
+        trace, graph = weighted.trace, weighted.graph
+        self._weighted = weighted
+        calls = trace.calls.location
+        ends = trace.first_calls[1:] + np.arange(len(trace.locations))
+        gaps = len(calls) + len(trace.locations)
+        self._vertex = np.empty(gaps, "i4")
+        self._vertex[np.arange(len(calls)) + calls] = graph.entered
+        self._vertex[ends] = graph.ended
+        self._edge = graph.start[self._vertex]
+        whole = weighted.weight[self._edge]
+        regions = trace.regions
+        boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])
+        offset = np.clip(np.concatenate([weighted.region_enter, weighted.region_leave]), 0, whole[boundary_gap])
+        gap = np.concatenate([boundary_gap, np.arange(gaps)])
+        end = np.concatenate([offset, whole])
+        order = np.lexsort((np.arange(len(gap)), end, gap))
+        self.gap, end = gap[order], end[order]
+        fresh = np.concatenate(([True], self.gap[1:] != self.gap[:-1]))
+        self.length = end - np.where(fresh, 0, np.concatenate(([0], end[:-1])))
+        self._first = np.flatnonzero(fresh)
+        place = np.empty(len(order), "i8")
+        place[order] = np.arange(len(order))
+        count = len(regions)
+        self.entered, self.left = place[:count], place[count : 2 * count]
+        """Per region instance, the segment that ends where it was entered, and left."""
+        self.location = np.searchsorted(ends, self.gap).astype("i4")
+
+    def owner(self, instances: Ints) -> Ints:
+        """Return, per segment, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
+        entered, left = self.entered[instances], self.left[instances]
+        before = np.concatenate(([-1], np.maximum.accumulate(left)[:-1])) if len(left) else left
+        outer = entered > before
+        mark = np.zeros(len(self.length) + 1, "i8")
+        np.add.at(mark, entered[outer] + 1, instances[outer] + 1)
+        np.add.at(mark, left[outer] + 1, -(instances[outer] + 1))
+        return np.asarray(np.cumsum(mark)[:-1] - 1)
+
+    def stretched(self, length: Ints) -> Weighted:
+        """Return the weighted graph with other segment lengths: computation and region boundaries moved."""
+        weighted = self._weighted
+        weight = weighted.weight.copy()
+        total = np.cumsum(length)
+        before = np.concatenate(([0], total))[self._first]
+        weight[self._edge] = np.add.reduceat(length, self._first) if len(length) else length
+        offset = total - before[self.gap]
+        return dataclasses.replace(
+            weighted,
+            weight=weight,
+            region_enter=_moved(weighted.region_enter, offset[self.entered]),
+            region_leave=_moved(weighted.region_leave, offset[self.left]),
+        )
+
+
+def _moved(old: Ints, new: Ints) -> Ints:
+    """A boundary recorded before the vertex it hangs on keeps its distance."""
+    return np.where(old < 0, old, new)
+
+
+def shares(part: Ints, group: Ints, total: Ints) -> Ints:
+    """Return `part` rescaled so that the parts of each group add up to `total[group]` exactly; rounded on the running sum.
+
+    `group` is sorted. A group whose parts are all zero gives everything to its first part.
+    """
+    if not len(part):
+        return part
+    first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+    which = np.cumsum(np.concatenate(([0], group[1:] != group[:-1])))
+    running = np.cumsum(part)
+    running -= (running[first] - part[first])[which]
+    sums = np.add.reduceat(part, first)
+    wanted = total[group[first]]
+    scaled = np.rint(running * (wanted / np.maximum(sums, 1))[which]).astype("i8")
+    scaled[sums[which] == 0] = wanted[which][sums[which] == 0]
+    out = np.diff(scaled, prepend=0)
+    out[first] = scaled[first]
+    return out
+
+
+def mean_shares(value: Ints, step: Ints) -> Ints:
+    """Return the mean of each step for every row of it, the sum of the step conserved: the first rows take the remainder. `step` counts from 0."""
+    count = np.bincount(step)
+    total = np.zeros(len(count), "i8")
+    np.add.at(total, step, value)
+    order = np.argsort(step, kind="stable")
+    place = np.empty(len(step), "i8")
+    place[order] = np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)
+    return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))

@@ -1,0 +1,45 @@
+"""What all tests share: golden files with `--regold`, and laws that draw the same examples every time."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import hypothesis
+import pytest
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+LONGEST = 60
+"""Lines of a golden file: more than that nobody reads."""
+
+hypothesis.settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    # Interpreted kernels under coverage are slow; a law must not fail for that.
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("deterministic")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --regold."""
+    parser.addoption("--regold", action="store_true", help="rewrite the golden files with what the tests see now")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Return golden(name, text), which compares the text with tests/golden/<name>.txt, or writes it there under --regold."""
+
+    def compare(name: str, text: str) -> None:
+        text = text.rstrip("\n") + "\n"
+        lines = text.count("\n")
+        assert lines <= LONGEST, f"golden {name}: {lines} lines, at most {LONGEST}: test less of it"
+        path = GOLDEN / f"{name}.txt"
+        if request.config.getoption("--regold"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path} is missing; if this is what it should hold, run pytest --regold:\n{text}"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare

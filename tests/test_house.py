@@ -1,0 +1,213 @@
+"""The rules of the house, as programs: layers, homes, sizes, docstrings, what is packaged and what is imported when.
+
+The rules on text read the source tree; the rest asks the package that the tests import.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import pathlib
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+import perwiz
+import perwiz.kernels
+from perwiz import cli
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+MODULES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((ROOT / "perwiz").rglob("*.py"))}
+TREES = {path: ast.parse(text) for path, text in MODULES.items()}
+LAYERS = [
+    {"errors", "kernels"},
+    {"trace", "record"},
+    *({name} for name in ("graph", "clock", "loggps", "engines", "whatif", "patterns", "report", "commands", "cli")),
+]
+RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+HOMES = {
+    "numpy": "perwiz/",
+    "cython": "perwiz/kernels/",
+    "zstandard": "perwiz/trace/",
+    "otf2": "perwiz/trace/otf2",
+    "networkx": "perwiz/graph/",
+    "simpy": "perwiz/engines/replay.py",
+    "matplotlib": "perwiz/report/",
+    "mpi4py": "perwiz/",
+}
+LATE = {"matplotlib", "networkx", "mpi4py", "otf2"}
+"""Slow to import or not always there: imported inside the function that needs it."""
+HEAVY = {"numpy", *LATE, "simpy", "zstandard"}
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Import(NamedTuple):
+    """One imported name and where; late when inside a function."""
+
+    path: str
+    line: int
+    name: str
+    late: bool
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.name}"
+
+
+def room(path: str) -> str:
+    return path.removesuffix(".py").split("/")[1]
+
+
+def names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+
+
+def imports_below(node: ast.AST, path: str, late: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield from (Import(path, child.lineno, name, late) for name in names(child))
+        only_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+        yield from imports_below(child, path, late or only_types or isinstance(child, FUNCTION))
+
+
+IMPORTS = [found for path, tree in TREES.items() for found in imports_below(tree, path, late=False)]
+
+
+def against_layers(found: Import) -> bool:
+    parts = found.name.split(".")
+    if parts[0] != "perwiz" or found.name == "perwiz.__version__" or room(found.path) == "__main__":
+        return False
+    if len(parts) < 2 or parts[1] not in RANK or room(found.path) not in RANK:
+        return True
+    return room(found.path) != parts[1] and RANK[room(found.path)] <= RANK[parts[1]]
+
+
+def away_from_home(found: Import) -> bool:
+    package = found.name.split(".")[0]
+    if package == "perwiz" or package in sys.stdlib_module_names:
+        return False
+    return not found.path.startswith(HOMES.get(package, "nowhere"))
+
+
+def functions(path: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(TREES[path]) if isinstance(node, FUNCTION))
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of its body, docstring left out."""
+    body = function.body[1:] if ast.get_docstring(function) and len(function.body) > 1 else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
+def undocumented(node: ast.AST, where: str) -> Iterator[str]:
+    """Yield the public classes and functions without docstring, methods included, functions inside functions not."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.ClassDef, *FUNCTION)) and not child.name.startswith("_"):
+            if not ast.get_docstring(child):
+                yield f"{where}:{child.lineno}: {child.name}"
+            if isinstance(child, ast.ClassDef):
+                yield from undocumented(child, where)
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a piece of code in a fresh interpreter that sees the same perwiz as the tests."""
+    return subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_layers__import_only_from_those_before():
+    assert [str(found) for found in IMPORTS if against_layers(found)] == []
+
+
+def test_layers__every_room_has_one():
+    assert {room(path) for path in MODULES} - set(RANK) == {"__init__", "__main__"}
+
+
+def test_homes__third_party_imports_stay_there():
+    assert [str(found) for found in IMPORTS if away_from_home(found)] == []
+
+
+def test_homes__mpi4py_in_one_module():
+    assert len({found.path for found in IMPORTS if found.name.split(".")[0] == "mpi4py"}) <= 1
+
+
+def test_homes__slow_packages_are_imported_late():
+    assert [str(found) for found in IMPORTS if found.name.split(".")[0] in LATE and not found.late] == []
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], *([command, "--help"] for command in cli.COMMANDS)])
+def test_help__imports_nothing_heavy(words):
+    done = python(f"import sys; from perwiz.cli import main; main({words!r}); print('|', *sorted({HEAVY!r} & {{*sys.modules}}))")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "|"
+
+
+def test_sizes__modules():
+    lines = {path: text.count("\n") for path, text in MODULES.items()}
+    assert {path: count for path, count in lines.items() if count > 300} == {}
+
+
+def test_sizes__functions():
+    lengths = {f"{path}:{f.lineno}: {f.name}": length(f) for path in MODULES for f in functions(path)}
+    assert {where: lines for where, lines in lengths.items() if lines > 60} == {}
+
+
+def test_sizes__arguments_of_kernels():
+    kernels = [(path, f) for path in MODULES if room(path) == "kernels" for f in functions(path)]
+    counts = {f"{path}:{f.lineno}: {f.name}": len(f.args.posonlyargs + f.args.args + f.args.kwonlyargs) for path, f in kernels}
+    assert {where: count for where, count in counts.items() if count > 8} == {}
+
+
+def test_docstrings():
+    missing = [path for path, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert missing + [where for path, tree in TREES.items() for where in undocumented(tree, path)] == []
+
+
+def test_packaged__every_kernel_is_compiled():
+    files = {path for path in MODULES if room(path) == "kernels"} - {"perwiz/kernels/__init__.py"}
+    listed = {module["name"]: module["sources"] for module in PROJECT["ext-modules"]}
+    assert listed == {path.removesuffix(".py").replace("/", "."): [path] for path in files}
+
+
+def test_packaged__kernels_begin_with_their_directives():
+    directives = "# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True\n"
+    paths = (module["sources"][0] for module in PROJECT["ext-modules"])
+    assert [path for path in paths if not MODULES[path].startswith(directives)] == []
+
+
+def test_packaged__every_folder_is():
+    folders = {path.rpartition("/")[0].replace("/", ".") for path in MODULES}
+    assert set(PROJECT["packages"]) == folders | {"perwiz.models"}
+    assert [folder for folder in folders if f"{folder.replace('.', '/')}/__init__.py" not in MODULES] == []
+
+
+def test_kernels__loaded_as_expected():
+    """Compiled in the run on the installed package, interpreted in the run under coverage (scripts/test); never some of each."""
+    found = [importlib.import_module(f"perwiz.kernels.{module.name}") for module in pkgutil.iter_modules(perwiz.kernels.__path__)]
+    loaded = {module.__name__: "interpreted" if str(module.__file__).endswith(".py") else "compiled" for module in found}
+    expected = os.environ.get("PERWIZ_EXPECT") or next(iter(loaded.values()))
+    assert loaded == {module["name"]: expected for module in PROJECT["ext-modules"]}
+
+
+def test_public_names__resolve():
+    assert [name for name in perwiz.__all__ if getattr(perwiz, name, None) is None] == []
+    assert set(perwiz.__all__) <= set(dir(perwiz))
+
+
+def test_public_names__unknown():
+    with pytest.raises(AttributeError, match=r"^module 'perwiz' has no attribute 'guess'$"):
+        _ = perwiz.guess
+
+
+def test_readme__its_commands_are_what_ci_runs():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = readme.partition("```sh\n")[2].partition("```")[0].splitlines()
+    assert len(commands) == 2
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-2:] == commands
