@@ -42,11 +42,14 @@ class _Edges:
 
     def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
         count = len(source)
-        self._parts.append((source, target, np.full(count, kind, "u1"), np.broadcast_to(np.asarray(cause, "i4"), (count,))))
+        causes = np.broadcast_to(np.asarray(cause, "i4"), (count,))
+        self._parts.append((source.astype("i4", copy=False), target.astype("i4", copy=False), np.full(count, kind, "u1"), causes))
 
     def whole(self) -> list[Ints]:
-        columns = zip(*self._parts, strict=True)
-        return [np.concatenate([part.astype(dtype, copy=False) for part in column]) for column, dtype in zip(columns, ("i4", "i4", "u1", "i4"), strict=True)]
+        """Return source, target, kind and cause, and forget the pieces."""
+        columns = [list(column) for column in zip(*self._parts, strict=True)]
+        self._parts.clear()
+        return [np.concatenate(columns.pop(0)) for _ in range(4)]
 
 
 def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool = False, progress: str = "always") -> Graph:
@@ -65,14 +68,15 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     _add_collectives(trace, layout, edges)
     if gaps:
         _add_gaps(trace, layout, edges)
-    source, target, kind, cause = edges.whole()
-    if layout.size + len(source) > _MOST:
-        raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(source)} edges, must be below 2**31")
-    keep, vertex = _ordered(layout, source, target, kind)
-    dropped = len(source) - int(keep.sum())
-    if dropped:
-        source, target, kind, cause = (column[keep] for column in (source, target, kind, cause))
-    return _finish(layout, vertex, source, target, kind, cause, dropped)
+    listed = edges.whole()
+    if layout.size + len(listed[0]) > _MOST:
+        raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
+    vertex, keep = _ordered(layout, *listed[:3])
+    dropped = 0
+    if keep is not None:
+        dropped = len(keep) - int(keep.sum())
+        listed = [column[keep] for column in listed]
+    return _finish(layout, vertex, listed, dropped)
 
 
 def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:
@@ -128,18 +132,20 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
 
 
-def _ordered(layout: _Layout, source: Ints, target: Ints, kind: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], Ints]:
-    """Return which edges to keep, and the vertices in topological order."""
+def _ordered(layout: _Layout, source: Ints, target: Ints, kind: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.bool_] | None]:
+    """Return the vertices in topological order, and which edges to keep (None: all)."""
+    vertex, placed = _topological(layout, source, target)
+    if placed == layout.size:
+        return vertex, None
     keep = np.ones(len(source), bool)
     for droppable in (kind == RENDEZVOUS, kind != LOCAL):
-        vertex, placed = _topological(layout, source[keep], target[keep])
-        if placed == layout.size:
-            return keep, vertex
         stuck = np.ones(layout.size, bool)
         stuck[vertex[:placed]] = False
         keep &= ~(droppable & stuck[source] & stuck[target])
-    vertex, _ = _topological(layout, source[keep], target[keep])
-    return keep, vertex
+        vertex, placed = _topological(layout, source[keep], target[keep])
+        if placed == layout.size:
+            break
+    return vertex, keep
 
 
 def _chained(layout: _Layout) -> NDArray[np.uint8]:
@@ -149,37 +155,50 @@ def _chained(layout: _Layout) -> NDArray[np.uint8]:
     return chained
 
 
+def _counts(key: Ints, size: int) -> Ints:
+    """Return how often each number below `size` occurs."""
+    out = np.zeros(size, "i4")
+    kernel.count(key, out)
+    return out
+
+
+def _starts(counts: Ints) -> Ints:
+    """Return where each group begins when groups of these sizes follow one another, and the end of the last."""
+    out = np.zeros(len(counts) + 1, "i4")
+    np.cumsum(counts, out=out[1:])
+    return out
+
+
 def _topological(layout: _Layout, source: Ints, target: Ints) -> tuple[Ints, int]:
     chained = _chained(layout)
-    waiting = np.bincount(target, minlength=layout.size).astype("i4")
+    waiting = _counts(target, layout.size)
     waiting[1:] += chained[:-1]
-    first = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=layout.size)))).astype("i4")
+    first = _starts(_counts(source, layout.size))
     edge = np.empty(len(source), "i4")
     kernel.group(source, first[:-1].copy(), edge)
     vertex = np.empty(layout.size, "i4")
     return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
 
 
-def _finish(layout: _Layout, vertex: Ints, source: Ints, target: Ints, kind: NDArray[np.uint8], cause: Ints, dropped: int) -> Graph:
+def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int) -> Graph:
+    """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
     chained = _chained(layout)
     position = np.empty(layout.size, "i4")
     position[vertex] = np.arange(layout.size, dtype="i4")
-    incoming = np.bincount(target, minlength=layout.size)
+    incoming = _counts(listed[1], layout.size)
     incoming[1:] += chained[:-1]
-    start = np.concatenate(([0], np.cumsum(incoming[vertex]))).astype("i4")
+    start = _starts(incoming[vertex])
     del incoming
-    count = int(start[-1])
-    origin = np.empty(count, "i4")
-    edge = np.full(count, -2, "i4")
-    kernel.lead_in(vertex, position, chained, source, target, start, origin, edge)
+    source = np.empty(int(start[-1]), "i4")
+    edge = np.full(len(source), -2, "i4")
+    kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start, source, edge)
+    local = edge < 0
+    kind = listed.pop(0)[edge]
+    kind[local] = LOCAL
+    cause = listed.pop(0)[edge]
+    cause[local] = NONE
     return Graph(
-        start=start,
-        source=origin,
-        kind=np.where(edge < 0, LOCAL, kind[edge]).astype("u1"),
-        cause=np.where(edge < 0, NONE, cause[edge]).astype("i4"),
-        entered=position[layout.entered],
-        returned=position[layout.entered + 1],
-        begun=position[layout.begun],
-        ended=position[layout.ended],
+        *(start, source, kind, cause),
+        *(position[layout.entered], position[layout.entered + 1], position[layout.begun], position[layout.ended]),
         contradictions=dropped,
     )

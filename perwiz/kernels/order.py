@@ -7,6 +7,13 @@ Vertices come in program numbering: a chained vertex v is followed by v + 1 on i
 import cython
 
 
+def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
+    """Add to `out[k]` how often k occurs in `key`."""
+    i: cython.Py_ssize_t
+    for i in range(len(key)):
+        out[key[i]] += 1
+
+
 def group(key: cython.const[cython.int][::1], cursor: cython.int[::1], out: cython.int[::1]) -> None:
     """Write to `out` the rows of `key` grouped by key, in order; `cursor[k]` is where the group of key k begins, and is moved to its end."""
     i: cython.Py_ssize_t

@@ -21,6 +21,8 @@ from perwiz.trace.tables import NONE, Messages, Timeline, Times, Trace
 Ints = NDArray[np.int64]
 CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""
+_PIECE = 1 << 18
+"""Edges handled at a time, so that intermediate arrays stay small."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +53,6 @@ class Weighted:
     graph: Graph
     model: Model
     weight: Ints
-    measured: Ints
-    """The weights under no hypothesis."""
     network: Model
     """The model the weights stand for now; `model` split the recording."""
     size: Ints
@@ -110,7 +110,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     enter, leave = anchors(trace, graph)
     weight.flags.writeable = False
     return Weighted(
-        *(trace, timeline, graph, model, weight, weight, model, trace.messages.bytes),
+        *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
         region_enter=timeline.regions.enter - time[enter],
         region_leave=timeline.regions.leave - time[leave],
         misfit=_misfit(misfit),
@@ -122,21 +122,33 @@ def _misfit(count: Ints) -> Misfit:
     return Misfit(*pairs, violations=int(count[10]), eager_after_all=int(count[11]))
 
 
-def lags(trace: Trace, graph: Graph, model: Model) -> Ints:
-    """Return the model's lag per edge, int64 ns: CUT for the rendezvous edges of eager messages; a sender's own request on its local edge."""
+def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:
+    """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
+
+    CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request.
+    """
     table = trace.messages
     waits = synchronous(table, model)
+    size = table.bytes if size is None else size
     out = np.zeros(graph.edges, "i8")
-    edge = np.flatnonzero(graph.kind == MESSAGE)
-    out[edge] = model.ready(table.bytes, waits)[graph.cause[edge]]
-    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
-    cause = graph.cause[edge]
-    out[edge] = np.where(waits[cause], 0, CUT)
-    own = cause[waits[cause] & (table.send_done[cause] == table.send[cause])]
+    for first in range(0, graph.edges, _PIECE):
+        piece = slice(first, first + _PIECE)
+        _fill_lags(trace, model, size, waits, graph.kind[piece], graph.cause[piece], out[piece])
+    own = np.flatnonzero(waits & (table.send_done == table.send))
     out[graph.start[graph.returned[table.send[own]]]] = model.request()
-    edge = np.flatnonzero(graph.kind == GAP)
-    out[edge] = model.gap_after(trace.calls.bytes_sent)[graph.cause[edge]]
     return out
+
+
+def _fill_lags(
+    trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_], kind: NDArray[np.uint8], cause: NDArray[np.int32], out: Ints
+) -> None:
+    """Write the lags of a run of edges from partners."""
+    at = np.flatnonzero(kind == MESSAGE)
+    out[at] = model.ready(size[cause[at]], waits[cause[at]])
+    at = np.flatnonzero(kind == RENDEZVOUS)
+    out[at] = np.where(waits[cause[at]], 0, CUT)
+    at = np.flatnonzero(kind == GAP)
+    out[at] = model.gap_after(trace.calls.bytes_sent[cause[at]])
 
 
 def work(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_]) -> Ints:
@@ -164,31 +176,23 @@ def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
     was, now = synchronous(trace.messages, old), synchronous(trace.messages, model)
-    own, rest = _parts(weighted)
+    measured = weigh(trace, weighted.timeline, graph, old).weight
+    own, rest = _parts(weighted, measured)
     model_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
     new_rest = rest + _scaled(np.minimum(rest, model_work[0]), *model_work) - np.minimum(rest, model_work[0])
-    lag_old, lag_new = lags(trace, graph, old), _lags_of(trace, graph, model, size)
-    out = weighted.measured.copy()
-    _reweigh_partners(weighted, out, lag_old, lag_new, rest, new_rest)
+    lag_old, lag_new = lags(trace, graph, old), lags(trace, graph, model, size)
+    out = _reweighed_partners(graph, measured, lag_old, lag_new, rest, new_rest)
     local = graph.start[graph.returned]
     out[local] = _scaled(own, lag_old[local], lag_new[local]) + new_rest
     return out
 
 
-def _lags_of(trace: Trace, graph: Graph, model: Model, size: Ints) -> Ints:
-    """Return `lags` with the arrival of other message sizes."""
-    out = lags(trace, graph, model)
-    edge = np.flatnonzero(graph.kind == MESSAGE)
-    out[edge] = model.ready(size, synchronous(trace.messages, model))[graph.cause[edge]]
-    return out
-
-
-def _parts(weighted: Weighted) -> tuple[Ints, Ints]:
+def _parts(weighted: Weighted, measured: Ints) -> tuple[Ints, Ints]:
     """Return (own, rest) of every call: the lag of its own request, and the work behind it."""
     graph, times = weighted.graph, weighted.timeline.calls
     edge = graph.start[graph.returned]
     own = np.minimum(lags(weighted.trace, graph, weighted.model)[edge], times.leave - times.enter)
-    return own, weighted.measured[edge] - own
+    return own, measured[edge] - own
 
 
 def _scaled(value: Ints, old: Ints, new: Ints) -> Ints:
@@ -198,21 +202,21 @@ def _scaled(value: Ints, old: Ints, new: Ints) -> Ints:
     return np.where(old > 0, ratio, value + new).astype("i8")
 
 
-def _reweigh_partners(weighted: Weighted, out: Ints, lag_old: Ints, lag_new: Ints, rest: Ints, new_rest: Ints) -> None:
-    """Change the edges from partners into returns, in place."""
-    graph = weighted.graph
+def _reweighed_partners(graph: Graph, measured: Ints, lag_old: Ints, lag_new: Ints, rest: Ints, new_rest: Ints) -> Ints:
+    """Return the measured weights, those of edges from partners into returns and of gaps changed."""
+    out = measured.copy()
     call = np.full(graph.vertices, NONE, "i4")
     call[graph.returned] = np.arange(len(graph.returned))
     owner = np.repeat(call, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
     e = owner[edge]
-    measured, old, new = weighted.measured[edge], lag_old[edge], lag_new[edge]
-    kept = _scaled(np.maximum(measured - rest[e], 0), old, new) + np.minimum(measured - rest[e], 0)
-    alive = new_rest[e] + np.where(old == CUT, new, kept)
-    dead = (new == CUT) | ((measured == CUT) & (old != CUT))
-    out[edge] = np.where(dead, CUT, alive)
+    lag, old, new = measured[edge] - rest[e], lag_old[edge], lag_new[edge]
+    kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
+    dead = (new == CUT) | ((measured[edge] == CUT) & (old != CUT))
+    out[edge] = np.where(dead, CUT, new_rest[e] + np.where(old == CUT, new, kept))
     gap = np.flatnonzero(graph.kind == GAP)
-    out[gap] = _scaled(weighted.measured[gap], lag_old[gap], lag_new[gap])
+    out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
+    return out
 
 
 def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:

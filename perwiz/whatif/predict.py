@@ -18,9 +18,10 @@ from perwiz.kernels import sweep as reading
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted, synchronous, timeline_of, weigh
-from perwiz.trace import ops
 from perwiz.trace.tables import Timeline, Trace
-from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, selectors
+from perwiz.whatif.health import Health, health
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
 
 Ints = NDArray[np.int64]
 ENGINES = {"sweep": sweep, "replay": replay}
@@ -53,11 +54,10 @@ class Prediction:
     zeroed: Ints
     """Calls whose wait was zeroed."""
     misfit: Misfit
-    violations: Violations
-    contradictions: int
-    """Edges left out because they would close a cycle."""
-    not_modelled: float
-    """Share of the processes' time spent in communication calls whose partners the trace does not tell."""
+    health: Health
+    range: tuple[int, int] | None
+    """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if not asked for,
+    or if the model itself is changed by a hypothesis."""
 
     @property
     def gain(self) -> int:
@@ -65,7 +65,7 @@ class Prediction:
         return self.recorded.makespan - self.predicted.makespan
 
 
-def weighted_graph(trace: Trace, model: Model, clock: str = "clc", networks: Sequence[Model] = ()) -> Weighted:
+def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", networks: Sequence[Model] = ()) -> Weighted:
     """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of `networks` needs.
 
     Raises ClockError if the trace breaks the clock condition and `clock` is not "none".
@@ -92,7 +92,7 @@ def _violation_text(trace: Trace, found: Violations) -> str:
 
 
 def predict(
-    trace: Trace, hypotheses: Sequence[Hypothesis] = (), model: Model | str | None = None, engine: str = "sweep", clock: str = "clc"
+    trace: Trace, hypotheses: Sequence[Hypothesis] = (), model: Model | str | None = None, engine: str = "sweep", clock: str = "refuse"
 ) -> Prediction:
     """Return the run that a trace would become under hypotheses, all times int64 ns.
 
@@ -106,25 +106,42 @@ def predict(
         model = models.load(model or "default")
     run = ENGINES[engine]
     networks = [h.model(model) for h in hypotheses if isinstance(h, Network)]
-    base = weighted_graph(trace, model, clock, networks)
-    changed = base
-    for hypothesis in sorted(hypotheses, key=lambda h: h.stage):
-        changed = hypothesis.apply(changed)
-    before = run(base.graph, base.weight)
-    after = run(base.graph, changed.weight) if hypotheses else before
-    made_by = "predicted under " + "; ".join(map(str, hypotheses)) if hypotheses else "replayed unchanged"
-    waits = waiting(base, before)
+    weighted = weighted_graph(trace, model, clock, networks)
+    misfit = weighted.misfit
+    time = run(weighted.graph, weighted.weight)
+    predicted = timeline_of(weighted, time, "replayed unchanged")
+    error = _distance(predicted, trace.timeline)
+    waits_before = waits_after = waiting(weighted, time)
+    weighted = _changed(weighted, hypotheses)
+    if hypotheses:
+        time = run(weighted.graph, weighted.weight)
+        predicted = timeline_of(weighted, time, "predicted under " + "; ".join(map(str, hypotheses)))
+        waits_after = waiting(weighted, time)
     return Prediction(
-        *(trace, model, tuple(hypotheses), engine, trace.timeline, timeline_of(changed, after, made_by)),
-        replay_error=_distance(timeline_of(base, before, made_by), trace.timeline),
-        waits_before=waits,
-        waits_after=waiting(changed, after),
+        *(trace, model, tuple(hypotheses), engine, trace.timeline, predicted, error, waits_before, waits_after),
         zeroed=_zeroed(trace, hypotheses),
-        misfit=base.misfit,
-        violations=violations(trace, trace.timeline),
-        contradictions=base.graph.contradictions,
-        not_modelled=_not_modelled(trace, base.graph),
+        misfit=misfit,
+        health=health(trace, weighted.graph.contradictions),
+        range=_range(trace, hypotheses, model, clock, predicted.makespan),
     )
+
+
+def _range(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model, clock: str, predicted: int) -> tuple[int, int] | None:
+    """Return the smallest and largest predicted makespan over half, one and two times the model's costs."""
+    if any(hypothesis.stage == Network.stage for hypothesis in hypotheses):
+        return None
+    found = [predicted]
+    for factor in (0.5, 2.0) if hypotheses else ():
+        weighted = _changed(weighted_graph(trace, model.scaled(factor), clock), hypotheses)
+        time = sweep(weighted.graph, weighted.weight)
+        found.append(int(time.max(initial=0)) - int(trace.timeline.locations.enter.min(initial=0)))
+    return min(found), max(found)
+
+
+def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
+    for hypothesis in sorted(hypotheses, key=lambda h: h.stage):
+        weighted = hypothesis.apply(weighted)
+    return weighted
 
 
 def _distance(one: Timeline, other: Timeline) -> int:
@@ -172,23 +189,3 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> Ints:
         if isinstance(hypothesis, ZeroWait):
             mask |= selectors.calls(trace, hypothesis.argument)
     return np.flatnonzero(mask)
-
-
-def _not_modelled(trace: Trace, graph: Graph) -> float:
-    """Return the share of all locations' time in communication calls that no message and no tied collective explains."""
-    kind = ops.KIND[trace.calls.op]
-    lost = ((kind >= ops.SEND) & (kind <= ops.TEST)) | ops.COLLECTIVE[trace.calls.op]
-    table, tied = trace.messages, _tied(trace)
-    for call in (table.send, table.send_done[table.send_done >= 0], table.receive, table.receive_done, trace.members.call[tied]):
-        lost[call] = False
-    done = trace.members.done[tied]
-    lost[done[done >= 0]] = False
-    times = trace.timeline.calls
-    total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
-    return int((times.leave - times.enter)[lost].sum()) / total if total else 0.0
-
-
-def _tied(trace: Trace) -> NDArray[np.bool_]:
-    kinds = ops.KIND[trace.collectives.op]
-    rooted = (kinds == ops.ONE_TO_N) | (kinds == ops.N_TO_ONE)
-    return np.asarray((~rooted | (trace.collectives.root >= 0))[trace.members.collective])

@@ -1,0 +1,79 @@
+"""What is missing in a trace, and what that does to the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.clock.condition import Violations, violations
+from perwiz.trace import ops
+from perwiz.trace.defects import REASONS
+from perwiz.trace.tables import Counts, Trace
+
+
+@dataclasses.dataclass(frozen=True)
+class Health:
+    """The state of a trace as far as it bears on predictions."""
+
+    counts: Counts
+    defects: dict[str, int]
+    """Records that could not be used, by reason."""
+    violations: Violations
+    contradictions: int
+    """Edges left out of the graph because they would close a cycle."""
+    partnerless: int
+    """Sends, receives and Sendrecvs without a message, those with MPI_PROC_NULL left out."""
+    not_modelled: float
+    """Share of the processes' time in communication calls whose partners the trace does not tell."""
+
+    @property
+    def holes(self) -> dict[str, int]:
+        """What makes the trace incomplete, by name, zeros left out."""
+        counts = self.counts
+        found = {
+            "records that cannot be used": sum(self.defects.values()),
+            "unmatched sends": counts.unmatched_sends,
+            "unmatched receives": counts.unmatched_receives,
+            "sends and receives without a message record": self.partnerless - counts.unmatched_sends - counts.unmatched_receives,
+            "collective calls in no instance": counts.unmatched_collectives,
+            "collectives with members missing": counts.incomplete_collectives,
+            "collectives of unknown root (not tied)": counts.rootless_collectives,
+            "processes that logged nothing": counts.silent_processes,
+            "edges left out of the graph (cycles)": self.contradictions,
+        }
+        return {name: number for name, number in found.items() if number > 0}
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether an answer from this trace must be marked incomplete."""
+        return bool(self.holes)
+
+
+def health(trace: Trace, contradictions: int = 0) -> Health:
+    """Return the health of a trace under its measured timeline."""
+    reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
+    lost = _unexplained(trace)
+    kind = ops.KIND[trace.calls.op]
+    talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND))
+    times = trace.timeline.calls
+    total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
+    return Health(
+        *(trace.counts, {REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)}),
+        *(violations(trace, trace.timeline), contradictions, max(int(talks.sum()) - trace.counts.to_nobody, 0)),
+        int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
+    )
+
+
+def _unexplained(trace: Trace) -> NDArray[np.bool_]:
+    """Return which communication calls take part in no message and in no tied collective, bool per call."""
+    kind = ops.KIND[trace.calls.op]
+    lost = ((kind >= ops.SEND) & (kind <= ops.COMPLETE)) | ops.COLLECTIVE[trace.calls.op]
+    table = trace.messages
+    kinds = ops.KIND[trace.collectives.op]
+    rooted = (kinds == ops.ONE_TO_N) | (kinds == ops.N_TO_ONE)
+    tied = (~rooted | (trace.collectives.root >= 0))[trace.members.collective]
+    for call in (table.send, table.send_done, table.receive, table.receive_done, trace.members.call[tied], trace.members.done[tied]):
+        lost[call[call >= 0]] = False
+    return np.asarray(lost)

@@ -1,0 +1,34 @@
+"""The slow, obvious twins of the kernels in perwiz/kernels/alog_format.py."""
+
+from __future__ import annotations
+
+
+def lines(cells, pool, texts, keys, absent):
+    """Return the text of all rows; `texts` and `keys` are lists of strings, a key per column."""
+    return "".join(f"{line(row, pool, texts, keys, absent)}\n" for row in cells)
+
+
+def line(row, pool, texts, keys, absent):
+    kind, process, task, data, ns, tag, size, first, count, mode, text = row[:11]
+    words = [kind, process, task, data, 0, f"{ns // 1000}.{ns % 1000:03d}" if ns % 1000 else ns // 1000]
+    if tag != absent:
+        words += [tag, size]
+    extra = [f"{keys[11 + k]}={value}" for k, value in enumerate(row[11:]) if value != absent]
+    if mode:
+        extra.append(f"{keys[9]}={chr(mode)}")
+    if count:
+        extra.append(f"{keys[7]}={','.join(str(value) for value in pool[first : first + count])}")
+    if text >= 0:
+        extra.append(f"{keys[10]}={texts[text]}")
+    return " ".join(str(word) for word in [*words, *(["@", *extra] if extra else [])])
+
+
+def last_inside(parent, outlives):
+    """Return per row the last row that has it among its parents, or itself; the way up ends above a parent that outlives its own."""
+
+    def inside(row, outer, start=True):
+        if row < 0 or row == outer:
+            return row == outer
+        return (start or not outlives[row]) and inside(parent[row], outer, False)
+
+    return [max(row for row in range(len(parent)) if inside(row, outer)) for outer in range(len(parent))]
