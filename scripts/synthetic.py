@@ -50,9 +50,8 @@ def ring(ranks: int, calls: int, size: int = 100_000, seed: int = 1) -> Trace:
         *(np.zeros(count, "u1"), np.full(count, size, "i8")),
     )
     ends = Times(np.zeros(ranks, "i8"), leave.reshape(ranks, steps)[:, -1].copy())
-    return dataclasses.replace(
-        _bare(ranks), calls=table, messages=messages, timeline=Timeline(Times(enter, leave), Times.empty(), ends), counts=Counts(records=4 * count)
-    )
+    timeline = Timeline(Times(enter, leave), Times.empty(), ends)
+    return dataclasses.replace(_bare(ranks), calls=table, messages=messages, timeline=timeline, counts=Counts(records=4 * count))
 
 
 def _times(ranks: int, steps: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.trace import ops
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, Timeline, Trace
-
-Ints = NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +59,7 @@ def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
     return out
 
 
-def _running(enter: Ints, collective: NDArray[np.int32], rows: Ints) -> Ints:
+def _running(enter: Ints, collective: Ints, rows: Ints) -> Ints:
     """Return the latest entry among the ranks so far of each prefix instance, for its rows."""
     if not len(rows):
         return np.zeros(0, "i8")

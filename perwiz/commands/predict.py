@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         from perwiz.report.timeline import Row, plot
 
         rows = [Row("recorded", prediction.recorded), Row("predicted", prediction.predicted)]
-        plot(trace, rows, args.plot, prediction.zeroed)
+        waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
+        plot(trace, rows, args.plot, waited)
     block = report.document(prediction, args.waits)
     print(json.dumps(block, indent=2) if args.json else report.text(block))
     return INCOMPLETE if prediction.health.incomplete else DONE

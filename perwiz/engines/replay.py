@@ -5,7 +5,7 @@ It defines what the sweep computes, and is slow: 10 to 200 thousand vertices a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     clock = [0] * graph.vertices
     reached = [env.event() for _ in range(graph.vertices)]
 
-    def walk(chain: list[int]) -> Iterator[Any]:
+    def walk(chain: list[int]) -> Generator[Any, Any, None]:
         for vertex in chain:
             yield env.timeout(max(0, lead[vertex] - env.now))
             for edge in range(graph.start[vertex], graph.start[vertex + 1]):
@@ -40,13 +40,13 @@ def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
                 yield reached[cause]
                 arrival = clock[cause] + int(weight[edge]) - lead[cause] + lead[vertex]
                 yield env.timeout(max(0, arrival - env.now))
-            clock[vertex] = env.now
+            clock[vertex] = int(env.now)
             reached[vertex].succeed()
 
     for chain in _chains(graph, weight):
         env.process(walk(chain))
     env.run()
-    return np.array(clock, "i8") - np.array(lead, "i8")
+    return np.subtract(np.array(clock, "i8"), np.array(lead, "i8"))
 
 
 def _lead(graph: Graph, weight: NDArray[np.int64]) -> list[int]:

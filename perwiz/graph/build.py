@@ -9,14 +9,14 @@ from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph
 from perwiz.kernels import order as kernel
 from perwiz.trace import ops
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, Trace
 
-Ints = NDArray[np.int32]
 _MOST = 2**31 - 2
 
 
 class _Layout:
-    """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last instant; then hubs."""
+    """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last; hubs."""
 
     def __init__(self, trace: Trace) -> None:
         first = trace.first_calls
@@ -71,7 +71,9 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     listed = edges.whole()
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
-    vertex, keep = _ordered(layout, *listed[:3])
+    source, target, kind, _ = listed
+    vertex, keep = _ordered(layout, source, target, kind)
+    del source, target, kind
     dropped = 0
     if keep is not None:
         dropped = len(keep) - int(keep.sum())
@@ -132,7 +134,7 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
 
 
-def _ordered(layout: _Layout, source: Ints, target: Ints, kind: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.bool_] | None]:
+def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:
     """Return the vertices in topological order, and which edges to keep (None: all)."""
     vertex, placed = _topological(layout, source, target)
     if placed == layout.size:

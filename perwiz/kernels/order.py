@@ -15,7 +15,7 @@ def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
 
 
 def group(key: cython.const[cython.int][::1], cursor: cython.int[::1], out: cython.int[::1]) -> None:
-    """Write to `out` the rows of `key` grouped by key, in order; `cursor[k]` is where the group of key k begins, and is moved to its end."""
+    """Write to `out` the rows of `key` grouped by key, in order; `cursor[k]`, where the group of key k begins, moves to its end."""
     i: cython.Py_ssize_t
     for i in range(len(key)):
         out[cursor[key[i]]] = cython.cast(cython.int, i)

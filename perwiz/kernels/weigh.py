@@ -65,3 +65,20 @@ def split(
         for k in range(start[v], start[v + 1]):
             if weight[k] != cut and kind[k] != 4:
                 weight[k] += rest
+
+
+def release(
+    start: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    vertex: cython.const[cython.int][::1],
+    spared: cython.int,
+    cut: cython.longlong,
+    weight: cython.longlong[::1],
+) -> None:
+    """Set to `cut` the weight of every edge but the local one into the listed vertices; edges of kind `spared` stay."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for i in range(len(vertex)):
+        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            if kind[k] != spared:
+                weight[k] = cut

@@ -95,11 +95,6 @@ class Model:
         kept = tuple(key for key in self.assumed if key not in changes)
         return _placed(place, {**vars(self), **values, "assumed": kept, "name": f"{self.name} with {shown}"})
 
-    def scaled(self, factor: float) -> Model:
-        """Return the model with all costs (L, o, g, G, O) times a factor; thresholds stay."""
-        costs = {letter: getattr(self, letter) * factor for letter in "LogGO"}
-        return dataclasses.replace(self, name=f"{self.name} x {factor:g}", **costs)
-
     def is_synchronous(self, k: ArrayLike, mode: ArrayLike) -> NDArray[np.bool_]:
         """Return which messages wait for their receiver; `mode` as in Messages.mode.
 

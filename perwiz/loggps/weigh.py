@@ -16,9 +16,9 @@ from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Grap
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, Messages, Timeline, Times, Trace
 
-Ints = NDArray[np.int64]
 CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""
 _PIECE = 1 << 18
@@ -84,12 +84,12 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
     return time
 
 
-def anchors(trace: Trace, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def anchors(trace: Trace, graph: Graph) -> tuple[Ints, Ints]:
     """Return, per region, the vertex before its entry and before its leaving on its location: a call's return, or the first instant."""
     first = trace.first_calls
     location = trace.regions.location
 
-    def before(call: NDArray[np.int32]) -> NDArray[np.int32]:
+    def before(call: Ints) -> Ints:
         inside = call > first[location]
         out = graph.begun[location]
         out[inside] = graph.returned[call[inside] - 1]
@@ -119,7 +119,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
 
 def _misfit(count: Ints) -> Misfit:
     pairs = [int(count[2 * kind + more]) for kind in (MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
-    return Misfit(*pairs, violations=int(count[10]), eager_after_all=int(count[11]))
+    return Misfit(*pairs, *map(int, count[10:12]))
 
 
 def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:
@@ -139,9 +139,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
     return out
 
 
-def _fill_lags(
-    trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_], kind: NDArray[np.uint8], cause: NDArray[np.int32], out: Ints
-) -> None:
+def _fill_lags(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_], kind: NDArray[np.uint8], cause: Ints, out: Ints) -> None:
     """Write the lags of a run of edges from partners."""
     at = np.flatnonzero(kind == MESSAGE)
     out[at] = model.ready(size[cause[at]], waits[cause[at]])
@@ -152,7 +150,7 @@ def _fill_lags(
 
 
 def work(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_]) -> Ints:
-    """Return the part of each call's work that a model explains, int64 ns per call, for messages of `size` bytes, synchronous where `waits`."""
+    """Return the part of each call's work that a model explains, int64 ns, for messages of `size` bytes, synchronous where `waits`."""
     table, members = trace.messages, trace.members
     out = np.zeros(len(trace.calls), "i8")
     completes = waits & (table.send_done != NONE)
@@ -231,12 +229,10 @@ def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:
     return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), made_by)
 
 
-def _following(trace: Trace, graph: Graph, time: Ints, call: NDArray[np.int32]) -> Ints:
+def _following(trace: Trace, graph: Graph, time: Ints, call: Ints) -> Ints:
     """Return the time of the vertex behind a region boundary: the next call's entry, or the last instant."""
     location = trace.regions.location
     last = call >= trace.first_calls[location + 1]
     vertex = graph.ended[location]
     vertex[~last] = graph.entered[call[~last]]
     return time[vertex]
-
-

@@ -46,7 +46,10 @@ def _routines(trace: Trace, waits: Waits) -> list[Document]:
     sums = [_sum_by(op, values, len(ops.OPS)) for values in (times.leave - times.enter, waits.time, trace.calls.bytes_sent)]
     order = sorted(np.flatnonzero(number).tolist(), key=lambda k: (-sums[0][k], k))
     keys = ("time_ns", "wait_ns", "bytes_sent")
-    return [{"routine": ops.OPS[k], "calls": int(number[k])} | {key: int(total[k]) for key, total in zip(keys, sums, strict=True)} for k in order]
+    return [
+        {"routine": ops.OPS[k], "calls": int(number[k])} | {key: int(total[k]) for key, total in zip(keys, sums, strict=True)}
+        for k in order
+    ]
 
 
 def _regions(trace: Trace) -> list[Document]:
@@ -87,7 +90,8 @@ def text(block: Document, regions: bool) -> str:
         "",
         f"makespan     {words.duration(block['makespan_ns'])}",
         f"processes    {block['processes']}" + (f", {block['locations']} threads" if block["locations"] != block["processes"] else ""),
-        f"calls        {block['calls']}, waiting {words.duration(block['waiting_ns'])} ({words.percent(block['waiting_ns'], total)} of all processes' time)",
+        f"calls        {block['calls']}",
+        f"waiting      {words.duration(block['waiting_ns'])} ({words.percent(block['waiting_ns'], total)} of all processes' time)",
         f"messages     {block['messages']['matched']} matched, {block['messages']['bytes']} bytes",
         f"collectives  {block['collectives']}",
         f"regions      {len(block['regions'])}, {sum(r['instances'] for r in block['regions'])} instances",
@@ -106,7 +110,14 @@ def text(block: Document, regions: bool) -> str:
 
 def _routine_lines(rows: list[Document], total: int) -> list[str]:
     cells = [
-        [r["routine"], str(r["calls"]), words.duration(r["time_ns"]), words.percent(r["time_ns"], total), words.duration(r["wait_ns"]), str(r["bytes_sent"])]
+        [
+            r["routine"],
+            str(r["calls"]),
+            words.duration(r["time_ns"]),
+            words.percent(r["time_ns"], total),
+            words.duration(r["wait_ns"]),
+            str(r["bytes_sent"]),
+        ]
         for r in rows
     ]
     return words.table(["routine", "calls", "time", "of all", "waiting", "bytes sent"], cells, indent="")

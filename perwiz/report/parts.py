@@ -50,6 +50,7 @@ def health(value: Health) -> Document:
         "defects": value.defects,
         "holes": value.holes,
         "clock": dataclasses.asdict(value.violations),
+        "instantaneous": value.instantaneous,
         "not_modelled": round(value.not_modelled, 6),
     }
 
@@ -63,9 +64,13 @@ def health_lines(block: Document) -> list[str]:
         lines.append(f"  clocks: {words.several(clock['messages'], 'message')} received before they were sent, worst {worst}")
     if clock["collective_calls"]:
         worst = words.duration(clock["worst_collective"])
-        lines.append(f"  clocks: {words.several(clock['collective_calls'], 'call')} left a collective before its last member came, worst {worst}")
+        lines.append(
+            f"  clocks: {words.several(clock['collective_calls'], 'call')} left a collective before its last member came, worst {worst}"
+        )
     if not clock["messages"] and not clock["collective_calls"]:
         lines.append("  clocks: consistent")
+    if block["instantaneous"]:
+        lines.append(f"  no duration: {block['instantaneous']} sends and receives (message records outside MPI states); how long they waited was not recorded")
     lines += [f"  missing: {number} {name}" for name, number in block["holes"].items() if name != "records that cannot be used"]
     lines += [f"  left out: {words.several(number, 'record')}: {reason}" for reason, number in block["defects"].items()]
     if block["incomplete"]:
@@ -81,5 +86,7 @@ def model(value: Model) -> Document:
 def model_lines(block: Document) -> list[str]:
     """Return the model in words."""
     parameters = block["parameters"]
-    shown = " ".join(f"{key}={parameters[key]:g}" for key in parameters if isinstance(parameters[key], (int, float)) and "overheads" not in key)
+    shown = " ".join(
+        f"{key}={parameters[key]:g}" for key in parameters if isinstance(parameters[key], (int, float)) and "overheads" not in key
+    )
     return [f"model      {block['name']}: {shown}", f"           {block['source']}"]

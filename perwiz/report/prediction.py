@@ -28,6 +28,7 @@ def document(prediction: Prediction, waits: int) -> Document:
         "predicted_range_ns": list(prediction.range) if prediction.range else None,
         "replay_error_ns": prediction.replay_error,
         "model": parts.model(prediction.model),
+        "zeroed": {"calls": len(prediction.zeroed), "wait_ns": int(prediction.waits_before.time[prediction.zeroed].sum())},
         "misfit": dataclasses.asdict(prediction.misfit),
         "health": parts.health(prediction.health),
         "processes": _processes(prediction),
@@ -42,14 +43,19 @@ def _processes(prediction: Prediction) -> list[Document]:
     trace = prediction.trace
     before, after = prediction.recorded.locations.leave, prediction.predicted.locations.leave
     return [
-        {"rank": words.rank(trace, k), "recorded_end_ns": int(before[k]), "predicted_end_ns": int(after[k]), "gain_ns": int(before[k] - after[k])}
+        {
+            "rank": words.rank(trace, k),
+            "recorded_end_ns": int(before[k]),
+            "predicted_end_ns": int(after[k]),
+            "gain_ns": int(before[k] - after[k]),
+        }
         for k in range(len(trace.locations))
     ]
 
 
 def text(block: Document) -> str:
     """Return the document as text for a terminal."""
-    lines = _answer(block) + ["", *parts.model_lines(block["model"]), *_error(block), "", "health", *parts.health_lines(block["health"])]
+    lines = [*_answer(block), "", *parts.model_lines(block["model"]), *_error(block), "", "health", *parts.health_lines(block["health"])]
     lines += ["", *_process_lines(block)]
     if block["waits_before"]:
         lines += ["", "longest waits in the recorded run", *parts.wait_lines(block["waits_before"], "recorded", "predicted")]
@@ -63,21 +69,26 @@ def _answer(block: Document) -> list[str]:
     word = "gain" if gain >= 0 else "loss"
     under = "; ".join(block["hypotheses"]) or "no hypothesis"
     mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    return [
+    waits = f"{words.duration(block['waiting_ns'])} recorded, {words.duration(block['waiting_predicted_ns'])} predicted"
+    lines = [
         f"{block['trace']}: {under}{mark}",
         "",
         f"recorded   {words.duration(recorded)}",
         f"predicted  {words.duration(block['predicted_ns'])}   {word} {words.duration(abs(gain))} ({words.percent(abs(gain), recorded)})",
-        f"waiting    {words.duration(block['waiting_ns'])} recorded, {words.duration(block['waiting_predicted_ns'])} predicted, all processes together",
+        f"waiting    {waits}, all processes together",
     ]
+    zeroed = block["zeroed"]
+    if zeroed["calls"]:
+        what = f"waited {words.duration(zeroed['wait_ns'])}" if zeroed["wait_ns"] else "did not wait: zeroing that changes nothing"
+        lines.append(f"zeroed     {words.several(zeroed['calls'], 'call')} that {what}")
+    return lines
 
 
 def _error(block: Document) -> list[str]:
     misfit = block["misfit"]
     lines = [f"error      the replayed unchanged run is {words.duration(block['replay_error_ns'])} off the recorded one"]
     if block["hypotheses"]:
-        low, high = block["predicted_range_ns"] or (None, None)
-        spread = f"{words.duration(low)} to {words.duration(high)}" if low is not None else "not estimated when the model itself is changed"
+        spread = " to ".join(map(words.duration, block["predicted_range_ns"] or [])) or "not estimated when the model itself is changed"
         lines.append(f"           predicted if the model's costs were half or twice as large: {spread}")
     if misfit["messages"]:
         lowered = f"{misfit['messages_lowered']} of {words.several(misfit['messages'], 'message')}"
@@ -91,7 +102,8 @@ def _process_lines(block: Document) -> list[str]:
     rows = block["processes"]
     shown = rows if len(rows) <= _PROCESSES else sorted(rows, key=lambda row: -abs(row["gain_ns"]))[:_PROCESSES]
     cells = [
-        [row["rank"], words.duration(row["recorded_end_ns"]), words.duration(row["predicted_end_ns"]), words.duration(row["gain_ns"])] for row in shown
+        [row["rank"], words.duration(row["recorded_end_ns"]), words.duration(row["predicted_end_ns"]), words.duration(row["gain_ns"])]
+        for row in shown
     ]
     more = [f"  ... and {len(rows) - len(shown)} that gain less"] if len(shown) < len(rows) else []
     return [*words.table(["rank", "recorded end", "predicted end", "gain"], cells, indent=""), *more]

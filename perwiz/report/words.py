@@ -12,9 +12,7 @@ _UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns"))
 
 def duration(ns: int) -> str:
     """Return a time in the unit that fits it, four digits or more: 412.6 ms, 12.03 s, 0 ns."""
-    for size, unit in _UNITS:
-        if abs(ns) >= size:
-            break
+    size, unit = next((pair for pair in _UNITS if abs(ns) >= pair[0]), _UNITS[-1])
     value = ns / size
     return f"{value:.0f} {unit}" if size == 1 else f"{value:.{max(0, 3 - len(str(int(abs(value)))) + 1)}f} {unit}"
 

@@ -9,8 +9,12 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+
+Ints = NDArray[Any]
+"""An integer array; the docstring says of what width."""
 
 
 def column(dtype: str, meaning: str, unit: str = "") -> Any:

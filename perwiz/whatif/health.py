@@ -25,6 +25,8 @@ class Health:
     """Edges left out of the graph because they would close a cycle."""
     partnerless: int
     """Sends, receives and Sendrecvs without a message, those with MPI_PROC_NULL left out."""
+    instantaneous: int
+    """Sends and receives of no duration: message records outside MPI states; how long they waited was not recorded."""
     not_modelled: float
     """Share of the processes' time in communication calls whose partners the trace does not tell."""
 
@@ -60,9 +62,13 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     return Health(
-        *(trace.counts, {REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)}),
-        *(violations(trace, trace.timeline), contradictions, max(int(talks.sum()) - trace.counts.to_nobody, 0)),
-        int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
+        counts=trace.counts,
+        defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
+        violations=violations(trace, trace.timeline),
+        contradictions=contradictions,
+        instantaneous=int(((times.leave == times.enter) & np.isin(kind, (ops.SEND, ops.RECV))).sum()),
+        partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
+        not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
     )
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
-from perwiz.graph.graph import GAP, Graph
+from perwiz.graph.graph import GAP, LOCAL
+from perwiz.kernels import weigh as kernel
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted, reweigh
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.stretch import Segments, mean_shares, shares
-
-Ints = NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,26 +38,23 @@ class Hypothesis:
         raise NotImplementedError
 
 
-def into_returns(graph: Graph, calls: Ints, gaps: bool) -> Ints:
-    """Return the edges from elsewhere into the returns of these calls, int64; those of kind gap only if asked for."""
-    vertex = graph.returned[calls]
-    first = graph.start[vertex].astype("i8") + 1
-    count = graph.start[vertex + 1] - first
-    edge = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
-    return edge if gaps else edge[graph.kind[edge] != GAP]
+def released(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> Ints:
+    """Return the weights when no partner binds the return of these calls; edges of kind `spared` stay."""
+    graph = weighted.graph
+    weight = weighted.weight.copy()
+    kernel.release(graph.start, graph.kind, graph.returned[calls], spared, CUT, weight)
+    return weight
 
 
 class ZeroWait(Hypothesis):
-    """The selected calls do not wait: their partners' times no longer bind them (PerWiz paper, section 2.2). Partners stay where they are."""
+    """The selected calls do not wait: partners' times no longer bind them (PerWiz paper, 2.2). The partners stay where they are."""
 
     word, stage = "zero-wait", 3
 
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a copy in which no partner binds the return of a selected call."""
-        chosen = np.flatnonzero(selectors.calls(weighted.trace, self.argument))
-        weight = weighted.weight.copy()
-        weight[into_returns(weighted.graph, chosen, gaps=False)] = CUT
-        return dataclasses.replace(weighted, weight=weight)
+        chosen = selectors.calls(weighted.trace, self.argument)
+        return dataclasses.replace(weighted, weight=released(weighted, chosen, GAP))
 
 
 class ZeroTime(Hypothesis):
@@ -67,9 +64,8 @@ class ZeroTime(Hypothesis):
 
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a copy in which selected calls return at once."""
-        chosen = np.flatnonzero(selectors.calls(weighted.trace, self.argument))
-        weight = weighted.weight.copy()
-        weight[into_returns(weighted.graph, chosen, gaps=True)] = CUT
+        chosen = selectors.calls(weighted.trace, self.argument)
+        weight = released(weighted, chosen, LOCAL)
         weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
         return dataclasses.replace(weighted, weight=weight)
 
@@ -187,7 +183,7 @@ def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
     return instances, np.unique(step, return_inverse=True)[1]
 
 
-def _region_of(trace: Trace) -> NDArray[np.int32]:
+def _region_of(trace: Trace) -> Ints:
     return trace.paths.region[trace.regions.path]
 
 

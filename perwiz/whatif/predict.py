@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.condition import Violations, violations
 from perwiz.engines.replay import replay
@@ -18,12 +17,12 @@ from perwiz.kernels import sweep as reading
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted, synchronous, timeline_of, weigh
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import Timeline, Trace
-from perwiz.whatif.health import Health, health
 from perwiz.whatif import selectors
+from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
 
-Ints = NDArray[np.int64]
 ENGINES = {"sweep": sweep, "replay": replay}
 
 
@@ -33,7 +32,7 @@ class Waits:
 
     time: Ints
     """ns per call."""
-    partner: NDArray[np.int32]
+    partner: Ints
     """Call that is waited for, -1 if none or in a collective before its last member is known."""
 
 
@@ -85,9 +84,11 @@ def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", networks: 
 def _violation_text(trace: Trace, found: Violations) -> str:
     parts = []
     if found.messages:
-        parts.append(f"{found.messages} of {len(trace.messages)} messages are received before they are sent (worst {found.worst_message / 1e6:.3f} ms)")
+        worst = f"worst {found.worst_message / 1e6:.3f} ms"
+        parts.append(f"{found.messages} of {len(trace.messages)} messages are received before they are sent ({worst})")
     if found.collective_calls:
-        parts.append(f"{found.collective_calls} calls leave a collective before its last member enters (worst {found.worst_collective / 1e6:.3f} ms)")
+        worst = f"worst {found.worst_collective / 1e6:.3f} ms"
+        parts.append(f"{found.collective_calls} calls leave a collective before its last member enters ({worst})")
     return f"{trace.path}: {' and '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
 
 
@@ -107,35 +108,42 @@ def predict(
     run = ENGINES[engine]
     networks = [h.model(model) for h in hypotheses if isinstance(h, Network)]
     weighted = weighted_graph(trace, model, clock, networks)
-    misfit = weighted.misfit
-    time = run(weighted.graph, weighted.weight)
+    graph, misfit = weighted.graph, weighted.misfit
+    time = run(graph, weighted.weight)
     predicted = timeline_of(weighted, time, "replayed unchanged")
     error = _distance(predicted, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
-    weighted = _changed(weighted, hypotheses)
     if hypotheses:
-        time = run(weighted.graph, weighted.weight)
+        del time, predicted
+        weighted = _changed(weighted, hypotheses)
+        time = run(graph, weighted.weight)
         predicted = timeline_of(weighted, time, "predicted under " + "; ".join(map(str, hypotheses)))
         waits_after = waiting(weighted, time)
+    del time, weighted
     return Prediction(
         *(trace, model, tuple(hypotheses), engine, trace.timeline, predicted, error, waits_before, waits_after),
         zeroed=_zeroed(trace, hypotheses),
         misfit=misfit,
-        health=health(trace, weighted.graph.contradictions),
-        range=_range(trace, hypotheses, model, clock, predicted.makespan),
+        health=health(trace, graph.contradictions),
+        range=_range(trace, graph, hypotheses, model, predicted.makespan),
     )
 
 
-def _range(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model, clock: str, predicted: int) -> tuple[int, int] | None:
+def _range(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model: Model, predicted: int) -> tuple[int, int] | None:
     """Return the smallest and largest predicted makespan over half, one and two times the model's costs."""
     if any(hypothesis.stage == Network.stage for hypothesis in hypotheses):
         return None
     found = [predicted]
     for factor in (0.5, 2.0) if hypotheses else ():
-        weighted = _changed(weighted_graph(trace, model.scaled(factor), clock), hypotheses)
-        time = sweep(weighted.graph, weighted.weight)
+        weighted = _changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses)
+        time = sweep(graph, weighted.weight)
         found.append(int(time.max(initial=0)) - int(trace.timeline.locations.enter.min(initial=0)))
     return min(found), max(found)
+
+
+def _times(model: Model, factor: float) -> Model:
+    """Return the model with all costs times a factor; thresholds stay."""
+    return dataclasses.replace(model, **{letter: getattr(model, letter) * factor for letter in "LogGO"})
 
 
 def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
@@ -157,7 +165,7 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     return Waits(wait, _partner(graph, time, edge))
 
 
-def _partner(graph: Graph, time: Ints, edge: NDArray[np.int32]) -> NDArray[np.int32]:
+def _partner(graph: Graph, time: Ints, edge: Ints) -> Ints:
     """Return the call behind each edge; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered))
@@ -173,14 +181,14 @@ def _partner(graph: Graph, time: Ints, edge: NDArray[np.int32]) -> NDArray[np.in
     return out
 
 
-def _latest_source(graph: Graph, time: Ints, vertex: NDArray[np.int32]) -> NDArray[np.int32]:
+def _latest_source(graph: Graph, time: Ints, vertex: Ints) -> Ints:
     unique, back = np.unique(vertex, return_inverse=True)
     first, count = graph.start[unique], graph.start[unique + 1] - graph.start[unique]
     edge = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
     group = np.repeat(np.arange(len(unique)), count)
     order = np.lexsort((time[graph.source[edge]], group))
     last = order[np.cumsum(count) - 1]
-    return graph.source[edge[last]][back]
+    return np.asarray(graph.source[edge[last]][back])
 
 
 def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> Ints:

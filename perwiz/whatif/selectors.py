@@ -64,7 +64,7 @@ def _part(trace: Trace, part: str) -> NDArray[np.bool_]:
     if kind == "region" and rest:
         return inside(trace, region(trace, rest))
     if kind == "rank" and rest:
-        return np.asarray(locations(trace, part)[trace.calls.location])
+        return np.asarray(locations(trace, part)[trace.calls.location], bool)
     if kind == "op" and rest:
         return np.asarray(trace.calls.op == _op(trace, rest))
     raise UsageError(f"'{part}' selects nothing, must be like e12, region:NAME, rank:3, op:MPI_Recv or all")

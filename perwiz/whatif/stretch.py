@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.loggps.weigh import Weighted
-
-Ints = NDArray[np.int64]
+from perwiz.trace.table import Ints
 
 
 class Segments:
@@ -98,7 +96,7 @@ def shares(part: Ints, group: Ints, total: Ints) -> Ints:
 
 
 def mean_shares(value: Ints, step: Ints) -> Ints:
-    """Return the mean of each step for every row of it, the sum of the step conserved: the first rows take the remainder. `step` counts from 0."""
+    """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder. `step` counts from 0."""
     count = np.bincount(step)
     total = np.zeros(len(count), "i8")
     np.add.at(total, step, value)
