@@ -58,7 +58,7 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
     rendezvous start only in the call that completes the receive. Edges that would close a cycle are left out and counted: first
-    rendezvous edges, then all between calls on the cycle. Raises GraphError beyond 2**31 vertices or edges.
+    rendezvous edges on it, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
     layout, edges = _Layout(trace), _Edges()
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
@@ -141,13 +141,23 @@ def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[I
         return vertex, None
     keep = np.ones(len(source), bool)
     for droppable in (kind == RENDEZVOUS, kind != LOCAL):
-        stuck = np.ones(layout.size, bool)
-        stuck[vertex[:placed]] = False
-        keep &= ~(droppable & stuck[source] & stuck[target])
+        part = _components(layout, vertex[:placed], source, target, keep)
+        keep &= ~(droppable & (part[source] >= 0) & (part[source] == part[target]))
         vertex, placed = _topological(layout, source[keep], target[keep])
         if placed == layout.size:
             break
     return vertex, keep
+
+
+def _components(layout: _Layout, placed: Ints, source: Ints, target: Ints, keep: NDArray[np.bool_]) -> Ints:
+    """Return the number of the cycle each vertex lies on (alone on none: a number of its own), -2 for those that could be placed."""
+    part = np.full(layout.size, -1, "i4")
+    part[placed] = -2
+    first = _starts(_counts(source[keep], layout.size))
+    edge = np.empty(len(source[keep]), "i4")
+    kernel.group(source[keep], first[:-1].copy(), edge)
+    kernel.components(first, edge, target[keep], _chained(layout), np.zeros((5, layout.size), "i4"), part)
+    return part
 
 
 def _chained(layout: _Layout) -> NDArray[np.uint8]:

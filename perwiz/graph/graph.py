@@ -48,3 +48,12 @@ class Graph:
     def edges(self) -> int:
         """Number of edges."""
         return len(self.source)
+
+
+def hubs(graph: Graph) -> NDArray[np.int32]:
+    """Return the vertices that belong to no location, by position: the hubs of collectives."""
+    of_location = np.zeros(graph.vertices, bool)
+    of_location[0] = True
+    for vertex in (graph.entered, graph.returned, graph.begun, graph.ended):
+        of_location[vertex] = True
+    return np.flatnonzero(~of_location).astype("i4")

@@ -58,6 +58,65 @@ def order(
     return tail
 
 
+def components(
+    first: cython.const[cython.int][::1],
+    edge: cython.const[cython.int][::1],
+    target: cython.const[cython.int][::1],
+    chained: cython.const[cython.uchar][::1],
+    work: cython.int[:, ::1],
+    out: cython.int[::1],
+) -> None:
+    """Number the strongly connected components (Tarjan) of the vertices for which `out` holds -1; where it holds -2 nothing is followed.
+
+    `work` has five cells per vertex: index (0: not seen), lowest index reached, next edge, and the two stacks.
+    """
+    s: cython.Py_ssize_t
+    v: cython.int
+    w: cython.int
+    depth: cython.Py_ssize_t = 0
+    open_: cython.Py_ssize_t = 0
+    seen: cython.int = 0
+    count: cython.int = 0
+    for s in range(len(out)):
+        if out[s] != -1 or work[0, s] != 0:
+            continue
+        w = cython.cast(cython.int, s)
+        while True:
+            if w >= 0:
+                seen += 1
+                work[0, w] = work[1, w] = seen
+                work[2, w] = first[w] - 1
+                work[3, depth] = work[4, open_] = w
+                depth += 1
+                open_ += 1
+            v = work[3, depth - 1]
+            w = -1
+            if work[2, v] < first[v + 1]:
+                if work[2, v] >= first[v]:
+                    w = target[edge[work[2, v]]]
+                elif chained[v]:
+                    w = v + 1
+                work[2, v] += 1
+                if w >= 0 and (out[w] != -1 or work[0, w] != 0):
+                    if out[w] == -1 and work[0, w] < work[1, v]:
+                        work[1, v] = work[0, w]
+                    w = -1
+                continue
+            depth -= 1
+            if depth > 0 and work[1, v] < work[1, work[3, depth - 1]]:
+                work[1, work[3, depth - 1]] = work[1, v]
+            if work[1, v] == work[0, v]:
+                w = -1
+                while w != v:
+                    open_ -= 1
+                    w = work[4, open_]
+                    out[w] = count
+                count += 1
+                w = -1
+            if depth == 0:
+                break
+
+
 def lead_in(
     vertex: cython.const[cython.int][::1],
     position: cython.const[cython.int][::1],

@@ -42,6 +42,25 @@ def hubs(
         time[hub[i]] = latest
 
 
+def latest(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    hub: cython.const[cython.int][::1],
+    time: cython.const[cython.longlong][::1],
+    owner: cython.int[::1],
+) -> None:
+    """Set `owner` of the listed vertices, in order, to that of their latest source; of equally late ones the first."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    for i in range(len(hub)):
+        last = start[hub[i]]
+        for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
+            if owner[source[k]] >= 0 and (owner[source[last]] < 0 or time[source[k]] > time[source[last]]):
+                last = k
+        owner[hub[i]] = owner[source[last]]
+
+
 def waits(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],

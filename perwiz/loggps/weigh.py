@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
@@ -70,7 +70,6 @@ def synchronous(messages: Messages, model: Model) -> NDArray[np.bool_]:
 def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
     """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
     time = np.zeros(graph.vertices, "i8")
-    known = np.zeros(graph.vertices, bool)
     for vertex, values in (
         (graph.entered, timeline.calls.enter),
         (graph.returned, timeline.calls.leave),
@@ -78,9 +77,7 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
         (graph.ended, timeline.locations.leave),
     ):
         time[vertex] = values
-        known[vertex] = True
-    known[0] = True
-    reading.hubs(graph.start, graph.source, np.flatnonzero(~known).astype("i4"), time)
+    reading.hubs(graph.start, graph.source, hubs(graph), time)
     return time
 
 

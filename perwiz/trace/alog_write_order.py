@@ -10,10 +10,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.kernels import alog_format
-from perwiz.trace import ops
+from perwiz.trace import nesting, ops
 from perwiz.trace.alog_write_requests import Lists
-from perwiz.trace.tables import Regions, Timeline, Times, Trace
+from perwiz.trace.tables import Timeline, Trace
 
 KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
 """What an event is: of a location (BORN, DIED), a region (ENTER, LEAVE), a message (SEND, RECEIVE), a further line of a
@@ -75,22 +74,13 @@ def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
     regions, count = trace.regions, len(trace.regions)
     row = np.tile(np.arange(count, dtype="i4"), 2)
     leaves = np.repeat([False, True], count)
-    rows = np.lexsort((-row, leaves, np.concatenate([row[:count], _last_inside(regions, timeline.regions)])))
+    rows = nesting.boundaries(regions, timeline.regions)
     location = regions.location[row[rows]].astype("i8")
     gap = np.concatenate([regions.first_call, regions.end_call])[rows]
     step = 2 * (np.clip(gap, trace.first_calls[location], trace.first_calls[location + 1]) + location)
     time = np.concatenate([timeline.regions.enter, timeline.regions.leave])[rows]
     # One piece for both, as their order among themselves counts: LEAVE is ENTER and one more.
     return [(ENTER + leaves[rows], row[rows], time, step)] if count else []
-
-
-def _last_inside(regions: Regions, times: Times) -> NDArray[np.int32]:
-    """Return the last instance entered in each, left out what old traces let overlap with it."""
-    leave, end, above = times.leave, regions.end_call, regions.parent
-    later = (leave > leave[above]) | ((leave == leave[above]) & (end > end[above]))
-    out = np.empty(len(regions), "i4")
-    alog_format.last_inside(above, later.astype("u1"), out)
-    return out
 
 
 def _of_calls(trace: Trace, timeline: Timeline, lists: Lists) -> list[_Piece]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from perwiz.trace.table import Ints
 from perwiz.trace.tables import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.stretch import Segments, mean_shares, shares
+
+_SLOWEST, _LONGEST = 1e-30, 2.0**60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,10 +83,7 @@ class Scale(Hypothesis):
         name, factor = _number(self, self.argument)
         instances = np.flatnonzero(_region_of(weighted.trace) == selectors.region(weighted.trace, name))
         segments = Segments(weighted)
-        length = segments.length.copy()
-        own = segments.owner(instances) >= 0
-        length[own] = np.rint(length[own] * factor).astype("i8")
-        return segments.stretched(length)
+        return segments.stretched(_times(self, segments.length, segments.owner(instances) >= 0, factor))
 
 
 class Speed(Hypothesis):
@@ -97,10 +97,8 @@ class Speed(Hypothesis):
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
         segments = Segments(weighted)
-        length = segments.length.copy()
         own = selectors.locations(weighted.trace, rank)[segments.location]
-        length[own] = np.rint(length[own] / factor).astype("i8")
-        return segments.stretched(length)
+        return segments.stretched(_times(self, segments.length, own, 1 / max(factor, _SLOWEST)))
 
 
 class BalanceTime(Hypothesis):
@@ -177,9 +175,10 @@ def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
     instances = np.flatnonzero(_region_of(trace) == selectors.region(trace, name))
     step = trace.regions.instance[instances].astype("i8")
     if mark:
-        if not number.isdigit() or not (step == int(number)).any():
+        chosen = step == (int(number) if re.fullmatch("[0-9]{1,9}", number) else -1)
+        if not chosen.any():
             raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
-        instances, step = instances[step == int(number)], step[step == int(number)]
+        instances, step = instances[chosen], step[chosen]
     return instances, np.unique(step, return_inverse=True)[1]
 
 
@@ -207,6 +206,14 @@ def _number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     if not mark or not 0 <= factor <= 1e9:
         raise UsageError(f"{hypothesis}: must be like {hypothesis.word} NAME=0.5 with a number from 0 to 1e9")
     return name, factor
+
+
+def _times(hypothesis: Hypothesis, length: Ints, where: NDArray[np.bool_], factor: float) -> Ints:
+    """Return lengths with some of them times a factor, rounded to ns. Raises UsageError if they add up to more than 2**60 ns."""
+    out = np.where(where, np.rint(length * factor), length)
+    if out.sum() > _LONGEST:
+        raise UsageError(f"{hypothesis}: computation of {out.sum() / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
+    return out.astype("i8")
 
 
 HYPOTHESES: dict[str, type[Hypothesis]] = {

@@ -12,7 +12,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.errors import ClockError, UsageError
 from perwiz.graph.build import build
-from perwiz.graph.graph import Graph
+from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
@@ -169,26 +169,11 @@ def _partner(graph: Graph, time: Ints, edge: Ints) -> Ints:
     """Return the call behind each edge; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered))
-    waits = np.flatnonzero(edge >= 0)
-    source = graph.source[edge[waits]]
-    for _ in range(64):
-        hub = np.flatnonzero((owner[source] < 0) & (source > 0))
-        if not len(hub):
-            break
-        source[hub] = _latest_source(graph, time, source[hub])
+    reading.latest(graph.start, graph.source, hubs(graph), time, owner)
     out = np.full(len(edge), -1, "i4")
-    out[waits] = owner[source]
+    waits = np.flatnonzero(edge >= 0)
+    out[waits] = owner[graph.source[edge[waits]]]
     return out
-
-
-def _latest_source(graph: Graph, time: Ints, vertex: Ints) -> Ints:
-    unique, back = np.unique(vertex, return_inverse=True)
-    first, count = graph.start[unique], graph.start[unique + 1] - graph.start[unique]
-    edge = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
-    group = np.repeat(np.arange(len(unique)), count)
-    order = np.lexsort((time[graph.source[edge]], group))
-    last = order[np.cumsum(count) - 1]
-    return np.asarray(graph.source[edge[last]][back])
 
 
 def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> Ints:

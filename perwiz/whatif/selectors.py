@@ -12,7 +12,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import ops
 from perwiz.trace.tables import NONE, Trace
 
-_SPLIT = re.compile(r",(?=e\d+(?:,|$)|region:|rank:|op:|all(?:,|$))")
+_SPLIT = re.compile(r",(?=e[0-9]+(?:,|$)|region:|rank:|op:|all(?:,|$))")
 
 
 def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
@@ -27,13 +27,14 @@ def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
 
 def locations(trace: Trace, text: str) -> NDArray[np.bool_]:
     """Return which locations `rank:R` selects, bool per location. Raises UsageError for other texts and unknown ranks."""
-    match = re.fullmatch(r"rank:(\d{1,9})", text)
+    match = re.fullmatch(r"rank:([0-9]{1,9})", text)
     if not match:
         raise UsageError(f"'{text}' is no rank, must be like rank:3")
     mask = trace.locations.process == int(match[1])
     if not mask.any():
         known = trace.locations.process
-        raise UsageError(f"{text}: no such rank, the trace has ranks {known.min()} to {known.max()}")
+        have = f"ranks {known.min()} to {known.max()}" if len(known) else "no processes"
+        raise UsageError(f"{text}: no such rank, the trace has {have}")
     return mask
 
 
@@ -59,7 +60,7 @@ def _part(trace: Trace, part: str) -> NDArray[np.bool_]:
     kind, _, rest = part.partition(":")
     if part == "all":
         return np.ones(len(trace.calls), bool)
-    if re.fullmatch(r"e\d+", part):
+    if re.fullmatch(r"e[0-9]+", part):
         return _one(trace, part)
     if kind == "region" and rest:
         return inside(trace, region(trace, rest))

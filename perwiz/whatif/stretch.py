@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.loggps.weigh import Weighted
+from perwiz.trace import nesting
 from perwiz.trace.table import Ints
 
 
@@ -32,7 +33,9 @@ class Segments:
         offset = np.clip(np.concatenate([weighted.region_enter, weighted.region_leave]), 0, whole[boundary_gap])
         gap = np.concatenate([boundary_gap, np.arange(gaps)])
         end = np.concatenate([offset, whole])
-        order = np.lexsort((np.arange(len(gap)), end, gap))
+        turn = np.full(len(gap), len(boundary_gap))
+        turn[nesting.boundaries(regions, weighted.timeline.regions)] = np.arange(len(boundary_gap))
+        order = np.lexsort((turn, end, gap))
         self.gap, end = gap[order], end[order]
         fresh = np.concatenate(([True], self.gap[1:] != self.gap[:-1]))
         self.length = end - np.where(fresh, 0, np.concatenate(([0], end[:-1])))
