@@ -21,14 +21,3 @@ def line(row, pool, texts, keys, absent):
     if text >= 0:
         extra.append(f"{keys[10]}={texts[text]}")
     return " ".join(str(word) for word in [*words, *(["@", *extra] if extra else [])])
-
-
-def last_inside(parent, outlives):
-    """Return per row the last row that has it among its parents, or itself; the way up ends above a parent that outlives its own."""
-
-    def inside(row, outer, start=True):
-        if row < 0 or row == outer:
-            return row == outer
-        return (start or not outlives[row]) and inside(parent[row], outer, False)
-
-    return [max(row for row in range(len(parent)) if inside(row, outer)) for outer in range(len(parent))]

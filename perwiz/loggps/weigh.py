@@ -126,24 +126,30 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
     """
     table = trace.messages
     waits = synchronous(table, model)
-    size = table.bytes if size is None else size
+    sent = trace.calls.bytes_sent
+    if size is None:
+        size = table.bytes
+    else:
+        sent = np.zeros(len(trace.calls), "i8")
+        np.add.at(sent, table.send, size)
     out = np.zeros(graph.edges, "i8")
     for first in range(0, graph.edges, _PIECE):
         piece = slice(first, first + _PIECE)
-        _fill_lags(trace, model, size, waits, graph.kind[piece], graph.cause[piece], out[piece])
+        _fill_lags(model, (size, waits, sent), graph.kind[piece], graph.cause[piece], out[piece])
     own = np.flatnonzero(waits & (table.send_done == table.send))
     out[graph.start[graph.returned[table.send[own]]]] = model.request()
     return out
 
 
-def _fill_lags(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_], kind: NDArray[np.uint8], cause: Ints, out: Ints) -> None:
-    """Write the lags of a run of edges from partners."""
+def _fill_lags(model: Model, known: tuple[Ints, Ints, Ints], kind: Ints, cause: Ints, out: Ints) -> None:
+    """Write the lags of a run of edges; known are size and synchronous per message, and bytes sent per call."""
+    size, waits, sent = known
     at = np.flatnonzero(kind == MESSAGE)
     out[at] = model.ready(size[cause[at]], waits[cause[at]])
     at = np.flatnonzero(kind == RENDEZVOUS)
     out[at] = np.where(waits[cause[at]], 0, CUT)
     at = np.flatnonzero(kind == GAP)
-    out[at] = model.gap_after(trace.calls.bytes_sent[cause[at]])
+    out[at] = model.gap_after(sent[cause[at]])
 
 
 def work(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_]) -> Ints:
@@ -175,7 +181,7 @@ def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
     own, rest = _parts(weighted, measured)
     model_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
     new_rest = rest + _scaled(np.minimum(rest, model_work[0]), *model_work) - np.minimum(rest, model_work[0])
-    lag_old, lag_new = lags(trace, graph, old), lags(trace, graph, model, size)
+    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)
     out = _reweighed_partners(graph, measured, lag_old, lag_new, rest, new_rest)
     local = graph.start[graph.returned]
     out[local] = _scaled(own, lag_old[local], lag_new[local]) + new_rest

@@ -33,7 +33,7 @@ class Waits:
     time: Ints
     """ns per call."""
     partner: Ints
-    """Call that is waited for, -1 if none or in a collective before its last member is known."""
+    """Call that is waited for, -1 if none; in a collective the one that entered last."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -110,15 +110,16 @@ def predict(
     weighted = weighted_graph(trace, model, clock, networks)
     graph, misfit = weighted.graph, weighted.misfit
     time = run(graph, weighted.weight)
-    predicted = timeline_of(weighted, time, "replayed unchanged")
-    error = _distance(predicted, trace.timeline)
+    error = _distance(graph, time, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
+    made_by = "replayed unchanged"
     if hypotheses:
-        del time, predicted
+        del time
         weighted = _changed(weighted, hypotheses)
         time = run(graph, weighted.weight)
-        predicted = timeline_of(weighted, time, "predicted under " + "; ".join(map(str, hypotheses)))
         waits_after = waiting(weighted, time)
+        made_by = "predicted under " + "; ".join(map(str, hypotheses))
+    predicted = timeline_of(weighted, time, made_by)
     del time, weighted
     return Prediction(
         *(trace, model, tuple(hypotheses), engine, trace.timeline, predicted, error, waits_before, waits_after),
@@ -152,8 +153,10 @@ def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     return weighted
 
 
-def _distance(one: Timeline, other: Timeline) -> int:
-    return max(int(np.abs(getattr(one.calls, side) - getattr(other.calls, side)).max(initial=0)) for side in ("enter", "leave"))
+def _distance(graph: Graph, time: Ints, timeline: Timeline) -> int:
+    """Return the largest distance, ns, of the calls' vertex times from a timeline."""
+    sides = ((graph.entered, timeline.calls.enter), (graph.returned, timeline.calls.leave))
+    return max(int(np.abs(time[vertex] - recorded).max(initial=0)) for vertex, recorded in sides)
 
 
 def waiting(weighted: Weighted, time: Ints) -> Waits:
@@ -162,18 +165,17 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     wait = np.empty(len(graph.returned), "i8")
     edge = np.empty(len(graph.returned), "i4")
     reading.waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
-    return Waits(wait, _partner(graph, time, edge))
+    return Waits(wait, _behind(graph, time, edge))
 
 
-def _partner(graph: Graph, time: Ints, edge: Ints) -> Ints:
-    """Return the call behind each edge; behind a hub, the one that entered last."""
+def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
+    """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered))
     reading.latest(graph.start, graph.source, hubs(graph), time, owner)
-    out = np.full(len(edge), -1, "i4")
     waits = np.flatnonzero(edge >= 0)
-    out[waits] = owner[graph.source[edge[waits]]]
-    return out
+    edge[waits] = owner[graph.source[edge[waits]]]
+    return edge
 
 
 def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> Ints:

@@ -96,21 +96,3 @@ def some_row(random, texts):
         *(*head, int(random.integers(0, 10 ** int(random.integers(1, 18)))), tag, size),
         *(int(random.integers(0, 45)), count, int(random.choice([0, ord("b")])), int(random.integers(-1, texts)), *numbers),
     ]
-
-
-def last_inside(parent, outlives):
-    out = np.empty(len(parent), "i4")
-    alog_format.last_inside(np.array(parent, "i4"), np.array(outlives, "u1"), out)
-    return out.tolist()
-
-
-@pytest.mark.parametrize("parent", [[], [-1], [-1, -1], [-1, 0, 1, 1, 0, -1, 5], [-1, 0, 0, 2, -1]])
-def test_last_inside(parent):
-    for bits in range(1 << len(parent)):
-        outlives = [bits >> row & 1 for row in range(len(parent))]
-        assert last_inside(parent, outlives) == naive_alog.last_inside(parent, outlives)
-
-
-def test_last_inside__by_hand():
-    assert last_inside([-1, 0, 1, 0, -1], [0, 0, 0, 0, 0]) == [3, 2, 2, 3, 4]
-    assert last_inside([-1, 0, 1, -1], [0, 1, 0, 0]) == [1, 2, 2, 3]

@@ -1,0 +1,897 @@
+"""Traces made in memory: a builder, a catalogue of awkward traces, and strategies for random traces and graphs.
+
+    b = Builder(2)
+    b.compute(0, 500)
+    b.send(0, 1, 100)
+    b.recv(1, 0)
+    trace = b.trace()
+
+A call that is not given `at=(enter, leave)` gets its times from a small simulation: it returns `work` ns after the last thing it
+needs. Matching is done here a second time, with dictionaries, so that the builder is a witness of its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+
+import numpy as np
+from hypothesis import strategies as st
+
+from perwiz.graph import graph as g
+from perwiz.loggps.model import Model
+from perwiz.trace import ops, tables
+
+ANY, NONE = tables.ANY, tables.NONE
+MODES = {"": tables.STANDARD, "R": tables.READY, "B": tables.BUFFERED, "S": tables.SYNCHRONOUS}
+
+
+def hand_model(**changes):
+    """Return a model of small round numbers: o + L = 12, messages above 100 bytes are synchronous, everything else is free."""
+    values = {"L": 10, "o": 2, "g": 0, "G": 0, "O": 0, "S": 100, "s": 0, "request_overheads": 1, "acknowledge_overheads": 2}
+    words = {"gap": "none", "progress": "always", "per_byte": "both ends"}
+    return Model(name="by hand", source="the test", assumed=(), **(values | words | changes))
+
+
+def table(kind, **columns):
+    """Return a table from lists."""
+    return kind(**{f.name: np.array(columns[f.name], f.metadata["dtype"]) for f in dataclasses.fields(kind)})
+
+
+@dataclasses.dataclass(eq=False)
+class Half:
+    """One end of a message."""
+
+    peer: int
+    tag: int
+    comm: int
+    bytes: int
+    mode: int
+    call: Call
+    done: Call | None
+
+
+@dataclasses.dataclass(eq=False)
+class Call:
+    """One MPI call of the program; `enter` and `leave` are None until simulated."""
+
+    rank: int
+    routine: str
+    columns: dict
+    at: tuple[int, int] | None
+    work: int
+    path: int
+    posts: list = dataclasses.field(default_factory=list)
+    row: int = -1
+    enter: int | None = None
+    leave: int | None = None
+
+
+@dataclasses.dataclass(eq=False)
+class Request:
+    """What a non-blocking call posts: a Half, or the call itself if that is a collective."""
+
+    posted: Call
+    what: Half | Call
+    done: Call | None = None
+
+
+class Builder:
+    """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world."""
+
+    def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500):
+        self.processes, self.latency, self.per_byte, self.eager, self.work = processes, latency, per_byte, eager, work
+        self.steps = [[] for _ in range(processes)]
+        self.comms = [("world", list(range(processes)))]
+        self.sends, self.receives, self.requests = [], [], []
+        self.instances = collections.defaultdict(list)
+        self.counted = collections.Counter()
+        self.collective_done = {}
+        self.names, self.paths = [], []
+        self.regions = [[] for _ in range(processes)]
+        self.open = [[] for _ in range(processes)]
+        self.begin, self.end = {}, {}
+
+    # What a rank does.
+
+    def compute(self, rank, ns):
+        """Let a rank compute."""
+        self.steps[rank].append(ns)
+
+    def call(self, rank, routine, at=None, work=None, **columns):
+        """Write down a call, without partners."""
+        path = self.regions[rank][self.open[rank][-1]]["path"] if self.open[rank] else NONE
+        new = Call(rank, f"MPI_{routine}", columns, at, self.work if work is None else work, path)
+        self.steps[rank].append(new)
+        return new
+
+    def _send(self, call, to, bytes, tag, comm, mode, done):
+        if to is None:
+            return None
+        self.sends.append(Half(to, tag, comm, bytes, MODES[mode], call, done))
+        return self.sends[-1]
+
+    def _receive(self, call, source, tag, comm, done):
+        if source is None:
+            return None
+        self.receives.append(Half(source, tag, comm, 0, 0, call, done))
+        return self.receives[-1]
+
+    def send(self, rank, to, bytes=8, tag=0, comm=0, mode="", **more):
+        """A blocking send; `to` None is MPI_PROC_NULL, `mode` one of "", S, B, R."""
+        name = f"{mode}send" if mode else "Send"
+        call = self.call(rank, name, peer=NONE if to is None else to, tag=tag, comm=comm, **more)
+        self._send(call, to, bytes, tag, comm, mode, call)
+        return call
+
+    def recv(self, rank, source, tag=0, comm=0, wildcard=False, **more):
+        """A blocking receive of what `source` sends, asked for by name or as a wildcard."""
+        peer = ANY if wildcard else NONE if source is None else source
+        call = self.call(rank, "Recv", peer=peer, tag=ANY if wildcard else tag, comm=comm, **more)
+        self._receive(call, source, tag, comm, call)
+        return call
+
+    def sendrecv(self, rank, to, source, bytes=8, tag=0, comm=0, **more):
+        """Both at once."""
+        call = self.call(rank, "Sendrecv", peer=NONE if to is None else to, tag=tag, comm=comm, **more)
+        self._send(call, to, bytes, tag, comm, "", call)
+        self._receive(call, source, tag, comm, call)
+        return call
+
+    def isend(self, rank, to, bytes=8, tag=0, comm=0, mode="", **more):
+        """Post a send; the request goes to `wait`."""
+        call = self.call(rank, f"I{mode.lower()}send", peer=to, tag=tag, comm=comm, **more)
+        return self._request(call, self._send(call, to, bytes, tag, comm, mode, None))
+
+    def irecv(self, rank, source, tag=0, comm=0, **more):
+        """Post a receive; the request goes to `wait`."""
+        call = self.call(rank, "Irecv", peer=source, tag=tag, comm=comm, **more)
+        return self._request(call, self._receive(call, source, tag, comm, None))
+
+    def _request(self, call, what):
+        self.requests.append(Request(call, what))
+        call.posts.append(self.requests[-1])
+        return self.requests[-1]
+
+    def wait(self, rank, *requests, **more):
+        """Wait for one request, or all of several."""
+        call = self.call(rank, "Wait" if len(requests) == 1 else "Waitall", **more)
+        for request in requests:
+            request.done = call
+            if isinstance(request.what, Half):
+                request.what.done = call
+            else:
+                self.collective_done[request.what] = call
+        return call
+
+    waitall = wait
+
+    def join(self, rank, routine, comm=0, root=None, bytes=0, done=True, at=None, work=None):
+        """One rank's part in its next collective of a communicator; returns the request if the routine is non-blocking."""
+        columns = {"comm": comm, "root": NONE if root is None else root, "sent": bytes, "received": bytes}
+        call = self.call(rank, routine, at=at, work=work, **columns)
+        self.instances[comm, self.counted[rank, comm]].append(call)
+        self.counted[rank, comm] += 1
+        self.collective_done[call] = None if routine[0] == "I" else call
+        return self._request(call, call) if routine[0] == "I" else call
+
+    def everyone(self, routine, comm=0, root=None, bytes=0, missing=(), at=None):
+        """All ranks of a communicator join; `at` gives (enter, leave) per rank. Returns what each `join` returns, by rank."""
+        ranks = [rank for rank in self.comms[comm][1] if rank not in missing]
+        return {rank: self.join(rank, routine, comm, root, bytes, at=at and at[rank]) for rank in ranks}
+
+    def barrier(self, **more):
+        """A barrier of all ranks."""
+        return self.everyone("Barrier", **more)
+
+    def bcast(self, root, **more):
+        """A broadcast to all ranks."""
+        return self.everyone("Bcast", root=root, **more)
+
+    def reduce(self, root, **more):
+        """A reduction of all ranks."""
+        return self.everyone("Reduce", root=root, **more)
+
+    def scan(self, **more):
+        """A prefix sum over all ranks."""
+        return self.everyone("Scan", **more)
+
+    def comm(self, name, ranks):
+        """Return the number of a new communicator, its ranks in this order."""
+        self.comms.append((name, list(ranks)))
+        return len(self.comms) - 1
+
+    def enter(self, rank, name, at=None):
+        """Enter a user region."""
+        if name not in self.names:
+            self.names.append(name)
+        number = self.names.index(name)
+        parent = self.open[rank][-1] if self.open[rank] else NONE
+        path = (self.regions[rank][parent]["path"] if parent >= 0 else NONE, number)
+        if path not in self.paths:
+            self.paths.append(path)
+        instance = 1 + sum(region["name"] == number for region in self.regions[rank])
+        self.open[rank].append(len(self.regions[rank]))
+        self.regions[rank].append({"name": number, "path": self.paths.index(path), "parent": parent, "instance": instance})
+        self.steps[rank].append(("enter", len(self.regions[rank]) - 1, at))
+
+    def leave(self, rank, name, at=None):
+        """Leave the user region of this name entered last; what was entered in between may stay open."""
+        at_row = next(row for row in reversed(self.open[rank]) if self.names[self.regions[rank][row]["name"]] == name)
+        self.open[rank].remove(at_row)
+        self.steps[rank].append(("leave", at_row, at))
+
+    @contextlib.contextmanager
+    def region(self, rank, name, at=(None, None)):
+        """Inside `with`, a rank is in a user region."""
+        self.enter(rank, name, at[0])
+        yield
+        self.leave(rank, name, at[1])
+
+    # From the program to the trace.
+
+    def trace(self, path="built"):
+        """Return the trace."""
+        for rank in range(self.processes):
+            for row in reversed(self.open[rank].copy()):
+                self.leave(rank, self.names[self.regions[rank][row]["name"]])
+        calls = [step for steps in self.steps for step in steps if isinstance(step, Call)]
+        for row, call in enumerate(calls):
+            call.row = row
+        messages = self._match()
+        self._simulate(messages)
+        return self._tables(path, calls, messages)
+
+    def _match(self):
+        waiting = collections.defaultdict(collections.deque)
+        for half in sorted(self.sends, key=lambda half: half.call.row):
+            waiting[half.call.rank, half.peer, half.tag, half.comm].append(half)
+        pairs = []
+        for half in sorted(self.receives, key=lambda half: half.call.row):
+            queue = waiting[half.peer, half.call.rank, half.tag, half.comm]
+            if queue and half.done is not None:
+                pairs.append((queue.popleft(), half))
+        return sorted(pairs, key=lambda pair: pair[0].call.row)
+
+    def _causes(self, messages):
+        """Return per call [(call that must be entered, ns until it can go on)]."""
+        causes = collections.defaultdict(list)
+        for send, receive in messages:
+            late = send.mode == tables.SYNCHRONOUS or (send.bytes > self.eager and send.mode != tables.BUFFERED)
+            wire = self.latency + send.bytes * self.per_byte
+            causes[receive.done] += [(send.call, wire)] + ([(receive.call, wire)] if late else [])
+            if late and send.done is not None:
+                causes[send.done].append((receive.call, 0))
+        for members in self.instances.values():
+            kind, root = ops.KIND[ops.OP[members[0].routine]], members[0].columns["root"]
+            order = sorted(members, key=lambda call: self.comms[call.columns["comm"]][1].index(call.rank))
+            for place, call in enumerate(order):
+                needed = {
+                    ops.N_TO_N: members,
+                    ops.ONE_TO_N: [m for m in members if m.rank == root],
+                    ops.N_TO_ONE: members if call.rank == root else [],
+                    ops.PREFIX: order[: place + 1],
+                }[int(kind)]
+                causes[self.collective_done[call]] += [(other, 0) for other in needed]
+        return causes
+
+    def _simulate(self, messages):
+        causes = self._causes(messages)
+        clock, place, moved = [0] * self.processes, [0] * self.processes, True
+        self.times = {}
+        while moved:
+            moved = False
+            for rank, steps in enumerate(self.steps):
+                while place[rank] < len(steps) and self._step(rank, steps[place[rank]], clock, causes):
+                    place[rank] += 1
+                    moved = True
+        assert all(place[rank] == len(steps) for rank, steps in enumerate(self.steps)), "this program never ends"
+        self.clock = clock
+
+    def _step(self, rank, step, clock, causes):
+        """Do one step of a rank if what it waits for is known; tell whether."""
+        if isinstance(step, int):
+            clock[rank] += step
+        elif isinstance(step, tuple):
+            kind, row, at = step
+            clock[rank] = clock[rank] if at is None else at
+            self.times[rank, row, kind] = clock[rank]
+        elif step.at is not None:
+            step.enter, step.leave = step.at
+            clock[rank] = step.leave
+        else:
+            step.enter = clock[rank]
+            if any(other.enter is None for other, _ in causes[step]):
+                return False
+            step.leave = max([step.enter, *(other.enter + ns for other, ns in causes[step])]) + step.work
+            clock[rank] = step.leave
+        return True
+
+    def _tables(self, path, calls, messages):
+        def row(call):
+            return NONE if call is None else call.row
+
+        sent, received = collections.Counter(), collections.Counter()
+        for half in self.sends:
+            sent[half.call] += half.bytes
+        for send, receive in messages:
+            received[receive.done] += send.bytes
+        names = ("peer", "tag", "comm", "root")
+        call_table = table(
+            tables.Calls,
+            location=[call.rank for call in calls],
+            op=[ops.OP[call.routine] for call in calls],
+            path=[call.path for call in calls],
+            **{name: [call.columns.get(name, NONE) for call in calls] for name in names},
+            bytes_sent=[call.columns.get("sent", sent[call]) for call in calls],
+            bytes_received=[call.columns.get("received", received[call]) for call in calls],
+        )
+        message_table = table(
+            tables.Messages,
+            send=[row(send.call) for send, _ in messages],
+            send_done=[row(send.done) for send, _ in messages],
+            receive=[row(receive.call) for _, receive in messages],
+            receive_done=[row(receive.done) for _, receive in messages],
+            **{name: [getattr(send, name) for send, _ in messages] for name in ("tag", "comm", "mode", "bytes")},
+        )
+        requests = sorted(self.requests, key=lambda request: request.posted.row)
+        collectives, members = self._collective_tables()
+        regions, region_times = self._region_tables()
+        return tables.Trace(
+            path=path,
+            format="built",
+            locations=table(
+                tables.Locations,
+                **{name: [0 if name == "metahost" else NONE] * self.processes for name in ("metahost", "node", "cpu")},
+                process=list(range(self.processes)),
+                thread=[0] * self.processes,
+            ),
+            communicators=communicators(self.comms),
+            names=tuple(self.names),
+            parallel=np.zeros(len(self.names), bool),
+            paths=table(tables.Paths, parent=[p for p, _ in self.paths], region=[n for _, n in self.paths]),
+            calls=call_table,
+            requests=table(tables.Requests, posted_by=[r.posted.row for r in requests], completed_by=[row(r.done) for r in requests]),
+            regions=regions,
+            messages=message_table,
+            collectives=collectives,
+            members=members,
+            timeline=tables.Timeline(
+                table(tables.Times, enter=[call.enter for call in calls], leave=[call.leave for call in calls]),
+                region_times,
+                table(
+                    tables.Times,
+                    enter=[self.begin.get(rank, 0) for rank in range(self.processes)],
+                    leave=[self.end.get(rank, self.clock[rank]) for rank in range(self.processes)],
+                ),
+            ),
+            labels=tables.Labels.empty(),
+            texts=(),
+            nodes=(),
+            offsets=tables.Offsets.empty(),
+            defects=tables.Defects.empty(),
+            counts=tables.Counts(),
+            properties={},
+        )
+
+    def _collective_tables(self):
+        instances = [sorted(self.instances[key], key=lambda call: self.comms[key[0]][1].index(call.rank)) for key in sorted(self.instances)]
+        heads = [members[0] for members in instances]
+        first = np.cumsum([0, *map(len, instances)])[:-1] if instances else []
+        pairs = [(number, call) for number, members in enumerate(instances) for call in members]
+        done = [self.collective_done[call] for _, call in pairs]
+        return (
+            table(
+                tables.Collectives,
+                op=[ops.OP[call.routine] for call in heads],
+                comm=[call.columns["comm"] for call in heads],
+                root=[call.columns["root"] for call in heads],
+                first_member=first,
+            ),
+            table(
+                tables.Members,
+                collective=[number for number, _ in pairs],
+                call=[call.row for _, call in pairs],
+                done=[NONE if call is None else call.row for call in done],
+            ),
+        )
+
+    def _region_tables(self):
+        """Return the regions and their times; first_call and end_call count the calls before each boundary."""
+        before, base, offset = {}, 0, []
+        for rank, steps in enumerate(self.steps):
+            calls, own = base, len([row for row, _ in enumerate(self.regions[rank])])
+            offset.append(sum(len(regions) for regions in self.regions[:rank]))
+            for step in steps:
+                calls += isinstance(step, Call)
+                if isinstance(step, tuple):
+                    before[rank, step[1], step[0]] = calls
+            base = calls
+            assert own == len(self.regions[rank])
+        keys = [(rank, row) for rank, regions in enumerate(self.regions) for row in range(len(regions))]
+        rows = [self.regions[rank][row] for rank, row in keys]
+        return (
+            table(
+                tables.Regions,
+                location=[rank for rank, _ in keys],
+                path=[row["path"] for row in rows],
+                parent=[NONE if row["parent"] < 0 else row["parent"] + offset[rank] for (rank, _), row in zip(keys, rows, strict=True)],
+                instance=[row["instance"] for row in rows],
+                first_call=[before[rank, row, "enter"] for rank, row in keys],
+                end_call=[before[rank, row, "leave"] for rank, row in keys],
+            ),
+            table(
+                tables.Times,
+                enter=[self.times[rank, row, "enter"] for rank, row in keys],
+                leave=[self.times[rank, row, "leave"] for rank, row in keys],
+            ),
+        )
+
+
+def communicators(comms):
+    """Return communicators from (name, ranks)."""
+    first = np.cumsum([0, *(len(ranks) for _, ranks in comms)])
+    return tables.Communicators(tuple(name for name, _ in comms), first, np.array([r for _, ranks in comms for r in ranks], "i4"))
+
+
+# The catalogue.
+
+CATALOGUE = {}
+"""Awkward traces by name: functions, so that only what a test asks for is made."""
+VIOLATING = {"clock_violation_message", "clock_violation_collective", "cycle_of_messages"}
+"""Those whose clocks cannot be true."""
+
+
+def listed(function):
+    CATALOGUE[function.__name__] = function
+    return function
+
+
+@listed
+def empty():
+    """Return a trace without processes."""
+    return Builder(0).trace()
+
+
+@listed
+def one_process():
+    b = Builder(1)
+    b.compute(0, 700)
+    b.barrier()
+    b.compute(0, 300)
+    return b.trace()
+
+
+@listed
+def no_messages():
+    b = Builder(3)
+    for rank in range(3):
+        with b.region(rank, "work"):
+            b.compute(rank, 100 * rank)
+    b.call(1, "Comm_rank", work=10)
+    return b.trace()
+
+
+@listed
+def self_message():
+    b = Builder(2)
+    b.send(0, 0, 100)
+    b.compute(0, 10)
+    b.recv(0, 0)
+    b.sendrecv(1, 1, 1, 100_000)
+    return b.trace()
+
+
+@listed
+def unmatched():
+    """A send nobody receives, a receive nobody serves, a request nobody completes."""
+    b = Builder(2)
+    b.send(0, 1, 100, tag=1)
+    b.recv(1, 0, tag=2)
+    b.isend(0, 1, 100)
+    b.recv(1, 0)
+    b.irecv(1, 0, tag=3)
+    b.compute(1, 10)
+    return b.trace()
+
+
+@listed
+def wildcard():
+    b = Builder(3)
+    for rank in (1, 2):
+        b.compute(rank, 9000 // rank)
+        b.send(rank, 0, 50)
+    b.recv(0, 2, wildcard=True)
+    b.recv(0, 1, wildcard=True)
+    return b.trace()
+
+
+@listed
+def to_nobody():
+    b = Builder(2)
+    b.send(0, None, 100)
+    b.recv(0, None)
+    b.sendrecv(0, 1, None)
+    b.sendrecv(1, None, 0)
+    return b.trace()
+
+
+@listed
+def eager_and_rendezvous():
+    b = Builder(2)
+    kinds = [(0, ""), (1, ""), (16383, ""), (16384, ""), (65536, ""), (10, "S"), (70_000, "B"), (70_000, "R")]
+    for number, (size, mode) in enumerate(kinds):
+        b.compute(number % 2, 20_000)
+        b.send(0, 1, size, mode=mode)
+        b.compute(1, 500)
+        b.recv(1, 0)
+    return b.trace()
+
+
+@listed
+def late_sender():
+    b = Builder(2)
+    b.compute(0, 50_000)
+    b.send(0, 1, 70_000)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    return b.trace()
+
+
+@listed
+def late_receiver():
+    b = Builder(2)
+    b.send(0, 1, 70_000)
+    b.compute(0, 100)
+    b.compute(1, 200_000)
+    b.recv(1, 0)
+    return b.trace()
+
+
+@listed
+def crossing():
+    """Both send before they receive, and the messages are long: fine only because this machine buffered them."""
+    b = Builder(2, eager=10**9)
+    for rank in (0, 1):
+        b.compute(rank, 10_000 * rank)
+        b.send(rank, 1 - rank, 100_000)
+        b.recv(rank, 1 - rank)
+    return b.trace()
+
+
+@listed
+def ring():
+    b = Builder(4)
+    for turn in range(3):
+        for rank in range(4):
+            b.compute(rank, 1000 * ((rank * 7 + turn * 3) % 5))
+            b.sendrecv(rank, (rank + 1) % 4, (rank - 1) % 4, 100 << (5 * turn))
+    return b.trace()
+
+
+@listed
+def halo():
+    b = Builder(4, latency=1000)
+    for turn in range(2):
+        for rank in range(4):
+            near = [r for r in (rank - 1, rank + 1) if 0 <= r < 4]
+            with b.region(rank, "step"):
+                requests = [b.irecv(rank, r, work=100) for r in near] + [b.isend(rank, r, 90_000 * turn + 10, work=100) for r in near]
+                b.compute(rank, 5000 * (rank + 1))
+                b.waitall(rank, *requests)
+                b.compute(rank, 300)
+    return b.trace()
+
+
+@listed
+def waitall_of_three():
+    b = Builder(4)
+    requests = [b.irecv(0, rank) for rank in (1, 2, 3)]
+    for rank in (1, 2, 3):
+        b.compute(rank, [0, 11_000, 44_000, 33_000][rank])
+        b.send(rank, 0, 1000)
+    b.waitall(0, *requests)
+    return b.trace()
+
+
+@listed
+def all_collectives():
+    b = Builder(3)
+    for number, routine in enumerate(
+        ["Barrier", "Allreduce", "Bcast", "Reduce", "Gather", "Scatter", "Scan", "Exscan", "Alltoall", "Reduce_scatter"]
+    ):
+        for rank in range(3):
+            b.compute(rank, 700 * ((rank + number) % 3))
+        rooted = ops.KIND[ops.OP[f"MPI_{routine}"]] in (ops.ONE_TO_N, ops.N_TO_ONE)
+        b.everyone(routine, root=number % 3 if rooted else None, bytes=100 * number)
+    return b.trace()
+
+
+@listed
+def rootless_and_incomplete():
+    b = Builder(3)
+    b.everyone("Bcast", bytes=10)
+    b.everyone("Reduce", bytes=10)
+    b.everyone("Bcast", root=2, missing=(2,))
+    b.everyone("Reduce", root=1, missing=(1,))
+    b.everyone("Allreduce", missing=(0,))
+    b.everyone("Scan", missing=(1,))
+    return b.trace()
+
+
+@listed
+def nonblocking_collectives():
+    b = Builder(3)
+    for routine, root in [("Ibarrier", None), ("Ibcast", 1), ("Ireduce", 0), ("Iscan", None)]:
+        requests = b.everyone(routine, root=root, bytes=64)
+        for rank in range(3):
+            b.compute(rank, 2000 * (3 - rank))
+            if (routine, rank) != ("Ibarrier", 2):
+                b.wait(rank, requests[rank])
+    return b.trace()
+
+
+@listed
+def subcommunicators():
+    b = Builder(4)
+    odd, back = b.comm("odd", [3, 1]), b.comm("back", [3, 2, 1, 0])
+    b.compute(1, 8000)
+    b.everyone("Scan", comm=back)
+    b.everyone("Bcast", comm=odd, root=1, bytes=10)
+    b.barrier(comm=odd)
+    b.send(3, 1, 10, comm=odd)
+    b.recv(1, 3, comm=odd)
+    b.barrier()
+    return b.trace()
+
+
+@listed
+def nested_regions():
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "main"):
+            b.compute(rank, 11)
+            for turn in range(3):
+                with b.region(rank, "solve"):
+                    b.compute(rank, 1000 * (turn + rank + 1))
+                    with b.region(rank, "exchange"):
+                        b.compute(rank, 5)
+                        b.sendrecv(rank, 1 - rank, 1 - rank, 500)
+                    with b.region(rank, "solve"):
+                        b.compute(rank, 77)
+                b.compute(rank, 3)
+    return b.trace()
+
+
+@listed
+def ties():
+    """Calls and regions that take no time, all at the same instants."""
+    b = Builder(2, latency=0, per_byte=0, work=0)
+    for _ in range(2):
+        for rank in (0, 1):
+            with b.region(rank, "nothing"):
+                pass
+            with b.region(rank, "nothing"):
+                b.sendrecv(rank, 1 - rank, 1 - rank, 0)
+            b.join(rank, "Barrier")
+    b.compute(0, 5)
+    b.send(0, 1, 200_000)
+    b.recv(1, 0)
+    return b.trace()
+
+
+@listed
+def clock_violation_message():
+    b = Builder(2)
+    b.send(0, 1, 10, at=(50_000, 53_000))
+    b.send(0, 1, 90_000, at=(60_000, 90_000))
+    b.recv(1, 0, at=(20_000, 40_000))
+    b.recv(1, 0, at=(40_000, 45_000))
+    return b.trace()
+
+
+@listed
+def clock_violation_collective():
+    b = Builder(3)
+    b.barrier(at=[(1000, 3000), (4000, 5000), (2000, 5500)])
+    b.bcast(1, at=[(3000, 5500), (6000, 6500), (5500, 7000)])
+    b.reduce(0, at=[(5500, 7500), (6500, 7000), (8000, 8500)])
+    b.scan(at=[(9000, 9100), (7500, 8600), (8600, 9200)])
+    return b.trace()
+
+
+@listed
+def improper_regions():
+    b = Builder(2)
+    for rank in (0, 1):
+        b.enter(rank, "a")
+        b.compute(rank, 400)
+        b.enter(rank, "b")
+        b.compute(rank, 600)
+        b.sendrecv(rank, 1 - rank, 1 - rank, 10)
+        b.leave(rank, "a")
+        b.compute(rank, 800)
+        b.leave(rank, "b")
+    return b.trace()
+
+
+@listed
+def master_worker():
+    b = Builder(4)
+    for task in range(6):
+        worker = 1 + task % 3
+        b.send(0, worker, 100, tag=1)
+        b.recv(worker, 0, tag=1)
+        with b.region(worker, "task"):
+            b.compute(worker, 20_000 + 3000 * task)
+        b.send(worker, 0, 70_000, tag=2)
+    for task in range(6):
+        b.recv(0, 1 + task % 3, tag=2, wildcard=True)
+    return b.trace()
+
+
+@listed
+def cycle_by_equal_stamps():
+    """Rendezvous edges close a cycle though no time runs backwards: everything happens at one instant."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 200_000, at=(10, 10))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(10, 10))
+    b.send(0, 1, 200_000, at=(10, 90_000))
+    b.recv(1, 0, at=(60_000, 95_000))
+    return b.trace()
+
+
+@listed
+def cycle_of_messages():
+    """Each receives first what the other sends later: message edges themselves close a cycle."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(10, 20))
+        b.send(rank, 1 - rank, 8, at=(30, 40))
+    return b.trace()
+
+
+# Random ones.
+
+
+@st.composite
+def traces(draw, regions=True):
+    """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one."""
+    b = Builder(draw(st.integers(1, 4)), latency=draw(st.sampled_from([0, 100, 4000])), eager=draw(st.sampled_from([0, 1000, 10**9])))
+    half = b.comm("some", list(range(b.processes))[::-1][: max(1, b.processes - 1)])
+    pending, inside = [], []
+    rank = st.integers(0, b.processes - 1)
+    works = st.sampled_from([0, 1, 700, 1500, 30_000])
+    kinds = ["compute", "region", "send", "post", "region", "exchange", "wait", "collective", "compute", "region", "send", "lost"]
+    for kind in draw(st.lists(st.sampled_from(kinds), max_size=22)):
+        one, other, work = draw(rank), draw(rank), draw(works)
+        size = draw(st.sampled_from([0, 1, 999, 20_000, 100_000]))
+        if kind == "compute":
+            b.compute(one, draw(st.integers(0, 60_000)))
+        elif kind == "send" and one != other:
+            b.send(one, other, size, mode=draw(st.sampled_from(["", "", "S", "B"])), work=work)
+            b.recv(other, one, wildcard=draw(st.booleans()))
+        elif kind == "exchange":
+            b.sendrecv(one, other, other, size, tag=5, work=work)
+            if one != other:
+                b.sendrecv(other, one, one, size, tag=5)
+        elif kind == "post":
+            pending += [b.isend(one, other, size, tag=1, work=work), b.irecv(other, one, tag=1)]
+        elif kind == "wait" and pending:
+            request = pending.pop(draw(st.integers(0, len(pending) - 1)))
+            b.wait(request.posted.rank, request, work=work)
+        elif kind == "collective":
+            routine = draw(st.sampled_from(["Barrier", "Allreduce", "Bcast", "Reduce", "Scan", "Exscan", "Ialltoall", "Ibcast"]))
+            rooted = ops.KIND[ops.OP[f"MPI_{routine}"]] in (ops.ONE_TO_N, ops.N_TO_ONE)
+            comm = draw(st.sampled_from([0, half]))
+            root = draw(st.sampled_from([None, *b.comms[comm][1]])) if rooted else None
+            made = b.everyone(routine, comm=comm, root=root, bytes=size)
+            pending += [request for request in made.values() if isinstance(request, Request)]
+        elif kind == "region" and regions:
+            if inside and draw(st.booleans()):
+                b.leave(*inside.pop())
+            else:
+                inside.append((one, draw(st.sampled_from(["a", "b"]))))
+                b.enter(*inside[-1])
+        elif kind == "lost":
+            b.send(one, other, size, tag=9, work=work)
+    for request in pending:
+        if draw(st.booleans()):
+            b.wait(request.posted.rank, request)
+    return b.trace("random")
+
+
+@st.composite
+def graphs(draw):
+    """Draw a random graph: chains from the origin, hubs, and edges of all kinds from earlier vertices."""
+    size = draw(st.integers(1, 25))
+    start, source, kind, ends = [0], [], [], []
+    start.append(0)
+    for v in range(1, size):
+        way = draw(st.sampled_from(["chain", "chain", "chain", "begin", "hub"]))
+        if way == "chain" and ends:
+            source.append(ends.pop(draw(st.integers(0, len(ends) - 1))))
+            kind.append(g.LOCAL)
+        else:
+            source.append(0)
+            kind.append(g.COLLECTIVE if way == "hub" else g.LOCAL)
+        if way != "hub":
+            ends.append(v)
+        for _ in range(draw(st.integers(0, 3))):
+            source.append(draw(st.integers(0, v - 1)))
+            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.GAP])))
+        start.append(len(source))
+    none = np.empty(0, "i4")
+    cause = np.full(len(source), NONE, "i4")
+    columns = np.array(start, "i4"), np.array(source, "i4"), np.array(kind, "u1"), cause
+    return g.Graph(*columns, entered=none, returned=none, begun=none, ended=none, contradictions=0)
+
+
+def weights(graph, cut, least=-1000):
+    """Return a strategy for weights of a graph's edges, some of them cut."""
+    one = st.one_of(st.integers(least, 1000), st.integers(least, 1000), st.just(cut))
+    return st.lists(one, min_size=graph.edges, max_size=graph.edges).map(lambda values: np.array(values, "i8"))
+
+
+def renamed(trace, new):
+    """Return the trace with rank r called new[r] everywhere, and the new row of each old call and region."""
+    new = np.asarray(new, "i4")
+    old_place = np.argsort(new)
+    call_order = np.argsort(new[trace.calls.location], kind="stable")
+    call = np.append(np.argsort(call_order), NONE)
+    region_order = np.argsort(new[trace.regions.location], kind="stable")
+    region = np.append(np.argsort(region_order), NONE)
+    first_old, first_new = trace.first_calls, np.searchsorted(np.sort(new[trace.calls.location]), np.arange(len(new) + 1))
+
+    def ranks(values):
+        return np.where(values >= 0, np.append(new, NONE)[np.maximum(values, -1)], values).astype("i4")
+
+    def take(kind, rows, order, **changes):
+        columns = {f.name: changes.get(f.name, getattr(rows, f.name)) for f in dataclasses.fields(kind)}
+        return kind(**{name: np.asarray(values, getattr(rows, name).dtype)[order] for name, values in columns.items()})
+
+    def boundary(calls):
+        return calls - first_old[trace.regions.location] + first_new[new[trace.regions.location]]
+
+    requests, messages, members = trace.requests, trace.messages, trace.members
+    by_post, by_send = np.argsort(call[requests.posted_by]), np.argsort(call[messages.send], kind="stable")
+    comms = [(name, new[trace.communicators.members(c)]) for c, name in enumerate(trace.communicators.names)]
+    swapped = dataclasses.replace(
+        trace,
+        communicators=communicators(comms),
+        calls=take(
+            tables.Calls,
+            trace.calls,
+            call_order,
+            location=new[trace.calls.location],
+            peer=ranks(trace.calls.peer),
+            root=ranks(trace.calls.root),
+        ),
+        requests=take(tables.Requests, requests, by_post, posted_by=call[requests.posted_by], completed_by=call[requests.completed_by]),
+        messages=take(
+            tables.Messages,
+            messages,
+            by_send,
+            **{name: call[getattr(messages, name)] for name in ("send", "send_done", "receive", "receive_done")},
+        ),
+        collectives=dataclasses.replace(trace.collectives, root=ranks(trace.collectives.root)),
+        members=dataclasses.replace(members, call=call[members.call].astype("i4"), done=call[members.done].astype("i4")),
+        regions=take(
+            tables.Regions,
+            trace.regions,
+            region_order,
+            location=new[trace.regions.location],
+            parent=region[trace.regions.parent],
+            first_call=boundary(trace.regions.first_call),
+            end_call=boundary(trace.regions.end_call),
+        ),
+        timeline=tables.Timeline(
+            take(tables.Times, trace.timeline.calls, call_order),
+            take(tables.Times, trace.timeline.regions, region_order),
+            take(tables.Times, trace.timeline.locations, old_place),
+        ),
+    )
+    return swapped, call[:-1], region[:-1]

@@ -1,0 +1,181 @@
+"""The clock condition by hand (Becker et al. 2009, section 2), and against an obvious twin on random times."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from build import Builder
+from perwiz.clock.condition import Violations, violations
+from perwiz.errors import ClockError
+from perwiz.trace import ops, tables
+from perwiz.whatif.predict import predict
+
+
+def found(trace):
+    """Return (messages, worst, collective calls, worst)."""
+    return dataclasses.astuple(violations(trace, trace.timeline))
+
+
+def message(sender, receiver):
+    b = Builder(2)
+    b.send(0, 1, at=sender)
+    b.recv(1, 0, at=receiver)
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "expected"),
+    [
+        ((50, 53), (20, 40), (1, 10, 0, 0)),
+        ((40, 53), (20, 40), (0, 0, 0, 0)),
+        ((41, 53), (20, 40), (1, 1, 0, 0)),
+        # Received while it is being sent: possible, the first byte may be read before the last is sent.
+        ((10, 90), (20, 40), (0, 0, 0, 0)),
+    ],
+)
+def test_message(sender, receiver, expected):
+    assert found(message(sender, receiver)) == expected
+
+
+def test_message__completed_elsewhere():
+    """What counts is the Wait, not the Irecv, which returns before the send as it may."""
+    b = Builder(2)
+    b.send(0, 1, at=(100, 110))
+    b.wait(1, b.irecv(1, 0, at=(0, 1)), at=(2, 120))
+    assert found(b.trace()) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("routine", "root", "at", "expected"),
+    [
+        # Last in at 40: who leaves at 30 is 10 early, who leaves at 39 is 1 early.
+        ("Barrier", None, [(10, 30), (40, 50), (20, 55)], (1, 10)),
+        ("Barrier", None, [(10, 30), (40, 50), (20, 39)], (2, 10)),
+        ("Allreduce", None, [(10, 40), (40, 50), (20, 40)], (0, 0)),
+        # From the root at 40: nobody else leaves before; the root need not wait for anybody.
+        ("Bcast", 1, [(10, 30), (40, 40), (60, 60)], (1, 10)),
+        ("Bcast", 1, [(10, 45), (20, 21), (60, 60)], (0, 0)),
+        # To the root: it leaves after all have entered; the others need not wait.
+        ("Reduce", 0, [(10, 50), (40, 41), (60, 60)], (1, 10)),
+        ("Reduce", 0, [(10, 60), (40, 41), (60, 60)], (0, 0)),
+        # Each after the ranks below it: rank 1 after 50, rank 2 after 50 too.
+        ("Scan", None, [(50, 60), (10, 45), (30, 49)], (2, 5)),
+        ("Exscan", None, [(50, 60), (10, 50), (30, 50)], (0, 0)),
+        ("Scan", None, [(10, 11), (20, 21), (90, 91)], (0, 0)),
+        # Nobody knows whom to wait for.
+        ("Bcast", None, [(10, 30), (40, 50), (60, 61)], (0, 0)),
+        ("Reduce", None, [(10, 30), (40, 50), (60, 61)], (0, 0)),
+    ],
+)
+def test_collective(routine, root, at, expected):
+    b = Builder(3)
+    b.everyone(routine, root=root, at=at)
+    assert found(b.trace())[2:] == expected
+
+
+def test_collective__of_times_that_cannot_be_shifted():
+    """Two scans of times so large that instances cannot be told apart by adding to them: 2^61 ns are 73 years."""
+    far = 1 << 61
+    b = Builder(3)
+    b.scan(at=[(50, 60), (10, 45), (30, far)])
+    b.scan(at=[(70, 80), (100, 110), (far, far)])
+    assert found(b.trace()) == (0, 0, 1, 5)
+
+
+def test_collective__prefixes_do_not_mix():
+    """A late scan of two ranks, listed before an early one of two others, does not make that late."""
+    b = Builder(4)
+    b.everyone("Scan", comm=b.comm("late", [0, 1]), at=[(900, 990), (800, 900)])
+    b.everyone("Scan", comm=b.comm("early", [2, 3]), at={2: (10, 11), 3: (5, 8)})
+    assert found(b.trace()) == (0, 0, 1, 2)
+
+
+def test_collective__nobody_knows_when_it_left():
+    b = Builder(2)
+    b.join(0, "Ibarrier", at=(10, 11))
+    request = b.join(1, "Ibarrier", at=(90, 91))
+    b.wait(1, request, at=(92, 93))
+    assert found(b.trace()) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_catalogue(name):
+    trace = build.CATALOGUE[name]()
+    assert bool(violations(trace, trace.timeline)) == (name in build.VIOLATING)
+
+
+def test_truth():
+    assert not Violations(0, 0, 0, 0)
+    assert Violations(1, 5, 0, 0)
+    assert Violations(0, 0, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("trace", "message"),
+    [
+        (
+            lambda: message((1_250_000, 1_250_001), (0, 50_000)),
+            "built: 1 of 1 messages are received before they are sent (worst 1.200 ms)",
+        ),
+        (
+            build.clock_violation_collective,
+            "built: 4 calls leave a collective before its last member enters (worst 0.001 ms)",
+        ),
+    ],
+)
+def test_refusal(trace, message):
+    with pytest.raises(ClockError) as error:
+        predict(trace())
+    assert str(error.value) == f"{message}; its clocks must agree, or --clock none must say to take them as they are"
+
+
+def test_refusal__both():
+    b = Builder(2)
+    b.send(0, 1, at=(3_000_000, 3_000_000))
+    b.recv(1, 0, at=(0, 500_000))
+    b.barrier(at=[(3_000_000, 4_000_000), (500_000, 1_000_000)])
+    with pytest.raises(ClockError) as error:
+        predict(b.trace())
+    assert str(error.value) == (
+        "built: 1 of 1 messages are received before they are sent (worst 2.500 ms) and 1 calls leave a collective before its last"
+        " member enters (worst 2.000 ms); its clocks must agree, or --clock none must say to take them as they are"
+    )
+
+
+def twin(trace):
+    """Return (messages, worst, collective calls, worst), looked up one by one."""
+    enter, leave = trace.timeline.calls.enter.tolist(), trace.timeline.calls.leave.tolist()
+    ends = zip(trace.messages.send, trace.messages.receive_done, strict=True)
+    early = [enter[send] - leave[done] for send, done in ends if enter[send] > leave[done]]
+    left = []
+    for number in range(len(trace.collectives)):
+        kind, root = ops.KIND[trace.collectives.op[number]], trace.collectives.root[number]
+        rows = np.flatnonzero(trace.members.collective == number)
+        ranks = trace.locations.process[trace.calls.location[trace.members.call[rows]]]
+        at = [enter[call] for call in trace.members.call[rows]]
+        for place, row in enumerate(rows):
+            causes = {
+                ops.N_TO_N: at,
+                ops.ONE_TO_N: [t for t, rank in zip(at, ranks, strict=True) if rank == root != ranks[place]],
+                ops.N_TO_ONE: at if ranks[place] == root else [],
+                ops.PREFIX: at[: place + 1],
+            }[int(kind)]
+            done = trace.members.done[row]
+            if done >= 0 and causes and max(causes) > leave[done]:
+                left.append(max(causes) - leave[done])
+    return len(early), max(early, default=0), len(left), max(left, default=0)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces(regions=False), st.data())
+def test_violations__twin(trace, data):
+    """Each process has its own clock, off by up to 50 us."""
+    off = np.array(data.draw(st.lists(st.integers(0, 50_000), min_size=4, max_size=4)))[trace.calls.location]
+    times = tables.Times(trace.timeline.calls.enter + off, trace.timeline.calls.leave + off)
+    moved = dataclasses.replace(trace.timeline, calls=times)
+    assert dataclasses.astuple(violations(trace, moved)) == twin(dataclasses.replace(trace, timeline=moved))

@@ -1,0 +1,76 @@
+"""Numbers for pairs, against the naive twin; tables as small as they may be, so that keys collide."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from perwiz.kernels import number
+from perwiz.trace.numbers import Numbers, paths
+
+KEYS = st.one_of(st.integers(-3, 3), st.sampled_from([2**62, -(2**62), 2**31, 2**40 + 1, -(2**31) - 1]))
+PAIRS = st.lists(st.tuples(KEYS, KEYS), max_size=15)
+
+
+def numbered(pairs, size, known=()):
+    """Return (numbers, pairs known) from a table of `size` slots."""
+    table, rows = np.full(size, -1, "i4"), np.empty((len(pairs) + len(known), 2), "i8")
+    old = np.array(known, "i8").reshape(-1, 2)
+    count = number.number(old, table, rows, 0, np.empty(len(old), "i4"))
+    out = np.full(len(pairs), -7, "i4")
+    count = number.number(np.array(pairs, "i8").reshape(-1, 2), table, rows, count, out)
+    return out.tolist(), [tuple(row) for row in rows[:count].tolist()]
+
+
+@given(PAIRS, st.sampled_from([16, 32, 64]))
+def test_number__twin(pairs, size):
+    assert numbered(pairs, size) == naive.number(pairs)
+
+
+@given(PAIRS, PAIRS)
+def test_number__known_before(pairs, before):
+    known = naive.number(before)[1]
+    assert numbered(pairs, 64, known) == naive.number(pairs, known)
+
+
+def test_number__full_but_for_one_slot():
+    """15 keys in 16 slots: every chain of collisions is walked to its end, around the edge of the table too."""
+    pairs = [(row % 4, row * row) for row in range(15)]
+    assert numbered([*pairs, *reversed(pairs)], 16) == naive.number([*pairs, *reversed(pairs)])
+
+
+@pytest.mark.slow
+@given(st.lists(PAIRS, max_size=4))
+def test_numbers__over_several_calls(batches):
+    numbers, known = Numbers(), []
+    for batch in batches:
+        columns = np.array(batch, "i8").reshape(-1, 2)
+        expected, known = naive.number(batch, known)
+        assert numbers.of(columns[:, 0], columns[:, 1]).tolist() == expected
+    assert (numbers.count, numbers.pairs.tolist()) == (len(known), [list(pair) for pair in known])
+
+
+@st.composite
+def nested(draw):
+    """Draw (parent, region) of region instances, parents first."""
+    size = draw(st.integers(0, 15))
+    return [draw(st.integers(-1, row - 1)) for row in range(size)], [draw(st.integers(0, 2)) for _ in range(size)]
+
+
+@given(nested())
+def test_paths__twin(drawn):
+    parent, region = drawn
+    path, above, name = paths(np.array(parent, "i4"), np.array(region, "i4"))
+    expected, known = naive.paths(parent, region)
+    assert path.tolist() == expected
+    assert list(zip(above.tolist(), name.tolist(), strict=True)) == known
+
+
+@given(nested())
+def test_paths__crowded_table(drawn):
+    parent, region = drawn
+    table, known, out = np.full(16, -1, "i4"), np.empty((len(parent), 2), "i8"), np.empty(len(parent), "i4")
+    count = number.paths(np.array(parent, "i4"), np.array(region, "i4"), table, known, out)
+    expected, pairs = naive.paths(parent, region)
+    assert (out.tolist(), known[:count].tolist()) == (expected, [list(pair) for pair in pairs])

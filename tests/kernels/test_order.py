@@ -1,0 +1,113 @@
+"""The topological order and the edges by their target, against their naive twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from perwiz.kernels import order
+
+
+@st.composite
+def listed_edges(draw):
+    """Draw (edges, chained): vertices in program numbering, edges both ways so that there are cycles too."""
+    size = draw(st.integers(1, 12))
+    chained = [False, *draw(st.lists(st.booleans(), min_size=size - 1, max_size=size - 1))]
+    chained[-1] = False
+    heads = [v for v in range(1, size) if not chained[v - 1]]
+    vertex = st.integers(0, size - 1)
+    more = draw(st.lists(st.tuples(vertex, st.integers(1, size - 1)), max_size=12)) if size > 1 else []
+    if draw(st.booleans()):
+        more = [(min(pair), max(pair)) for pair in more if pair[0] != pair[1]]
+    return [(0, v) for v in heads] + more, chained
+
+
+def placed(edges, chained):
+    """Return the vertices the kernel places."""
+    source, target = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
+    size = len(chained)
+    waiting, first = np.zeros(size, "i4"), np.zeros(size, "i4")
+    order.count(target, waiting)
+    waiting[1:] += np.array(chained[:-1], "i4")
+    order.count(source, first)
+    first = np.concatenate(([0], np.cumsum(first))).astype("i4")
+    edge, out = np.empty(len(edges), "i4"), np.full(size, -7, "i4")
+    cursor = first[:-1].copy()
+    order.group(source, cursor, edge)
+    assert cursor.tolist() == first[1:].tolist(), "each cursor ends where the next group begins"
+    count = order.order(first, edge, target, np.array(chained, "u1"), waiting, out)
+    assert (out[count:] == -7).all(), "writes behind the vertices it places"
+    return out[:count].tolist()
+
+
+@pytest.mark.slow
+@given(listed_edges())
+def test_order__twin(drawn):
+    edges, chained = drawn
+    found = placed(edges, chained)
+    assert found == naive.order(edges, chained)
+    chain = [(v, v + 1) for v, is_chained in enumerate(chained) if is_chained]
+    position = {v: p for p, v in enumerate(found)}
+    assert all(position[a] < position[b] for a, b in edges + chain if b in position)
+
+
+def test_order__cycle_and_what_follows_it_stay_out():
+    """0 -> 1, 0 -> 2, 2 <-> 3 -> 4: only 0 and 1 can be placed."""
+    assert placed([(0, 1), (0, 2), (2, 3), (3, 2), (3, 4)], [False] * 5) == [0, 1]
+
+
+@given(st.lists(st.integers(0, 5), max_size=20))
+def test_count_and_group__twin(key):
+    cells, out = np.zeros(6, "i4"), np.full(len(key), -1, "i4")
+    order.count(np.array(key, "i4"), cells)
+    assert cells.tolist() == naive.count(key, 6)
+    order.group(np.array(key, "i4"), (np.cumsum(cells) - cells).astype("i4"), out)
+    assert out.tolist() == naive.group(key)
+
+
+@pytest.mark.slow
+@given(listed_edges())
+def test_lead_in__twin(drawn):
+    edges, chained = drawn
+    vertex = naive.order(edges, chained)
+    if len(vertex) < len(chained):
+        return
+    expected = naive.lead_in(vertex, edges, chained)
+    start = np.cumsum([0, *map(len, expected)]).astype("i4")
+    position = np.argsort(vertex).astype("i4")
+    source, edge = np.full(start[-1], -9, "i4"), np.full(start[-1], -2, "i4")
+    sides = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
+    order.lead_in(np.array(vertex, "i4"), position, np.array(chained, "u1"), *sides, start, source, edge)
+    assert list(zip(source.tolist(), edge.tolist(), strict=True)) == [pair for pairs in expected for pair in pairs]
+
+
+def components(edges, chained, skipped=()):
+    """Return the sets of vertices the kernel gives one number."""
+    source, target = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
+    size = len(chained)
+    first = np.zeros(size, "i4")
+    order.count(source, first)
+    first = np.concatenate(([0], np.cumsum(first))).astype("i4")
+    edge, out = np.empty(len(edges), "i4"), np.full(size, -1, "i4")
+    order.group(source, first[:-1].copy(), edge)
+    out[list(skipped)] = -2
+    order.components(first, edge, target, np.array(chained, "u1"), np.zeros((5, size), "i4"), out)
+    assert (out[list(skipped)] == -2).all()
+    assert set(out.tolist()) - {-2} == set(range(out.max(initial=-1) + 1)), "numbers without holes"
+    return {frozenset(np.flatnonzero(out == number).tolist()) for number in set(out.tolist()) - {-2}}
+
+
+@pytest.mark.slow
+@given(listed_edges(), st.data())
+def test_components__twin(drawn, data):
+    edges, chained = drawn
+    skipped = data.draw(st.sets(st.integers(0, len(chained) - 1)))
+    assert components(edges, chained, skipped) == naive.components(edges, chained, skipped)
+
+
+def test_components__by_hand():
+    """0 -> 1 <-> 2 -> 3 -> 4 -> 3 with 1 -> 2 chained; 5 alone. With 4 skipped, 3 is alone too."""
+    edges, chained = [(0, 1), (2, 1), (2, 3), (3, 4), (4, 3)], [False, True, False, False, False, False]
+    assert components(edges, chained) == {frozenset({0}), frozenset({1, 2}), frozenset({3, 4}), frozenset({5})}
+    assert components(edges, chained, {4}) == {frozenset({0}), frozenset({1, 2}), frozenset({3}), frozenset({5})}

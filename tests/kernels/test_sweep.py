@@ -1,0 +1,102 @@
+"""The sweep and what is read off it, against their naive twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+import naive
+from perwiz.kernels import sweep
+
+CUT = -(1 << 61)
+
+
+@st.composite
+def weighted_graphs(draw):
+    graph = draw(build.graphs())
+    return graph, draw(build.weights(graph, CUT))
+
+
+@pytest.mark.slow
+@given(weighted_graphs(), st.data())
+def test_sweep__twin(drawn, data):
+    graph, weight = drawn
+    floor = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))
+    time = np.array(floor, "i8")
+    sweep.sweep(graph.start, graph.source, weight, time)
+    assert time.tolist() == naive.sweep(graph.start, graph.source, weight.tolist(), floor)
+
+
+def test_sweep__no_vertices():
+    none = np.empty(0, "i4")
+    sweep.sweep(np.zeros(1, "i4"), none, np.empty(0, "i8"), np.empty(0, "i8"))
+
+
+def test_sweep__worked_by_hand():
+    """0 --5--> 1 --(-3)--> 2 and 0 --4--> 2, cut 0 ---> 3, whose floor is 9."""
+    time = np.array([0, 0, 0, 9], "i8")
+    sweep.sweep(np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 0], "i4"), np.array([5, -3, 4, CUT]), time)
+    assert time.tolist() == [0, 5, 4, 9]
+
+
+@pytest.mark.slow
+@given(build.graphs(), st.data())
+def test_hubs__twin(graph, data):
+    time = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))
+    hub = data.draw(st.lists(st.integers(1, graph.vertices - 1), unique=True).map(sorted)) if graph.vertices > 1 else []
+    out = np.array(time, "i8")
+    sweep.hubs(graph.start, graph.source, np.array(hub, "i4"), out)
+    assert out.tolist() == naive.hubs(graph.start, graph.source, hub, time)
+
+
+@pytest.mark.slow
+@given(weighted_graphs(), st.data())
+def test_waits__twin(drawn, data):
+    graph, weight = drawn
+    time = data.draw(st.lists(st.integers(-300, 300), min_size=graph.vertices, max_size=graph.vertices))
+    vertex = list(range(1, graph.vertices))
+    wait, edge = np.full(len(vertex), 77, "i8"), np.full(len(vertex), 77, "i4")
+    sweep.waits(graph.start, graph.source, graph.kind, weight, np.array(time, "i8"), np.array(vertex, "i4"), wait, edge)
+    expected = naive.waits(graph.start, graph.source, graph.kind, weight.tolist(), time, vertex)
+    assert list(zip(wait.tolist(), edge.tolist(), strict=True)) == expected
+
+
+def test_waits__first_of_equals_and_gaps_left_out():
+    """A vertex at 10 by its local edge; partners at 30 (gap), 20, 20: it waits 10, for the first partner at 20."""
+    start, source = np.array([0, 0, 0, 0, 0, 4], "i4"), np.array([0, 1, 2, 3], "i4")
+    kind, time = np.array([0, 4, 1, 2], "u1"), np.array([0, 30, 20, 20, 0], "i8")
+    wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
+    sweep.waits(start, source, kind, np.array([10, 0, 0, 0]), time, np.array([4], "i4"), wait, edge)
+    assert (wait.tolist(), edge.tolist()) == ([10], [2])
+
+
+@settings(max_examples=20)
+@given(weighted_graphs())
+def test_sweep__less_weight_never_delays(drawn):
+    graph, weight = drawn
+    late, early = np.zeros(graph.vertices, "i8"), np.zeros(graph.vertices, "i8")
+    sweep.sweep(graph.start, graph.source, weight, late)
+    sweep.sweep(graph.start, graph.source, np.where(np.arange(len(weight)) % 2, weight, CUT), early)
+    assert (early <= late).all()
+
+
+@pytest.mark.slow
+@given(weighted_graphs(), st.data())
+def test_latest__twin(drawn, data):
+    graph, _ = drawn
+    count = graph.vertices
+    time = data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    owner = data.draw(st.lists(st.integers(-1, 5), min_size=count, max_size=count))
+    hub = [v for v in range(count) if graph.start[v] < graph.start[v + 1] and data.draw(st.booleans())]
+    found = np.array(owner, "i4")
+    sweep.latest(graph.start, graph.source, np.array(hub, "i4"), np.array(time, "i8"), found)
+    assert found.tolist() == naive.latest(graph.start, graph.source, hub, time, owner)
+
+
+def test_latest__by_hand():
+    """Vertices 0 (nobody's), 1 of call 4 at 7, 2 of call 5 at 9; hub 3 after all of them, hub 4 after 0, 1 and hub 3."""
+    start, source = np.array([0, 0, 0, 0, 3, 6], "i4"), np.array([0, 1, 2, 0, 1, 3], "i4")
+    owner = np.array([-1, 4, 5, -1, -1], "i4")
+    sweep.latest(start, source, np.array([3, 4], "i4"), np.array([0, 7, 9, 9, 9]), owner)
+    assert owner.tolist() == [-1, 4, 5, 5, 5]

@@ -1,0 +1,88 @@
+"""Splitting durations, against the naive twin and by its law: a sweep gives back the recorded times."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import build
+import naive
+from perwiz.kernels import weigh
+
+CUT = -(1 << 61)
+
+
+def split(graph, time, lag):
+    """Return (weights, misfit)."""
+    weight, misfit = np.array(lag, "i8"), np.zeros(12, "i8")
+    weigh.split(graph.start, graph.source, graph.kind, np.array(time, "i8"), CUT, weight, misfit)
+    return weight.tolist(), misfit.tolist()
+
+
+@st.composite
+def recordings(draw):
+    """Draw a graph, times that respect program order (hubs when the last source is there), and lags."""
+    graph = draw(build.graphs())
+    more = draw(st.lists(st.integers(0, 40), min_size=graph.vertices, max_size=graph.vertices))
+    lag = draw(st.lists(st.one_of(st.integers(0, 60), st.just(CUT)), min_size=graph.edges, max_size=graph.edges))
+    time = [0]
+    for v in range(1, graph.vertices):
+        first, end = graph.start[v], graph.start[v + 1]
+        if graph.kind[first] == naive.LOCAL:
+            lag[first] = draw(st.sampled_from([0, 0, 12]))
+            time.append(time[graph.source[first]] + more[v])
+        else:
+            lag[first:end] = [0] * (end - first)
+            time.append(max(time[graph.source[k]] for k in range(first, end)))
+    return graph, time, lag
+
+
+@pytest.mark.slow
+@given(recordings())
+def test_split__twin(drawn):
+    graph, time, lag = drawn
+    weight, misfit = naive.split(graph.start.tolist(), graph.source.tolist(), graph.kind.tolist(), time, CUT, lag)
+    assert split(graph, time, lag) == (weight, misfit)
+
+
+@pytest.mark.slow
+@given(recordings())
+def test_split__a_sweep_gives_back_the_times(drawn):
+    graph, time, lag = drawn
+    weight, _ = split(graph, time, lag)
+    assert naive.sweep(graph.start, graph.source, weight, [0] * graph.vertices) == time
+
+
+def test_split__every_case_of_a_partner():
+    """A call from 100 to 150 with an own request of 12 and six partners, at these times with these lags:
+
+        message 110 + 16: holds, arrives 126      message 140 + 16: lowered to 10, arrives 150
+        message 160 + 16: a violation, -10        rendezvous 160 + 0: cut, the sender was eager
+        rendezvous 90, cut as it is eager         gap 145 + 20: lowered to 5, never gets the rest
+
+    The rest is 150 - 150 = 0.
+    """
+    start = np.array([0, 0, 1, 2, 3, 4, 5, 6, 7, 14], "i4")
+    source = np.array([0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7], "i4")
+    kind = np.array([0] * 8 + [1, 1, 1, 2, 2, 4], "u1")
+    graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
+    weight, misfit = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
+    assert weight[7:] == [12, 16, 10, -10, CUT, CUT, 5]
+    assert misfit == [0, 0, 3, 2, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_split__own_request_longer_than_the_call():
+    """A call of 5 ns cannot hold a request of 12: all of it is request, nothing is left to work."""
+    start, source, kind = np.array([0, 0, 1, 2], "i4"), np.array([0, 1], "i4"), np.zeros(2, "u1")
+    graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
+    assert split(graph, [0, 10, 15], [0, 12])[0] == [10, 5]
+
+
+@pytest.mark.slow
+@given(recordings(), st.sampled_from([naive.GAP, -1]), st.data())
+def test_release__twin(drawn, spared, data):
+    graph, _, lag = drawn
+    vertex = data.draw(st.lists(st.integers(0, graph.vertices - 1), unique=True))
+    weight = np.array(lag, "i8")
+    weigh.release(graph.start, graph.kind, np.array(vertex, "i4"), spared, CUT, weight)
+    assert weight.tolist() == naive.release(graph.start.tolist(), graph.kind.tolist(), vertex, spared, CUT, lag)

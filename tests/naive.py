@@ -1,0 +1,165 @@
+"""The slow, obvious twins of the kernels sweep, order, weigh, match and number: lists, dicts and loops."""
+
+from __future__ import annotations
+
+import collections
+
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP = range(5)
+
+
+def into(graph_start, v):
+    """Return the edges that lead into v."""
+    return range(graph_start[v], graph_start[v + 1])
+
+
+def sweep(start, source, weight, floor):
+    """Return the earliest time of each vertex, no earlier than its floor."""
+    time = []
+    for v, least in enumerate(floor):
+        time.append(max([least, *(time[source[k]] + weight[k] for k in into(start, v))]))
+    return time
+
+
+def hubs(start, source, hub, time):
+    """Return the times, those of the hubs replaced by the latest of their sources."""
+    time = list(time)
+    for v in hub:
+        time[v] = max(time[source[k]] for k in into(start, v))
+    return time
+
+
+def waits(start, source, kind, weight, time, vertex):
+    """Return (wait, edge) per listed vertex: how much later than the local edge the first of the latest partners lets it go."""
+    out = []
+    for v in vertex:
+        arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
+        local = arrival.pop(start[v])
+        late = {k: t - local for k, t in arrival.items() if kind[k] != GAP and t > local}
+        edge = max(late, key=lambda k: (late[k], -k), default=-1)
+        out.append((late.get(edge, 0), edge))
+    return out
+
+
+def count(key, size):
+    """Return how often each number below size occurs."""
+    return [list(key).count(number) for number in range(size)]
+
+
+def group(key):
+    """Return the rows of key grouped by key, in order."""
+    return sorted(range(len(key)), key=lambda row: key[row])
+
+
+def order(edges, chained):
+    """Return the vertices in the order in which they become free, first in first out from 0: none twice, those on cycles never."""
+    following = collections.defaultdict(list)
+    for v, is_chained in enumerate(chained):
+        following[v] += [v + 1] if is_chained else []
+    for source, target in edges:
+        following[source].append(target)
+    waiting = collections.Counter(target for targets in following.values() for target in targets)
+    queue, out = collections.deque([0]), []
+    while queue:
+        out.append(queue.popleft())
+        for target in following[out[-1]]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                queue.append(target)
+    return out
+
+
+def lead_in(vertex, edges, chained):
+    """Return per position [(position it comes from, row of edges or -1)], the chain edge first."""
+    position = {v: p for p, v in enumerate(vertex)}
+    return [
+        ([(position[v - 1], -1)] if v > 0 and chained[v - 1] else [])
+        + [(position[source], row) for row, (source, target) in enumerate(edges) if target == v]
+        for v in vertex
+    ]
+
+
+def split(start, source, kind, time, cut, lag):
+    """Return (weights, misfit) under which a sweep gives back `time`: see perwiz.loggps.weigh."""
+    weight, misfit = list(lag), [0] * 12
+    for v in range(1, len(time)):
+        local, *partners = into(start, v)
+        if kind[local] != LOCAL:
+            continue
+        slack = {k: time[v] - time[source[k]] for k in into(start, v)}
+        weight[local] = min(lag[local], slack[local])
+        for k in partners:
+            if kind[k] == RENDEZVOUS and slack[k] < 0 and lag[k] != cut:
+                weight[k] = cut
+                misfit[11] += 1
+            if weight[k] != cut:
+                weight[k] = min(lag[k], slack[k])
+                misfit[2 * kind[k]] += 1
+                misfit[2 * kind[k] + 1] += lag[k] > slack[k]
+                misfit[10] += slack[k] < 0 and lag[k] > slack[k]
+        binding = [k for k in into(start, v) if weight[k] != cut and kind[k] != GAP]
+        rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
+        for k in binding:
+            weight[k] += rest
+    return weight, misfit
+
+
+def release(start, kind, vertex, spared, cut, weight):
+    """Return the weights, cut on all but the first edge into the listed vertices, edges of kind `spared` left out."""
+    freed = {k for v in vertex for k in into(start, v) if k > start[v] and kind[k] != spared}
+    return [cut if k in freed else value for k, value in enumerate(weight)]
+
+
+def match(sent, received):
+    """Return, per receive, the first send left in its channel, or -1."""
+    queues = collections.defaultdict(collections.deque)
+    for row, channel in enumerate(sent):
+        queues[channel].append(row)
+    return [queues[channel].popleft() if queues[channel] else -1 for channel in received]
+
+
+def number(pairs, known=()):
+    """Return (number per pair, all pairs known) in order of first occurrence."""
+    numbers = {tuple(pair): row for row, pair in enumerate(known)}
+    return [numbers.setdefault(tuple(pair), len(numbers)) for pair in pairs], list(numbers)
+
+
+def paths(parent, region):
+    """Return (path per region instance, (parent path, region) per path)."""
+    numbers, out = {}, []
+    for above, name in zip(parent, region, strict=True):
+        out.append(numbers.setdefault((out[above] if above >= 0 else -1, name), len(numbers)))
+    return out, list(numbers)
+
+
+def last_inside(parent, outlives):
+    """Return per row the last row that has it among its parents, or itself; the way up ends above a parent that outlives its own."""
+
+    def inside(row, outer, start=True):
+        if row < 0 or row == outer:
+            return row == outer
+        return (start or not outlives[row]) and inside(parent[row], outer, False)
+
+    return [max(row for row in range(len(parent)) if inside(row, outer)) for outer in range(len(parent))]
+
+
+def latest(start, source, hub, time, owner):
+    """Return the owners when each listed vertex takes that of its latest source with one; of equally late ones the first."""
+    owner = list(owner)
+    for v in hub:
+        owned = [source[k] for k in into(start, v) if owner[source[k]] >= 0]
+        owner[v] = owner[max(owned, key=lambda u: time[u])] if owned else -1
+    return owner
+
+
+def components(edges, chained, skipped):
+    """Return the sets of vertices that reach each other, those skipped left out."""
+    size = len(chained)
+    all_edges = [*edges, *((v, v + 1) for v in range(size) if chained[v])]
+    reach = {v: {v} for v in range(size) if v not in skipped}
+    for _ in range(size):
+        for a, b in all_edges:
+            if a in reach and b in reach:
+                for found in reach.values():
+                    if a in found:
+                        found.add(b)
+    return {frozenset(w for w in reach if w in reach[v] and v in reach[w]) for v in reach}

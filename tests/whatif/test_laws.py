@@ -1,0 +1,273 @@
+"""Laws of prediction, on the catalogue of awkward traces and on random ones."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from build import hand_model
+from perwiz.engines.sweep import sweep
+from perwiz.errors import ClockError, UsageError
+from perwiz.loggps import model as models
+from perwiz.trace import ops
+from perwiz.whatif.hypotheses import HYPOTHESES, BalanceMessages, parse
+from perwiz.whatif.predict import predict, weighted_graph
+from perwiz.whatif.stretch import Segments
+
+MODELS = "default", "perwiz-cluster"
+ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
+"""A model with all its parameters in use."""
+
+
+def predicted(trace, *texts, model=None, engine="sweep"):
+    return predict(trace, [parse(text) for text in texts], model or "default", engine, clock="none")
+
+
+def same(one, other):
+    """Return whether two timelines have the same times."""
+    return one.calls == other.calls and one.regions == other.regions and one.locations == other.locations
+
+
+def earlier(one, other):
+    """Return whether nothing in one timeline is later than in the other."""
+    pairs = [(getattr(one, part), getattr(other, part)) for part in ("calls", "regions", "locations")]
+    return all((a.enter <= b.enter).all() and (a.leave <= b.leave).all() for a, b in pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+@pytest.mark.parametrize("engine", ["sweep", "replay"])
+def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
+    trace = build.CATALOGUE[name]()
+    for model in (*MODELS, ODD):
+        found = predicted(trace, model=model, engine=engine)
+        assert same(found.predicted, trace.timeline)
+        assert (found.replay_error, found.gain) == (0, 0)
+        assert not (found.waits_before.time < 0).any()
+        times = trace.timeline.calls
+        assert (found.waits_before.time <= times.leave - times.enter).all()
+
+
+@pytest.mark.slow
+@given(build.traces(), st.sampled_from([*MODELS, ODD]))
+def test_no_hypothesis_gives_the_recording__random(trace, model):
+    for engine in ("sweep", "replay"):
+        assert same(predicted(trace, model=model, engine=engine).predicted, trace.timeline)
+
+
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_clocks_that_cannot_be_true_are_refused(name):
+    trace = build.CATALOGUE[name]()
+    if name in build.VIOLATING:
+        with pytest.raises(ClockError, match="--clock none"):
+            predict(trace)
+    else:
+        assert not predict(trace).health.violations
+
+
+def questions(trace):
+    """Return one hypothesis of each kind that fits the trace, or more."""
+    found = [f"speed rank:{rank}={factor}" for rank in trace.locations.process[:2] for factor in (3, 0.7)]
+    if len(trace.calls):
+        some = ",".join(f"e{row}" for row in range(0, len(trace.calls), 3))
+        found += [f"zero-wait {some}", "zero-wait all", f"zero-time {some}", "network L_ns=9000,o_ns=1,G_ns_per_byte=7"]
+    for name in trace.names:
+        found += [f"scale {name}=0.4", f"balance-time {name}", f"balance-time {name}#1"]
+    return found
+
+
+def faster(trace):
+    """Return hypotheses that make nothing longer."""
+    return [q for q in questions(trace) if q.startswith(("zero", "scale")) or q.endswith("=3")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_engines_agree_under_hypotheses(name):
+    trace = build.CATALOGUE[name]()
+    for texts in [[question] for question in questions(trace)] + [questions(trace)]:
+        one, other = (predicted(trace, *texts, model=ODD, engine=engine) for engine in ("sweep", "replay"))
+        assert same(one.predicted, other.predicted)
+        assert one.waits_after.time.tolist() == other.waits_after.time.tolist()
+
+
+def check_faster(trace):
+    for text in faster(trace):
+        found = predicted(trace, text, model=ODD)
+        assert earlier(found.predicted, trace.timeline)
+        assert found.gain >= 0
+        assert (found.predicted.calls.enter <= found.predicted.calls.leave).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_less_never_delays__catalogue(name):
+    check_faster(build.CATALOGUE[name]())
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_less_never_delays__random(trace):
+    check_faster(trace)
+
+
+def check_nested(trace, timeline):
+    """Check that regions lie inside their parents and locations, and calls follow one another."""
+    times, regions, spans = timeline.regions, trace.regions, timeline.locations
+    assert (times.enter <= times.leave).all()
+    assert (times.enter >= spans.enter[regions.location]).all()
+    assert (times.leave <= spans.leave[regions.location]).all()
+    inner = np.flatnonzero(regions.parent >= 0)
+    outer = regions.parent[inner]
+    assert (times.enter[inner] >= times.enter[outer]).all()
+    # Not of regions that outlive their parents in the recording.
+    proper = trace.timeline.regions.leave[inner] <= trace.timeline.regions.leave[outer]
+    proper &= regions.end_call[inner] <= regions.end_call[outer]
+    assert (times.leave[inner] <= times.leave[outer])[proper].all()
+    calls, at = timeline.calls, trace.calls.location
+    assert (calls.enter[1:] >= calls.leave[:-1])[at[1:] == at[:-1]].all()
+    assert (calls.enter >= spans.enter[at]).all()
+    assert (calls.leave <= spans.leave[at]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_predicted_times_are_nested__catalogue(name):
+    trace = build.CATALOGUE[name]()
+    for text in questions(trace):
+        check_nested(trace, predicted(trace, text, model=ODD).predicted)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_predicted_times_are_nested__random(trace):
+    for text in questions(trace):
+        check_nested(trace, predicted(trace, text, model=ODD).predicted)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces(), st.sampled_from([*MODELS, ODD]))
+def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
+    """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
+    for text in questions(trace):
+        again = dataclasses.replace(trace, timeline=predicted(trace, text, model=model).predicted)
+        assert same(predicted(again, model=model).predicted, again.timeline)
+
+
+@st.composite
+def renamings(draw):
+    trace = draw(build.traces())
+    return trace, draw(st.permutations(range(len(trace.locations))))
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(renamings())
+def test_renaming_ranks_changes_nothing(drawn):
+    """Balancing is left out: there the first ranks get the ns that remain."""
+    trace, new = drawn
+    other, call, region = build.renamed(trace, new)
+    for text in [None, *questions(trace)]:
+        if text and text.startswith("balance"):
+            continue
+        before = predicted(trace, *[text] * bool(text), model=ODD)
+        if text and "rank:" in text:
+            rank = int(text.partition("rank:")[2].partition("=")[0])
+            text = text.replace(f"rank:{rank}", f"rank:{new[rank]}")
+        elif text and text.partition(" ")[2].startswith("e"):
+            text = text.partition(" ")[0] + " " + ",".join(f"e{call[int(part[1:])]}" for part in text.partition(" ")[2].split(","))
+        after = predicted(other, *[text] * bool(text), model=ODD)
+        for part, rows in (("calls", call), ("regions", region), ("locations", new)):
+            one, two = getattr(before.predicted, part), getattr(after.predicted, part)
+            assert one.enter.tolist() == two.enter[list(rows)].tolist()
+            assert one.leave.tolist() == two.leave[list(rows)].tolist()
+        assert before.waits_after.time.tolist() == after.waits_after.time[call].tolist()
+        assert before.misfit == after.misfit
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["halo", "nested_regions", "master_worker", "all_collectives", "wildcard", "late_receiver"])
+def test_hypotheses_compose(name):
+    """Several at once are one after the other; zeros unite; what touches different things commutes; twice is squared."""
+    trace = build.CATALOGUE[name]()
+    weighted = weighted_graph(trace, models.load("default"))
+    texts = sorted(questions(trace), key=lambda text: parse(text).stage)
+    texts = [text for text in texts if not text.startswith("network")]
+    for text in texts:
+        weighted = parse(text).apply(weighted)
+    at_once = predicted(trace, *texts)
+    time = sweep(weighted.graph, weighted.weight)
+    assert at_once.predicted.calls.leave.tolist() == time[weighted.graph.returned].tolist()
+    one, two, both = "rank:0", "e1", "rank:0,e1"
+    for word in ("zero-wait", "zero-time"):
+        separate, united = predicted(trace, f"{word} {one}", f"{word} {two}"), predicted(trace, f"{word} {both}")
+        assert same(separate.predicted, united.predicted)
+    for pair in (["speed rank:0=2", "speed rank:1=0.3"], ["zero-wait e1", "speed rank:0=2"], ["zero-time e1", "zero-wait all"]):
+        assert same(predicted(trace, *pair).predicted, predicted(trace, *pair[::-1]).predicted)
+    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=0.5").predicted, predicted(trace, "speed rank:0=0.25").predicted)
+    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=2").predicted, trace.timeline)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_neutral_hypotheses_change_nothing(trace):
+    texts = ["speed rank:0=1", f"network L_ns={ODD.L}", *[f"scale {name}=1" for name in trace.names]]
+    for text in texts:
+        assert same(predicted(trace, text, model=ODD).predicted, trace.timeline)
+    assert same(predicted(trace, *texts, model=ODD).predicted, trace.timeline)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_balance_time_conserves_computation(trace):
+    """To the ns: the sum over all processes, and outside the region every segment."""
+    weighted = weighted_graph(trace, models.load("default"))
+    before = Segments(weighted).length.sum()
+    for name in trace.names:
+        for text in (f"balance-time {name}", f"balance-time {name}#1"):
+            after = Segments(parse(text).apply(weighted))
+            assert after.length.sum() == before
+            assert (after.length >= 0).all()
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_balance_messages_conserves_bytes(trace):
+    """To the byte, for each step; who sends, sends the mean, give or take the byte that remains."""
+    weighted = weighted_graph(trace, models.load("default"))
+    for name in trace.names:
+        inside = np.zeros(len(trace.messages), bool)
+        for row in np.flatnonzero(trace.paths.region[trace.regions.path] == trace.names.index(name)):
+            inside |= (trace.messages.send >= trace.regions.first_call[row]) & (trace.messages.send < trace.regions.end_call[row])
+        if not inside.any():
+            with pytest.raises(UsageError, match=f"^balance-messages {name}: no message is sent in that region$"):
+                BalanceMessages(name).apply(weighted)
+            continue
+        size = BalanceMessages(name).apply(weighted).size
+        assert size.sum() == trace.messages.bytes.sum()
+        assert (size >= 0).all()
+        assert (size == trace.messages.bytes)[~inside].all()
+
+
+@pytest.mark.slow
+@given(st.sampled_from(sorted(HYPOTHESES)), st.text(min_size=1))
+def test_parse_gives_back_what_str_says(word, argument):
+    h = parse(f"{word} {argument}")
+    assert (h.argument, str(h), parse(str(h))) == (argument, f"{word} {argument}", h)
+
+
+def test_all_routines_of_the_catalogue_are_known():
+    """The catalogue holds every kind of collective and of point-to-point call."""
+    used = {op for make in build.CATALOGUE.values() for op in make().calls.op.tolist()}
+    kinds = {int(ops.KIND[op]) for op in used}
+    needed = {ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV, ops.COMPLETE, ops.N_TO_N, ops.ONE_TO_N, ops.N_TO_ONE, ops.PREFIX}
+    assert needed <= kinds
