@@ -1,7 +1,7 @@
 """perwiz: how fast would this MPI program be, if ...? Answers from one recorded run.
 
     trace = perwiz.read("run.alog")
-    result = perwiz.predict(trace, perwiz.ZeroWait(5))
+    result = perwiz.predict(trace, [perwiz.ZeroWait("e25")])
 
 Each name is imported from its home when it is first used, so that `import perwiz` costs nothing.
 """

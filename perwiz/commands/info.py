@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import argparse
 
+from perwiz.commands import options
+
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
+_ENDING = """
+A call waits while a partner that it needs has not come. What else it takes is work. Which is which, the model says.
+
+examples:
+  perwiz info run.alog                what is in it, and what could not be used
+  perwiz info run.alog --waits 20     the longest waits, with the ids that perwiz predict takes
+  perwiz info run.alog --regions      the regions perwiz predict can balance or scale
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz info`."""
-    parser.add_argument("trace", metavar="TRACE", help="trace file; - is standard input")
-    parser.add_argument("--waits", type=int, default=0, metavar="N", help="list the N longest waits with their calls")
+    options.trace(parser)
+    options.waits(parser, 0, "list the N longest waits with their calls")
     parser.add_argument("--regions", action="store_true", help="list the user regions")
-    parser.add_argument("--model", metavar="NAME|FILE", default="default", help="LogGPS model that tells waiting from work")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    options.model(parser)
+    options.json(parser)
+    options.ending(parser, _ENDING)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,6 +46,6 @@ def run(args: argparse.Namespace) -> int:
     weighted = weighted_graph(trace, model, clock="none")
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     state = health(trace, weighted.graph.contradictions)
-    block = overview.document(trace, state, waits, args.waits)
-    print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions))
+    block = overview.document(trace, state, waits, args.waits, model.name)
+    print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions, args.waits > 0))
     return INCOMPLETE if state.incomplete else DONE

@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs
+
+if TYPE_CHECKING:
+    from perwiz.whatif.predict import Prediction
 
 HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another network"
 _QUESTIONS = (
-    ("zero-wait", "CALLS", "these calls do not wait; CALLS: e12,e34, region:NAME, rank:3, op:MPI_Recv or all"),
-    ("zero-time", "CALLS", "these calls take no time"),
-    ("balance-time", "REGION[#k]", "every process computes the mean of the (k-th) parallel step"),
-    ("balance-messages", "REGION[#k]", "every process that sends passes the mean bytes of the (k-th) parallel step"),
-    ("scale", "REGION=FACTOR", "computation in a region takes FACTOR of its time"),
-    ("speed", "rank:R=FACTOR", "a process computes FACTOR times as fast"),
-    ("network", "MODEL", "another network: a model's name or file, or L_ns=..,G_ns_per_byte=.."),
+    ("zero-wait", "CALLS", "these calls do not wait: they go on as if their partners had come; the partners come when they did"),
+    ("zero-time", "CALLS", "these calls return when they are entered"),
+    ("balance-time", "REGION[#K]", "in every instance of the region, or the K-th, every process computes for the mean of their times"),
+    (
+        "balance-messages",
+        "REGION[#K]",
+        "in every instance of the region, or the K-th, every process that sends passes the mean of bytes",
+    ),
+    ("scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
+    ("speed", "rank:R=FACTOR", "the process computes FACTOR times as fast"),
+    ("network", "MODEL", "another network: a shipped model, a TOML file, or changes such as L_ns=1000,G_ns_per_byte=0.1"),
 )
+_ENDING = """
+CALLS is e12 (see perwiz info --waits), region:NAME, rank:3, op:MPI_Recv, all, or several joined by commas.
+Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
+
+examples:
+  perwiz predict run.alog --zero-wait e25
+  perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
+  perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
-    parser.add_argument("trace", metavar="TRACE", help="trace file; - is standard input")
+    options.trace(parser)
     for word, name, meaning in _QUESTIONS:
         parser.add_argument(f"--{word}", dest="hypotheses", action=_Ask, word=word, metavar=name, help=meaning, default=[])
-    parser.add_argument("--model", metavar="NAME|FILE", default="default", help="LogGPS model of the machine the run was recorded on")
-    parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep, or simulation with simpy")
+    options.model(parser)
+    parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     parser.add_argument("--clock", choices=("none",), help="none: take timestamps that break the clock condition as they are")
-    parser.add_argument("--waits", type=int, default=5, metavar="N", help="list the N longest waits before and after (default 5)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    options.waits(parser, 5, "list the N longest waits before and after")
+    options.json(parser)
     parser.add_argument("-o", dest="output", metavar="FILE", help="write the predicted run as ALOG (.gz, .zst: packed)")
-    parser.add_argument("--plot", metavar="FILE", help="draw recorded above predicted (.png, .svg, .pdf)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the recorded run above the predicted one (.png, .svg, .pdf)")
+    options.ending(parser, _ENDING)
 
 
 class _Ask(argparse.Action):
@@ -43,27 +67,58 @@ class _Ask(argparse.Action):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing the prediction and writing what was asked for."""
+    """Return the exit code, after writing what was asked for and printing the prediction."""
     import json
 
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.loggps.model import load
     from perwiz.report import prediction as report
-    from perwiz.trace.files import read, write
+    from perwiz.trace.files import read
     from perwiz.whatif.hypotheses import parse
     from perwiz.whatif.predict import predict
 
     hypotheses, model = [parse(text) for text in args.hypotheses], load(args.model)
-    trace = read(args.trace)
-    prediction = predict(trace, hypotheses, model, args.engine, args.clock or "refuse")
-    if args.output:
-        write(trace, args.output, prediction.predicted)
-    if args.plot:
-        from perwiz.report.timeline import Row, plot
-
-        rows = [Row("recorded", prediction.recorded), Row("predicted", prediction.predicted)]
-        waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
-        plot(trace, rows, args.plot, waited)
+    _check_outputs(args)
+    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock or "refuse")
     block = report.document(prediction, args.waits)
-    print(json.dumps(block, indent=2) if args.json else report.text(block))
+    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    outputs.write(_jobs(args, prediction))
+    print(shown)
     return INCOMPLETE if prediction.health.incomplete else DONE
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Raise UsageError if an output cannot be written, before anything is read."""
+    import os
+
+    from perwiz.errors import UsageError
+    from perwiz.report.timeline import SUFFIXES
+
+    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace, args.model])
+    suffix = os.path.splitext(args.plot or "")[1]
+    if args.plot is not None and suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{args.plot}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
+
+
+def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callable[[str], None]]:
+    """Return what writes each file that was asked for."""
+    jobs: dict[str, Callable[[str], None]] = {}
+    if args.output is not None:
+        jobs[args.output] = partial(_write, prediction)
+    if args.plot is not None:
+        jobs[args.plot] = partial(_plot, prediction)
+    return jobs
+
+
+def _write(prediction: Prediction, path: str) -> None:
+    from perwiz.trace.files import write
+
+    write(prediction.trace, path, prediction.predicted)
+
+
+def _plot(prediction: Prediction, path: str) -> None:
+    from perwiz.report.timeline import Row, plot
+
+    rows = [Row("recorded", prediction.recorded), Row("predicted", prediction.predicted)]
+    waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
+    plot(prediction.trace, rows, path, waited)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
 from perwiz.report import words
@@ -14,31 +15,49 @@ from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 
 Document = dict[str, Any]
+Facts = list[tuple[str, str]]
+"""Labels, and what is to be said under them."""
+_REGION = 30
+"""Columns of a region in a table of waits."""
 
 
 def longest(trace: Trace, waits: Waits, most: int, other: Waits | None = None) -> list[Document]:
     """Return the longest waits of a run, longest first, ties by call; with the same calls' waits in another run, if given."""
-    order = np.lexsort((np.arange(len(waits.time)), -waits.time))[:most]
     rows = []
-    for e in order[waits.time[order] > 0].tolist():
+    for e in _largest(waits.time, most).tolist():
         partner = int(waits.partner[e])
-        row = words.call(trace, e) | {
-            "partner": f"e{partner}" if partner >= 0 else None,
-            "partner_rank": int(trace.locations.process[trace.calls.location[partner]]) if partner >= 0 else None,
-            "wait_ns": int(waits.time[e]),
-        }
+        row = words.call(trace, e) | {"partner": _partner(trace, partner) if partner >= 0 else None, "wait_ns": int(waits.time[e])}
         rows.append(row | ({"other_wait_ns": int(other.time[e])} if other else {}))
     return rows
 
 
+def _largest(value: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return the rows of the largest values above 0, at most so many, largest first, ties by row."""
+    rows = np.flatnonzero(value > 0)
+    if 0 < most < len(rows):
+        least = np.partition(value[rows], -most)[-most]
+        rows = rows[value[rows] >= least]
+    return np.asarray(rows[np.lexsort((rows, -value[rows]))][:most], np.int64)
+
+
+def _partner(trace: Trace, call: int) -> Document:
+    return {"call": f"e{call}", **words.location(trace, int(trace.calls.location[call]))}
+
+
 def wait_lines(rows: list[Document], head: str, other: str = "") -> list[str]:
-    """Return the table of some waits."""
+    """Return the table of some waits; `head` and `other` name its columns of times."""
     names = ["call", "rank", "routine", "waits for", "region", head, *([other] if other else [])]
     lines = []
     for row in rows:
-        partner = f"{row['partner']} (rank {row['partner_rank']})" if row["partner"] else "-"
-        cells = [row["call"], str(row["rank"]), row["routine"], partner, row["region"] or "-", words.duration(row["wait_ns"])]
-        lines.append(cells + ([words.duration(row["other_wait_ns"])] if other else []))
+        partner = row["partner"]
+        lines.append(
+            [
+                *(row["call"], words.rank(row["rank"], row["thread"]), row["routine"]),
+                f"{partner['call']} (rank {words.rank(partner['rank'], partner['thread'])})" if partner else "-",
+                words.shown(row["region"], _REGION) or "-",
+                *(words.duration(row[key]) for key in ("wait_ns", *(["other_wait_ns"] if other else []))),
+            ]
+        )
     return words.table(names, lines, left=(0, 2, 3, 4))
 
 
@@ -57,25 +76,28 @@ def health(value: Health) -> Document:
 
 def health_lines(block: Document) -> list[str]:
     """Return the health block in words."""
-    counts, clock = block["counts"], block["clock"]
-    lines = [f"  {words.several(counts['records'], 'record')} read; {100 * block['not_modelled']:.1f} % of the time is not modelled"]
-    if clock["messages"]:
-        worst = words.duration(clock["worst_message"])
-        lines.append(f"  clocks: {words.several(clock['messages'], 'message')} received before they were sent, worst {worst}")
-    if clock["collective_calls"]:
-        worst = words.duration(clock["worst_collective"])
-        lines.append(
-            f"  clocks: {words.several(clock['collective_calls'], 'call')} left a collective before its last member came, worst {worst}"
-        )
-    if not clock["messages"] and not clock["collective_calls"]:
-        lines.append("  clocks: consistent")
+    counts, waits = block["counts"], "what is left out or missing waits for nobody here and delays nobody"
+    facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
+    facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
+    facts += [("missing", f"{name}: {number}") for name, number in block["holes"].items() if name != "records that cannot be used"]
+    facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))
     if block["instantaneous"]:
-        lines.append(f"  no duration: {block['instantaneous']} sends and receives (message records outside MPI states); how long they waited was not recorded")
-    lines += [f"  missing: {number} {name}" for name, number in block["holes"].items() if name != "records that cannot be used"]
-    lines += [f"  left out: {words.several(number, 'record')}: {reason}" for reason, number in block["defects"].items()]
-    if block["incomplete"]:
-        lines.append("  INCOMPLETE: what is missing waits for nobody and delays nobody here")
-    return lines
+        what = f"sends and receives logged as one instant, outside of any MPI state: {block['instantaneous']}"
+        facts.append(("no duration", f"{what}; how long they waited was not recorded"))
+    if counts["size_differs"]:
+        facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
+    return words.facts([*facts, *_clock(block["clock"])])
+
+
+def _clock(block: Document) -> Facts:
+    facts = []
+    if block["messages"]:
+        worst = words.duration(block["worst_message"])
+        facts.append(("clocks", f"messages received before they were sent: {block['messages']}, worst {worst}"))
+    if block["collective_calls"]:
+        worst = words.duration(block["worst_collective"])
+        facts.append(("clocks", f"calls that left a collective before its last member came: {block['collective_calls']}, worst {worst}"))
+    return facts or [("clocks", "consistent: nothing is received before it was sent")]
 
 
 def model(value: Model) -> Document:
@@ -83,10 +105,9 @@ def model(value: Model) -> Document:
     return {"name": value.name, "source": value.source, "assumed": list(value.assumed), "parameters": value.parameters()}
 
 
-def model_lines(block: Document) -> list[str]:
-    """Return the model in words."""
+def model_facts(block: Document, label: str = "model") -> Facts:
+    """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
     parameters = block["parameters"]
-    shown = " ".join(
-        f"{key}={parameters[key]:g}" for key in parameters if isinstance(parameters[key], (int, float)) and "overheads" not in key
-    )
-    return [f"model      {block['name']}: {shown}", f"           {block['source']}"]
+    letters = " ".join(f"{key}={value:g}" for key, value in parameters.items() if key.endswith(("_ns", "_per_byte", "_bytes")))
+    facts = [(label, f"{words.shown(block['name'])}: {letters}"), ("source", block["source"])]
+    return [*facts, ("assumed", f"{', '.join(block['assumed'])} (not in the source)")] if block["assumed"] else facts

@@ -1,20 +1,31 @@
-"""The report of `perwiz predict`: a JSON document, and the text made from it."""
+"""The report of `perwiz predict`: a JSON document, and the text made from it. The answer comes first."""
 
 from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.loggps.model import Model
 from perwiz.report import parts, words
-from perwiz.report.parts import Document
-from perwiz.whatif.predict import Prediction
+from perwiz.report.parts import Document, Facts
+from perwiz.trace.tables import Trace
+from perwiz.whatif.hypotheses import Network
+from perwiz.whatif.predict import Prediction, Waits
 
 VERSION = 1
+"""Version of the document; predict.schema.json describes it."""
 _PROCESSES = 16
+"""Rows of the longest table of processes."""
 
 
 def document(prediction: Prediction, waits: int) -> Document:
     """Return the prediction as a JSON document with at most `waits` waits before and after; all times in ns."""
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
+    before, after = prediction.waits_before, prediction.waits_after
+    zeroed = before.time[prediction.zeroed]
+    moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
     return {
         "version": VERSION,
         "command": "predict",
@@ -27,83 +38,139 @@ def document(prediction: Prediction, waits: int) -> Document:
         "gain_ns": prediction.gain,
         "predicted_range_ns": list(prediction.range) if prediction.range else None,
         "replay_error_ns": prediction.replay_error,
+        "calls": len(trace.calls),
+        "calls_moved": int(moved.sum()),
+        "zeroed": {"calls": len(zeroed), "waiting_calls": int((zeroed > 0).sum()), "wait_ns": int(zeroed.sum())},
+        "waiting_ns": int(before.time.sum()),
+        "waiting_predicted_ns": int(after.time.sum()),
         "model": parts.model(prediction.model),
-        "zeroed": {"calls": len(prediction.zeroed), "wait_ns": int(prediction.waits_before.time[prediction.zeroed].sum())},
+        "networks": [parts.model(network) for network in _networks(prediction)],
         "misfit": dataclasses.asdict(prediction.misfit),
         "health": parts.health(prediction.health),
         "processes": _processes(prediction),
-        "waiting_ns": int(prediction.waits_before.time.sum()),
-        "waiting_predicted_ns": int(prediction.waits_after.time.sum()),
-        "waits_before": parts.longest(trace, prediction.waits_before, waits, prediction.waits_after),
-        "waits_after": parts.longest(trace, prediction.waits_after, waits, prediction.waits_before),
+        "waits_before": parts.longest(trace, before, waits, after),
+        "waits_after": parts.longest(trace, after, waits, before),
     }
 
 
+def _networks(prediction: Prediction) -> list[Model]:
+    """Return the models of the other networks asked about; changes start from the one before."""
+    found = [prediction.model]
+    for hypothesis in sorted(prediction.hypotheses, key=lambda h: h.stage):
+        if isinstance(hypothesis, Network):
+            found.append(hypothesis.model(found[-1]))
+    return found[1:]
+
+
 def _processes(prediction: Prediction) -> list[Document]:
+    """Return, per location, when it ends and how long it waits, recorded and predicted."""
     trace = prediction.trace
     before, after = prediction.recorded.locations.leave, prediction.predicted.locations.leave
+    waiting = [_by_location(trace, waits) for waits in (prediction.waits_before, prediction.waits_after)]
     return [
         {
-            "rank": words.rank(trace, k),
+            **words.location(trace, k),
             "recorded_end_ns": int(before[k]),
             "predicted_end_ns": int(after[k]),
             "gain_ns": int(before[k] - after[k]),
+            "waiting_ns": int(waiting[0][k]),
+            "waiting_predicted_ns": int(waiting[1][k]),
         }
         for k in range(len(trace.locations))
     ]
 
 
+def _by_location(trace: Trace, waits: Waits) -> NDArray[np.int64]:
+    return np.diff(np.concatenate(([0], np.cumsum(waits.time)))[trace.first_calls])
+
+
 def text(block: Document) -> str:
     """Return the document as text for a terminal."""
-    lines = [*_answer(block), "", *parts.model_lines(block["model"]), *_error(block), "", "health", *parts.health_lines(block["health"])]
-    lines += ["", *_process_lines(block)]
+    lines = [*_title(block), "", *words.facts(_answer(block)), "", *_process_lines(block)]
+    asked = bool(block["hypotheses"])
     if block["waits_before"]:
-        lines += ["", "longest waits in the recorded run", *parts.wait_lines(block["waits_before"], "recorded", "predicted")]
-    if block["hypotheses"] and block["waits_after"]:
+        head = ("recorded", "predicted") if asked else ("recorded",)
+        lines += ["", "longest waits in the recorded run", *parts.wait_lines(block["waits_before"], *head)]
+    if asked and block["waits_after"]:
         lines += ["", "longest waits in the predicted run", *parts.wait_lines(block["waits_after"], "predicted", "recorded")]
+    models = [fact for network in block["networks"] for fact in parts.model_facts(network, "network")]
+    lines += ["", *words.facts(parts.model_facts(block["model"]) + models + _error(block)), "", *parts.health_lines(block["health"])]
     return "\n".join(lines)
 
 
-def _answer(block: Document) -> list[str]:
-    recorded, gain = block["recorded_ns"], block["gain_ns"]
-    word = "gain" if gain >= 0 else "loss"
-    under = "; ".join(block["hypotheses"]) or "no hypothesis"
+def _title(block: Document) -> list[str]:
+    asked = "; ".join(map(words.shown, block["hypotheses"])) or "no hypothesis"
     mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    waits = f"{words.duration(block['waiting_ns'])} recorded, {words.duration(block['waiting_predicted_ns'])} predicted"
-    lines = [
-        f"{block['trace']}: {under}{mark}",
-        "",
-        f"recorded   {words.duration(recorded)}",
-        f"predicted  {words.duration(block['predicted_ns'])}   {word} {words.duration(abs(gain))} ({words.percent(abs(gain), recorded)})",
-        f"waiting    {waits}, all processes together",
+    return words.wrapped(f"{words.shown(block['trace'])}: {asked}{mark}", 2)
+
+
+def _answer(block: Document) -> Facts:
+    recorded, gain = block["recorded_ns"], block["gain_ns"]
+    share = f" ({words.percent(abs(gain), recorded)})" if recorded else ""
+    facts = [
+        ("recorded", words.duration(recorded)),
+        ("predicted", f"{words.duration(block['predicted_ns'])}, {'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"),
     ]
-    zeroed = block["zeroed"]
-    if zeroed["calls"]:
-        what = f"waited {words.duration(zeroed['wait_ns'])}" if zeroed["wait_ns"] else "did not wait: zeroing that changes nothing"
-        lines.append(f"zeroed     {words.several(zeroed['calls'], 'call')} that {what}")
-    return lines
-
-
-def _error(block: Document) -> list[str]:
-    misfit = block["misfit"]
-    lines = [f"error      the replayed unchanged run is {words.duration(block['replay_error_ns'])} off the recorded one"]
+    waits = f"{words.duration(block['waiting_ns'])} recorded"
     if block["hypotheses"]:
-        spread = " to ".join(map(words.duration, block["predicted_range_ns"] or [])) or "not estimated when the model itself is changed"
-        lines.append(f"           predicted if the model's costs were half or twice as large: {spread}")
+        facts.append(("", _range(block)))
+        waits += f", {words.duration(block['waiting_predicted_ns'])} predicted"
+    facts.append(("waiting", f"{waits}, all processes together"))
+    return [*facts, *_effect(block)]
+
+
+def _range(block: Document) -> str:
+    spread = block["predicted_range_ns"]
+    if spread is None:
+        return "no range: it would tell nothing where the model itself is changed"
+    low, high = map(words.duration, spread)
+    return f"{low} to {high} if the model's costs were half or twice as large"
+
+
+def _effect(block: Document) -> Facts:
+    """Return what the hypotheses touch: the waits they zero, and how many calls move."""
+    zeroed, facts = block["zeroed"], []
+    if zeroed["calls"]:
+        facts.append(("zeroed", _zeroed(zeroed["calls"], zeroed["waiting_calls"], words.duration(zeroed["wait_ns"]))))
+    if block["hypotheses"]:
+        still = not block["calls_moved"] and not any(row["gain_ns"] for row in block["processes"])
+        moved = f"{block['calls_moved']} of {words.several(block['calls'], 'call')}" if block["calls"] else "no call"
+        facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
+    return facts
+
+
+def _zeroed(calls: int, waiting: int, time: str) -> str:
+    if calls == 1:
+        return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
+    return f"{calls} calls, of which {waiting or 'none'} waited in the recorded run{f', {time} together' if waiting else ''}"
+
+
+def _error(block: Document) -> Facts:
+    """Return how far recording and model contradict each other."""
+    misfit, off = block["misfit"], block["replay_error_ns"]
+    replayed = f"is at most {words.duration(off)} off the recorded one" if off else "is exactly the recorded one"
+    facts = [("replay", f"the unchanged run {replayed} (engine {block['engine']})")]
     if misfit["messages"]:
-        lowered = f"{misfit['messages_lowered']} of {words.several(misfit['messages'], 'message')}"
-        lines.append(f"misfit     {lowered} came faster than the model says")
+        facts.append(("misfit", f"messages that came faster than the model says: {misfit['messages_lowered']} of {misfit['messages']}"))
+    if misfit["gaps_lowered"]:
+        facts.append(("", f"sends that followed the one before sooner than the model says: {misfit['gaps_lowered']} of {misfit['gaps']}"))
     if misfit["eager_after_all"]:
-        lines.append(f"           {words.several(misfit['eager_after_all'], 'send')} above S returned before the receiver was there")
-    return lines
+        facts.append(("", f"messages above S_bytes that did not hold their sender: {misfit['eager_after_all']}"))
+    if misfit["violations"]:
+        facts.append(("", f"effects recorded before their cause, which stay as far before it: {misfit['violations']}"))
+    return facts
 
 
 def _process_lines(block: Document) -> list[str]:
-    rows = block["processes"]
-    shown = rows if len(rows) <= _PROCESSES else sorted(rows, key=lambda row: -abs(row["gain_ns"]))[:_PROCESSES]
+    """Return the table of processes: all, or those whose ends move most, or else wait most."""
+    rows, asked = block["processes"], bool(block["hypotheses"])
+    order = sorted(range(len(rows)), key=lambda k: (-abs(rows[k]["gain_ns"]), -rows[k]["waiting_ns"], k))
+    keys = ("recorded_end_ns", "predicted_end_ns", "gain_ns", "waiting_ns", "waiting_predicted_ns")
+    head = ("end", "predicted", "gain", "waiting", "predicted")
+    kept = range(5) if asked else (0, 3)
     cells = [
-        [row["rank"], words.duration(row["recorded_end_ns"]), words.duration(row["predicted_end_ns"]), words.duration(row["gain_ns"])]
-        for row in shown
+        [words.rank(rows[k]["rank"], rows[k]["thread"]), *(words.duration(rows[k][keys[c]]) for c in kept)]
+        for k in sorted(order[:_PROCESSES])
     ]
-    more = [f"  ... and {len(rows) - len(shown)} that gain less"] if len(shown) < len(rows) else []
-    return [*words.table(["rank", "recorded end", "predicted end", "gain"], cells, indent=""), *more]
+    more = f"and {len(rows) - len(cells)} more, which {'gain or wait' if asked else 'wait'} less (--json lists all)"
+    return [*words.table(["rank", *(head[c] for c in kept)], cells), *([more] if len(cells) < len(rows) else [])]

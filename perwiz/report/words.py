@@ -1,25 +1,45 @@
-"""Numbers as words, rows as aligned text."""
+"""Numbers as words, names as a terminal may show them, rows as aligned text. Lines fit 120 columns where names allow it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 
 from perwiz.trace import ops
 from perwiz.trace.tables import Trace
 
-_UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns"))
+WIDTH = 120
+"""Columns of the longest line."""
+LABEL = 14
+"""Columns of what stands before the facts of a report."""
+_TIMES = ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns"))
+_SIZES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
 
 
 def duration(ns: int) -> str:
     """Return a time in the unit that fits it, four digits or more: 412.6 ms, 12.03 s, 0 ns."""
-    size, unit = next((pair for pair in _UNITS if abs(ns) >= pair[0]), _UNITS[-1])
-    value = ns / size
-    return f"{value:.0f} {unit}" if size == 1 else f"{value:.{max(0, 3 - len(str(int(abs(value)))) + 1)}f} {unit}"
+    return _scaled(ns, _TIMES)
+
+
+def size(bytes: int) -> str:
+    """Return an amount of data in the decimal unit that fits it, four digits or more: 180 B, 133.8 kB."""
+    return _scaled(bytes, _SIZES)
+
+
+def _scaled(value: int, units: Sequence[tuple[int, str]]) -> str:
+    digits = min(len(str(abs(value))) - 4, len(str(units[0][0])) - 1)
+    value = round(value, -digits) if digits > 0 else value
+    unit, name = next((pair for pair in units if abs(value) >= pair[0]), units[-1])
+    whole = len(str(abs(value) // unit))
+    return f"{value} {name}" if unit == 1 else f"{value / unit:.{max(0, 4 - whole)}f} {name}"
 
 
 def percent(part: float, whole: float) -> str:
-    """Return part of whole in percent with one decimal; `-` of nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    """Return part of whole in percent with one decimal, `<0.1 %` of less; `-` of nothing."""
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    return "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
 
 
 def several(number: int, noun: str) -> str:
@@ -29,7 +49,26 @@ def several(number: int, noun: str) -> str:
     return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), indent: str = "  ") -> list[str]:
+def shown(text: str, most: int = 100) -> str:
+    """Return a name of at most `most` characters for a terminal: what is not printable is escaped, the middle of a long one left out."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if len(plain) <= most:
+        return plain
+    tail = (most - 3) // 2
+    return f"{plain[: most - 3 - tail]}...{plain[len(plain) - tail :]}"
+
+
+def wrapped(text: str, indent: int = 0) -> list[str]:
+    """Return a long line as lines of at most WIDTH columns, broken at blanks, those behind the first indented."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line, or more if it is long, per (label, fact); the facts begin in one column. An empty label continues the one before."""
+    return [line for label, fact in pairs for line in wrapped(f"{label:{LABEL - 1}} {fact}", LABEL)]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
     """Return aligned lines; columns listed in `left` are set flush left, the others right."""
     lines = [list(head), *map(list, rows)]
     width = [max(len(line[k]) for line in lines) for k in range(len(head))]
@@ -37,7 +76,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int
     def cell(k: int, text: str) -> str:
         return text.ljust(width[k]) if k in left else text.rjust(width[k])
 
-    return [(indent + "  ".join(cell(k, text) for k, text in enumerate(line))).rstrip() for line in lines]
+    return ["  ".join(cell(k, text) for k, text in enumerate(line)).rstrip() for line in lines]
 
 
 def region_path(trace: Trace, path: int) -> str:
@@ -49,18 +88,22 @@ def region_path(trace: Trace, path: int) -> str:
     return "/".join(reversed(names))
 
 
-def rank(trace: Trace, location: int) -> str:
+def location(trace: Trace, row: int) -> dict[str, int]:
+    """Return what a report says of a location: its rank and thread."""
+    return {"rank": int(trace.locations.process[row]), "thread": int(trace.locations.thread[row])}
+
+
+def rank(rank: int, thread: int) -> str:
     """Return `3`, or `3.1` for a thread that is not the first."""
-    process, thread = trace.locations.process[location], trace.locations.thread[location]
-    return f"{process}.{thread}" if thread else str(process)
+    return f"{rank}.{thread}" if thread else str(rank)
 
 
 def call(trace: Trace, row: int) -> dict[str, object]:
-    """Return what a report says of a call: id, rank, routine, region."""
+    """Return what a report says of a call: id, rank and thread, routine, region."""
     calls = trace.calls
     return {
         "call": f"e{row}",
-        "rank": int(trace.locations.process[calls.location[row]]),
+        **location(trace, int(calls.location[row])),
         "routine": ops.OPS[calls.op[row]],
         "region": region_path(trace, int(calls.path[row])),
     }

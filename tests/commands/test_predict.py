@@ -1,0 +1,191 @@
+"""`perwiz predict` from the command line, and the files it writes: whole, or not at all."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import os
+import pathlib
+
+import jsonschema
+import pytest
+
+import perwiz
+from perwiz.cli import main
+from perwiz.commands import outputs
+from perwiz.errors import UsageError
+
+SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
+
+
+@pytest.fixture
+def predict(capsys):
+    """Return predict(*words): exit code, output and complaint of `perwiz predict traces/srtest.alog`."""
+
+    def run(*words, trace=SRTEST):
+        code = main(["predict", trace, *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def document(predict):
+    """Return document(*words): the JSON document, valid by its schema."""
+    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("predict.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    def run(*words, **settings):
+        code, out, err = predict(*words, "--json", **settings)
+        assert (code, err) == (0, "")
+        block = json.loads(out)
+        jsonschema.validate(block, schema)
+        return block
+
+    return run
+
+
+def test_text(predict):
+    code, out, err = predict("--zero-wait", "e25")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        f"{SRTEST}: zero-wait e25\n\n"
+        "recorded      412.6 ms\n"
+        "predicted     403.1 ms, gain 9.437 ms (2.3 %)\n"
+        "              403.1 ms to 403.1 ms if the model's costs were half or twice as large\n"
+    )
+
+
+def test_json(document):
+    block = document("--zero-wait", "e25", "--waits", "2")
+    assert (block["recorded_ns"], block["predicted_ns"], block["gain_ns"]) == (412_568_000, 403_130_934, 9_437_066)
+    assert block["hypotheses"] == ["zero-wait e25"]
+    assert [row["call"] for row in block["waits_before"]] == ["e0", "e12"]
+
+
+@pytest.fixture
+def steps(tmp_path):
+    """Return a trace of two ranks and two steps, in us: computation of 100 and 300, then of 600 and 100."""
+    path = tmp_path / "steps.alog"
+    path.write_text(
+        "-3 0 0 2 0 0\n-13 0 1 2 0 0 red:gray step\n-13 0 3 4 0 0 red:gray MPI_Barrier\n"
+        "1 0 0 0 0 0\n1 1 0 0 0 0\n2 0 0 0 0 100\n2 1 0 0 0 300\n"
+        "3 0 0 0 0 100\n3 1 0 0 0 300\n4 0 0 0 0 300\n4 1 0 0 0 300\n"
+        "1 0 0 0 0 300\n1 1 0 0 0 300\n2 1 0 0 0 400\n2 0 0 0 0 900\n"
+    )
+    return str(path)
+
+
+def test_hypotheses__kept_in_the_order_asked(document, steps):
+    words = ["--speed", "rank:1=2", "--zero-wait", "e0", "--zero-time", "e1", "--speed", "rank:0=2", "--network", "L_ns=1"]
+    block = document(*words, "--scale", "step=1", trace=steps)
+    assert block["hypotheses"] == ["speed rank:1=2", "zero-wait e0", "zero-time e1", "speed rank:0=2", "network L_ns=1", "scale step=1"]
+    assert block["predicted_range_ns"] is None
+
+
+@pytest.mark.parametrize(("region", "ends"), [("step#1", [800_000, 300_000]), ("step", [550_000, 550_000])])
+def test_balance(document, steps, region, ends):
+    block = document("--balance-time", region, trace=steps)
+    assert [row["recorded_end_ns"] for row in block["processes"]] == [900_000, 400_000]
+    assert [row["predicted_end_ns"] for row in block["processes"]] == ends
+
+
+def test_waits_0__no_table(predict):
+    assert "longest waits" not in predict("--zero-wait", "e25", "--waits", "0")[1]
+
+
+def test_engines_agree(document):
+    one, other = (document("--zero-wait", "e0,e25", "--engine", engine) for engine in ("sweep", "replay"))
+    assert one | {"engine": "replay"} == other
+
+
+def test_model__is_told(predict):
+    out = predict("--model", "cray-t3e")[1]
+    assert "\nmodel         cray-t3e: L_ns=" in out
+    assert "\nsource        " in out
+
+
+def test_model__own_file(document, tmp_path):
+    path = tmp_path / "mine.toml"
+    text = (pathlib.Path(SRTEST).parents[1] / "models" / "default.toml").read_text(encoding="utf-8")
+    path.write_text(text.replace('name = "default"', 'name = "mine"').replace("L_ns = 2500.0", "L_ns = 2600"))
+    block = document("--model", str(path))
+    assert (block["model"]["name"], block["model"]["parameters"]["L_ns"]) == ("mine", 2600)
+
+
+@pytest.mark.parametrize("name", ["out.alog", "out.alog.gz", "out.alog.zst"])
+def test_output__is_the_predicted_run(predict, tmp_path, name):
+    path = tmp_path / name
+    assert predict("--zero-wait", "e25", "-o", str(path))[0] == 0
+    assert os.listdir(tmp_path) == [name]
+    assert perwiz.read(str(path)).timeline.makespan == 403_130_934
+
+
+def test_output__replaces_an_old_one(predict, tmp_path):
+    path = tmp_path / "out.alog"
+    path.write_text("old")
+    assert predict("-o", str(path))[0] == 0
+    assert perwiz.read(str(path)).timeline.makespan == 412_568_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "magic"), [("out.png", b"\x89PNG"), ("out.svg", b"<?xml"), ("OUT.PDF", b"%PDF")])
+def test_plot(predict, tmp_path, name, magic):
+    path = tmp_path / name
+    assert predict("--zero-wait", "e25", "--plot", str(path))[0] == 0
+    assert os.listdir(tmp_path) == [name]
+    assert path.read_bytes().startswith(magic)
+
+
+@pytest.mark.parametrize("failing", ["perwiz.report.timeline.plot", "perwiz.trace.files.write"])
+@pytest.mark.slow
+def test_outputs__none_when_one_fails(predict, tmp_path, monkeypatch, failing):
+    (tmp_path / "out.alog").write_text("old")
+
+    def fail(*arguments):
+        path = next(word for word in arguments if isinstance(word, str))
+        pathlib.Path(path).write_text("half")
+        raise UsageError(f"{path}: cannot be written: no space left on device")
+
+    monkeypatch.setattr(failing, fail)
+    code, out, err = predict("-o", str(tmp_path / "out.alog"), "--plot", str(tmp_path / "out.png"))
+    name = "out.png" if failing.endswith("plot") else "out.alog"
+    assert (code, out, err) == (2, "", f"perwiz: {tmp_path}/{name}: cannot be written: no space left on device\n")
+    assert os.listdir(tmp_path) == ["out.alog"]
+    assert (tmp_path / "out.alog").read_text() == "old"
+
+
+def test_outputs__none_when_interrupted(tmp_path):
+    def interrupt(path):
+        pathlib.Path(path).write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outputs.write({str(tmp_path / "out.alog"): interrupt})
+    assert os.listdir(tmp_path) == []
+
+
+def test_outputs__a_place_that_vanishes(tmp_path):
+    with pytest.raises(UsageError, match=r"gone/x: cannot be written: no such file or directory$"):
+        outputs.write({str(tmp_path / "gone" / "x"): print})
+
+
+def test_outputs__in_the_folder_we_are_in(predict, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert predict("-o", "out.alog")[0] == 0
+    assert os.listdir(tmp_path) == ["out.alog"]
+
+
+def test_nothing_is_printed_off_a_terminal_but_the_answer(predict):
+    _, out, err = predict()
+    assert err == ""
+    assert out.isascii()
+    assert "\x1b" not in out
+    assert "\r" not in out
+
+
+def test_help__says_what_a_zero_wait_is(predict):
+    code, out, _ = predict("--help")
+    assert code == 0
+    assert "they go on as if their partners had come; the partners come when they did" in " ".join(out.split())
+    assert out.partition("examples:\n")[2].startswith("  perwiz predict run.alog --zero-wait e25\n")

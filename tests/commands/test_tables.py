@@ -1,0 +1,34 @@
+"""`perwiz tables`: every table and column, as text and as JSON."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+
+import jsonschema
+
+from perwiz.cli import main
+from perwiz.trace.tables import TABLES
+
+
+def test_text(capsys):
+    assert main(["tables"]) == 0
+    out = capsys.readouterr().out
+    blocks = out.split("\n\n")
+    assert [block.partition(":")[0] for block in blocks] == [table.__name__.lower() for table in TABLES]
+    assert blocks[-1] == (
+        "defects: A record that could not be used.\n"
+        "  line    i8    line of the file, from 1, or -1\n"
+        "  reason  u1    row of perwiz.trace.defects.REASONS\n"
+    )
+
+
+def test_json__is_what_the_schema_says(capsys):
+    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("tables.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert main(["tables", "--json"]) == 0
+    block = json.loads(capsys.readouterr().out)
+    jsonschema.validate(block, schema)
+    assert [(row["name"], len(row["columns"])) for row in block["tables"]] == [
+        (table.__name__.lower(), len(table.schema())) for table in TABLES
+    ]
