@@ -6,6 +6,7 @@ A problem of the user's is one line on stderr and an exit code; a traceback is a
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import shlex
@@ -37,6 +38,9 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line, by default that of this process."""
     words = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files and regions need not fit the terminal's encoding
     try:
         code = dispatch(words)
     except SystemExit as end:
