@@ -9,9 +9,8 @@ import cython
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _skip_blanks(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def _past_blanks(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
     while i < end and (text[i] == 32 or text[i] == 9):
         i += 1
     return i
@@ -19,157 +18,155 @@ def _skip_blanks(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, en
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _digits(
-    text: cython.const[cython.uchar][::1],
-    i: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    cell: cython.longlong[::1],
-    column: cython.int,
-) -> cython.Py_ssize_t:
-    """Read an optional sign and digits into one cell; the place after them, -1 if there are none, -2 if there are too many."""
-    first: cython.Py_ssize_t
-    value: cython.longlong = 0
-    negative: cython.bint = False
-    i = _skip_blanks(text, i, end)
-    if i < end and (text[i] == 45 or text[i] == 43):
-        negative = text[i] == 45
-        i += 1
-    first = i
+def _past_digits(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
     while i < end and text[i] >= 48 and text[i] <= 57:
-        if i - first >= 18:
-            return -2
-        value = value * 10 + (text[i] - 48)
         i += 1
-    if i == first:
-        return -1
-    cell[column] = -value if negative else value
     return i
 
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _nanoseconds(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]
-) -> cython.Py_ssize_t:
-    """Read microseconds with decimals into the time cell as ns, rounded at the fourth decimal; -1 or -2 as in _digits."""
-    unit: cython.longlong = 100
-    most: cython.longlong = 1000000000000000
-    i = _digits(text, i, end, cell, 5)
-    if i < 0:
-        return i
-    if cell[5] >= most or cell[5] <= -most:
-        return -2
-    cell[5] *= 1000
-    if i < end and text[i] == 46:
-        i += 1
-        while i < end and text[i] >= 48 and text[i] <= 57:
-            if unit > 0:
-                cell[5] += unit * (text[i] - 48)
-            elif unit == 0 and text[i] >= 53:
-                cell[5] += 1
-            unit = unit // 10 if unit > 0 else -1
-            i += 1
-    return i
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _head(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]
-) -> cython.Py_ssize_t:
-    """Read the six numbers every record starts with; the place of its string, or -1, -2."""
+def _thousandths(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
+    """Return the decimals in [i, end), in thousandths, rounded at the fourth."""
     k: cython.int
-    for k in range(6):
-        i = _digits(text, i, end, cell, k) if k < 5 else _nanoseconds(text, i, end, cell)
-        if i < 0:
-            return i
-        if i < end and text[i] != 32 and text[i] != 9:
-            return -1
-    return _skip_blanks(text, i, end)
+    value: cython.longlong = 0
+    for k in range(3):
+        value *= 10
+        if i + k < end:
+            value += text[i + k] - 48
+    return value + 1 if i + 3 < end and text[i + 3] >= 53 else value
 
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _in_range(cell: cython.longlong[::1]) -> cython.bint:
-    """Whether type, process, task and cycle fit the format, and the time of an event is not negative."""
-    k: cython.int
-    most: cython.longlong = 2147483647
-    for k in range(5):
-        if (cell[k] > most or cell[k] < -most - 1) and (k != 3 or cell[0] < 0):
-            return False
-    if cell[0] < 0 and cell[0] >= -100:
-        return True
-    return cell[1] >= 0 and cell[2] >= 0 and cell[4] >= 0 and cell[4] < 1000000 and cell[5] >= 0
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _tag_and_size(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]
+def _numbers(
+    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, rows: cython.longlong[:, ::1], r: cython.Py_ssize_t
 ) -> cython.longlong:
-    """Read the string of a message; the status of the row: 0, or 16 + the reason."""
-    most: cython.longlong = 2147483647
-    i = _digits(text, i, end, cell, 6)
-    if i >= 0:
-        i = _digits(text, i, end, cell, 7)
-    if i == -1:
-        return 18
-    if i == -2 or cell[6] > most or cell[6] < -most - 1 or cell[7] < 0:
-        return 17
+    """Read the first six cells, of a message two more, the time from us to ns, and find the string; return 0 or a reason + 16."""
+    first: cython.Py_ssize_t
+    value: cython.longlong
+    negative: cython.bint
+    column: cython.int = 0
+    last: cython.int = 5
+    while column <= last:
+        i = _past_blanks(text, i, end)
+        if column == 6:
+            rows[r, 8] = i
+        negative = i < end and text[i] == 45
+        if i < end and (text[i] == 45 or text[i] == 43):
+            i += 1
+        first, value = i, 0
+        while i < end and text[i] >= 48 and text[i] <= 57:
+            if i - first >= 18:
+                return 17
+            value = value * 10 + (text[i] - 48)
+            i += 1
+        if i == first:
+            return 16 if column < 6 else 18
+        if column == 5:
+            if value >= 1000000000000000:
+                return 17
+            value *= 1000
+            if i < end and text[i] == 46:
+                first = i + 1
+                i = _past_digits(text, first, end)
+                value += _thousandths(text, first, i)
+        if column < 6 and i < end and text[i] != 32 and text[i] != 9:
+            return 16
+        rows[r, column] = -value if negative else value
+        if column == 0 and negative and (value == 101 or value == 102):
+            last = 7
+        column += 1
+    if last == 5:
+        rows[r, 8] = _past_blanks(text, i, end)
     return 0
 
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _record(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, cell: cython.longlong[::1]) -> cython.void:
-    """Fill the row of one line: its numbers, the place of its string and its status."""
+def _small(value: cython.longlong) -> cython.bint:
+    return value <= 2147483647 and value >= -2147483648
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _status(rows: cython.longlong[:, ::1], r: cython.Py_ssize_t) -> cython.longlong:
+    """Return what the numbers of a row make: 0 an event, 1 a header, 17 a number out of range."""
+    kind: cython.longlong = rows[r, 0]
+    if not (_small(kind) and _small(rows[r, 1]) and _small(rows[r, 2]) and _small(rows[r, 4])):
+        return 17
+    if kind < 0 and not _small(rows[r, 3]):
+        return 17
+    if kind < 0 and kind >= -100:
+        return 1
+    if rows[r, 1] < 0 or rows[r, 2] < 0 or rows[r, 4] < 0 or rows[r, 5] < 0:
+        return 17
+    if kind == -101 or kind == -102:
+        if not _small(rows[r, 6]) or rows[r, 7] < 0 or rows[r, 7] > 1125899906842624:
+            return 17
+    return 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _extra(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the place behind the word `@` in [i, end), or -1."""
     k: cython.Py_ssize_t
-    if end > i and text[end - 1] == 13:
-        end -= 1
-    cell[8], cell[9], cell[10] = i, end, -1
-    k = _skip_blanks(text, i, end)
-    if k == end or text[k] == 35:
-        cell[11] = 2
-        return
-    k = _head(text, k, end, cell)
-    if k < 0:
-        cell[11] = 16 if k == -1 else 17
-        return
-    cell[8] = k
-    cell[11] = 0 if _in_range(cell) else 17
-    if cell[11] == 0 and cell[0] < 0 and cell[0] >= -100:
-        cell[11] = 1
-    elif cell[11] == 0 and (cell[0] == -101 or cell[0] == -102):
-        cell[11] = _tag_and_size(text, k, end, cell)
-    while k < end:
-        if text[k] == 64 and (k == cell[8] or text[k - 1] == 32) and (k + 1 == end or text[k + 1] == 32):
-            cell[10] = k + 1
-            return
-        k += 1
+    for k in range(i, end):
+        if text[k] == 64 and (k == i or text[k - 1] == 32 or text[k - 1] == 9):
+            if k + 1 == end or text[k + 1] == 32 or text[k + 1] == 9:
+                return k + 1
+    return -1
 
 
-def lines(text: cython.const[cython.uchar][::1], rows: cython.longlong[:, ::1]) -> int:
-    """Fill one row of `rows` per line of `text`; return their number."""
-    i: cython.Py_ssize_t = 0
+def lines(text: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, rows: cython.longlong[:, ::1]) -> tuple:
+    """Fill one row of `rows` per line of `text` from `start` on; return how many were filled and where the next line starts."""
+    i: cython.Py_ssize_t = start
     end: cython.Py_ssize_t
+    following: cython.Py_ssize_t
     r: cython.Py_ssize_t = 0
-    while i < len(text):
+    while i < len(text) and r < len(rows):
         end = i
         while end < len(text) and text[end] != 10:
             end += 1
-        _record(text, i, end, rows[r])
+        following = end + 1
+        if end > i and text[end - 1] == 13:
+            end -= 1
+        rows[r, 8], rows[r, 9], rows[r, 10], rows[r, 12] = i, end, -1, 0
+        i = _past_blanks(text, i, end)
+        if i == end or text[i] == 35:
+            rows[r, 11] = 2
+        else:
+            rows[r, 11] = _numbers(text, i, end, rows, r)
+            if rows[r, 11] == 0:
+                rows[r, 11] = _status(rows, r)
+            if rows[r, 11] == 0 and rows[r, 8] < end:
+                rows[r, 10] = _extra(text, rows[r, 8], end)
         r += 1
-        i = end + 1
-    return r
+        i = following
+    return r, i
+
+
+def look_up(rows: cython.longlong[:, ::1], slots: cython.const[cython.int][::1], places: cython.const[cython.int][::1]) -> int:
+    """Write slot and location of events with a type, and task 0 of a process, that the tables know; return how many have -2 in one."""
+    r: cython.Py_ssize_t
+    left: cython.Py_ssize_t = 0
+    for r in range(len(rows)):
+        if rows[r, 11] != 0:
+            continue
+        rows[r, 14] = rows[r, 15] = -2
+        if rows[r, 0] < 0:
+            rows[r, 15] = -1
+        elif rows[r, 0] < len(slots):
+            rows[r, 15] = slots[rows[r, 0]]
+        if rows[r, 2] == 0 and rows[r, 1] < len(places):
+            rows[r, 14] = places[rows[r, 1]]
+        if rows[r, 14] == -2 or rows[r, 15] == -2:
+            left += 1
+    return left

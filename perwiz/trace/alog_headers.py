@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -10,168 +11,149 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.trace import alog_rows as row
-from perwiz.trace import ops
 
-(PROCESSES, ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY) = (
-    *(-3, -11, -13, -30, -31, -32, -33, -34, -35, -36),
+(CREATOR, PROCESSES, EVENT, ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY) = (
+    *(-1, -3, -9, -11, -13, -30, -31, -32, -33, -34, -35, -36),
 )
 EXTENSION = "perwiz-ext 1"
-_LUT = 1 << 16
-MOST_RANKS = 1 << 22
+MOST_RECORDS = 1 << 18
+"""Most records of the types above; what they say is kept in Python objects."""
+_MORE = {"more requests posted": row.CALL_BEGIN, "more requests completed": row.CALL_END}
+"""Descriptions of the stand-alone events that continue the q= of a call, and the end of the call they continue."""
+_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL)
+_USED = np.zeros(101, bool)
+_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - PROPERTY)]] = True
+
+
+@dataclasses.dataclass
+class Listed:
+    """A communicator as its -31 records list it."""
+
+    name: str
+    size: int
+    line: int
+    parts: dict[int, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
 class Headers:
-    """What the header records say. `defects` are (line, BAD_HEADER) of those that cannot be used."""
+    """What the header records say. Raises TraceError for more than 262144 of them."""
 
+    path: str
     processes: int = 0
     rollover: int = 0
     """Period of the clock in ns, 0 if it never wraps."""
     extended: bool = False
+    clock_events: bool = False
+    """Whether the writer is p4, to which -101 and -102 without tag and size are clock events."""
+    more: dict[int, int] = dataclasses.field(default_factory=dict)
+    """Per event type that continues a list of requests: the owner of the list."""
     states: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
     """Per begin event: end event and name; the first definition counts."""
     routines: dict[tuple[int, int], str] = dataclasses.field(default_factory=dict)
     parallel: dict[tuple[int, int], str] = dataclasses.field(default_factory=dict)
-    communicators: dict[int, tuple[str, list[str]]] = dataclasses.field(default_factory=dict)
+    communicators: dict[int, Listed] = dataclasses.field(default_factory=dict)
     placement: list[tuple[int, int, int, dict[str, str]]] = dataclasses.field(default_factory=list)
-    offsets: list[tuple[int, int, int, dict[str, str]]] = dataclasses.field(default_factory=list)
+    """(process, thread, node or -1, the rest)."""
+    offsets: list[tuple[int, int, int, float, float, float]] = dataclasses.field(default_factory=list)
+    """(process, thread, time, offset, drift, error)."""
     properties: dict[str, str] = dataclasses.field(default_factory=dict)
     defects: list[int] = dataclasses.field(default_factory=list)
+    """Lines of the records that cannot be used."""
+    records: int = 0
 
     def read(self, text: bytes, rows: NDArray[np.int64], first_line: int) -> bool:
         """Take in the header rows of one chunk; return whether one of them defines what events mean."""
         meant = False
-        for r in np.flatnonzero(rows[:, row.STATUS] == row.HEADER):
+        at = np.flatnonzero(rows[:, row.STATUS] == row.HEADER)
+        at = at[_USED[-rows[at, row.TYPE]]]
+        self.records += len(at)
+        if self.records > MOST_RECORDS:
+            raise TraceError(f"{self.path}: more than {MOST_RECORDS} definitions, must be fewer")
+        for r in at.tolist():
             cell = rows[r]
-            string = text[cell[row.TEXT] : cell[row.TEXT_END]].decode("latin-1").strip()
+            string = printable(text[cell[row.TEXT] : cell[row.TEXT_END]])
             try:
-                meant |= self._record(cell, string)
-            except (ValueError, IndexError):
-                self.defects.append(first_line + int(r))
+                meant |= self._record(cell.tolist(), string, first_line + r)
+            except ValueError:
+                self.defects.append(first_line + r)
         return meant
 
-    def _record(self, cell: NDArray[np.int64], string: str) -> bool:
-        kind, begin, end = int(cell[row.TYPE]), int(cell[row.TASK]), int(cell[row.DATA])
+    def _record(self, cell: list[int], string: str, line: int) -> bool:
+        kind, begin, end = cell[row.TYPE], cell[row.TASK], cell[row.DATA]
+        meant = kind in _MEANING
         if kind == PROCESSES:
             self.processes = end
         elif kind == ROLLOVER:
-            self.rollover = max(int(cell[row.TIME]), 0)
+            self.rollover = max(cell[row.TIME], 0)
+        elif kind == CREATOR:
+            meant = self.clock_events = string.startswith(("P4 ", "AL"))
         elif kind == STATE:
+            _must(begin >= 0 and end >= 0)
             self.states.setdefault(begin, (end, _state_name(string)))
         elif kind == SIGNATURE:
             self.extended = string == EXTENSION
         elif kind in (ROUTINE, PARALLEL):
             self._named(kind, begin, end, string)
-        else:
-            self._described(kind, cell, string)
-        return kind in (ROLLOVER, STATE, SIGNATURE, ROUTINE, PARALLEL)
+        elif kind != EVENT:
+            self._described(cell, string, line)
+        elif string in _MORE:
+            meant = True
+            self.more[end] = _MORE[string]
+        return meant
 
     def _named(self, kind: int, begin: int, end: int, string: str) -> None:
-        if kind == ROUTINE:
-            self.routines[begin, end] = string
-        else:
-            self.parallel[begin, end] = string.removeprefix("PRGN").strip()
+        name = string if kind == ROUTINE else string.removeprefix("PRGN").strip()
+        _must(begin >= 0 and end >= 0 and name != "")
+        (self.routines if kind == ROUTINE else self.parallel).setdefault((begin, end), name)
 
-    def _described(self, kind: int, cell: NDArray[np.int64], string: str) -> None:
-        process, task, data = (int(cell[c]) for c in (row.PROCESS, row.TASK, row.DATA))
-        if kind == COMMUNICATOR:
-            name, ranks = string.rsplit(" ", 1)
-            self.communicators.setdefault(data, (name, []))[1].append(ranks)
-        elif kind == PLACEMENT:
-            self.placement.append((process, task, data, _pairs(string)))
-        elif kind == OFFSET:
-            self.offsets.append((process, task, int(cell[row.TIME]), _pairs(string)))
-        elif kind == PROPERTY and "=" in string:
-            key, value = string.split("=", 1)
+    def _described(self, cell: list[int], string: str, line: int) -> None:
+        process, task, data = cell[row.PROCESS], cell[row.TASK], cell[row.DATA]
+        if cell[row.TYPE] == COMMUNICATOR:
+            self._communicator(process, task, data, string, line)
+        elif cell[row.TYPE] == PLACEMENT:
+            self.placement.append((process, task, max(data, -1), _pairs(string)))
+        elif cell[row.TYPE] == OFFSET:
+            pairs = _pairs(string)
+            offset, drift, error = (_number(pairs.get(key, "0")) for key in ("off", "drift", "err"))
+            self.offsets.append((process, task, cell[row.TIME], offset, drift, error))
+        else:
+            key, equals, value = string.partition("=")
+            _must(equals != "")
             self.properties[key] = value
+
+    def _communicator(self, part: int, size: int, number: int, string: str, line: int) -> None:
+        name, _, ranks = string.rpartition(" ")
+        _must(number >= 0 and part >= 0 and name.strip() != "")
+        listed = self.communicators.setdefault(number, Listed(name.strip(), size, line))
+        _must(part not in listed.parts and (listed.name, listed.size) == (name.strip(), size))
+        listed.parts[part] = ranks
+
+
+def printable(text: bytes) -> str:
+    """Return a string of the file: latin-1, since its writers declare nothing, with `?` for what no terminal should see."""
+    string = text.decode("latin-1").replace("\t", " ").strip(" \r")
+    return string if string.isprintable() else re.sub(r"[^ -~\xa1-\xac\xae-\xff]", "?", string)
+
+
+def _must(holds: bool) -> None:
+    if not holds:
+        raise ValueError
 
 
 def _pairs(string: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in string.split())
 
 
+def _number(text: str) -> float:
+    value = float(text)
+    _must(math.isfinite(value))
+    return value
+
+
 def _state_name(string: str) -> str:
     """Return the name behind `colour:bitmap`; a lone word is the name."""
     words = string.split(None, 1)
     name = words[-1].strip() if words else ""
-    if not name or name == ":":
-        raise ValueError
+    _must(name not in ("", ":"))
     return name
-
-
-def ranks(parts: list[str]) -> NDArray[np.int32]:
-    """Return the ranks a list such as `0-3,8,10-11` in several parts names, int32. Raises ValueError beyond 4 Mi ranks."""
-    out = []
-    size = 0
-    for piece in ",".join(parts).split(","):
-        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
-        if not match:
-            raise ValueError(piece)
-        low, high = int(match[1]), int(match[2] or match[1])
-        size += high + 1 - low
-        if high < low or size > MOST_RANKS:
-            raise ValueError(piece)
-        out.append(np.arange(low, high + 1, dtype="i4"))
-    return np.concatenate(out)
-
-
-class States:
-    """What each event type begins and ends: `matrix` has a row per slot: ends?, slot of its end, op or -1, row of names, begins?
-
-    Its last row is an end event of no type: it closes what never ended.
-    """
-
-    def __init__(self, headers: Headers, path: str) -> None:
-        self._names: dict[str, int] = {}
-        self.parallel: list[bool] = []
-        self._slots: dict[int, int] = {}
-        definitions = dict(headers.states)
-        for begin, end in headers.parallel:
-            definitions.setdefault(begin, (end, headers.parallel[begin, end]))
-        for begin, end in headers.routines:
-            definitions.setdefault(begin, (end, headers.routines[begin, end]))
-        if len(definitions) > _LUT:
-            raise TraceError(f"{path}: {len(definitions)} state definitions, must be at most {_LUT}")
-        rows = [self._row(begin, end, name, headers) for begin, (end, name) in definitions.items()]
-        self.matrix = np.zeros((len(self._slots) + 1, 5), "i8")
-        for slot, end_slot, op, name in rows:
-            self.matrix[slot, 1:] = end_slot, op, name, 1
-            self.matrix[end_slot, 0] = 1
-        self.matrix[-1] = 1, -1, -1, -1, 0
-        self._lut = np.full(_LUT, -1, "i8")
-        for event, slot in self._slots.items():
-            if 0 <= event < _LUT:
-                self._lut[event] = slot
-        far = sorted((event, slot) for event, slot in self._slots.items() if not 0 <= event < _LUT)
-        self._far = np.array(far or [(-1, -1)], "i8").T
-
-    def _row(self, begin: int, end: int, name: str, headers: Headers) -> tuple[int, int, int, int]:
-        name = headers.routines.get((begin, end), name)
-        parallel = (begin, end) in headers.parallel
-        op = None if parallel else ops.find(name)
-        return self._slot(begin), self._slot(end), -1 if op is None else op, -1 if op is not None else self._name(name, parallel)
-
-    def _slot(self, event: int) -> int:
-        return self._slots.setdefault(event, len(self._slots))
-
-    def _name(self, name: str, parallel: bool) -> int:
-        number = self._names.setdefault(name, len(self._names))
-        if number == len(self.parallel):
-            self.parallel.append(False)
-        self.parallel[number] |= parallel
-        return number
-
-    @property
-    def names(self) -> list[str]:
-        """The names of user regions, in order of definition."""
-        return list(self._names)
-
-    def slots(self, types: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the slot of each event type, -1 where it is in no state."""
-        inside = (types >= 0) & (types < _LUT)
-        out = np.where(inside, self._lut[np.where(inside, types, 0)], -1)
-        away = np.flatnonzero(~inside)
-        events, slots = self._far
-        at = np.minimum(np.searchsorted(events, types[away]), len(events) - 1)
-        out[away] = np.where(events[at] == types[away], slots[at], -1)
-        return out

@@ -6,44 +6,27 @@ A definition that stands behind events makes a second pass, with all definitions
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.kernels import alog_attributes, alog_lines, alog_states
+from perwiz.kernels import alog_lines, alog_states
 from perwiz.trace import alog_rows as row
 from perwiz.trace import defects, ops
-from perwiz.trace.alog_headers import Headers, States
+from perwiz.trace.alog_communicators import Groups
+from perwiz.trace.alog_definitions import States
+from perwiz.trace.alog_headers import Headers
+from perwiz.trace.alog_notes import Notes
+from perwiz.trace.columns import Columns
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.source import Source, describe
 
-_DTYPES = {
-    **{"location": "i4", "op": "u1", "region": "i4", "peer": "i4", "tag": "i4", "internal": "u1", "call": "i4", "number": "i4"},
-    **{"name": "i4", "parent": "i4", "first_call": "i4", "end_call": "i4", "instance": "i4", "type": "i4", "owner": "u1", "row": "i4"},
-    **{"key": "i4"},
-}
-NOTE_COLUMNS = ("owner", "location", "row", "key", "value")
-
-
-class Column:
-    """Columns that grow chunk by chunk, in compact dtypes."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._parts: dict[str, list[NDArray[np.generic]]] = {name: [] for name in names}
-
-    def add(self, values: NDArray[np.int64]) -> None:
-        """Append the rows of a matrix with one column per name; what does not fit its dtype is clipped."""
-        for k, (name, parts) in enumerate(self._parts.items()):
-            dtype = np.dtype(_DTYPES.get(name, "i8"))
-            info = np.iinfo(dtype)
-            column = values[:, k]
-            parts.append((column if dtype == "i8" else np.clip(column, info.min, info.max)).astype(dtype))
-
-    def take(self, name: str) -> NDArray[np.generic]:
-        """Return one column, whole, and forget its parts."""
-        parts = self._parts.pop(name)
-        return np.concatenate(parts) if parts else np.empty(0, _DTYPES.get(name, "i8"))
+ROWS = 1 << 14
+"""Lines turned into rows at a time: what they need stays in the cache."""
+_PLACES = 1 << 16
+"""Processes below this find their location in a table."""
 
 
 @dataclasses.dataclass
@@ -52,16 +35,16 @@ class Recording:
 
     headers: Headers
     states: States
+    groups: Groups
     locations: NDArray[np.int64]
     """(process, task) per location."""
     places: NDArray[np.int64]
-    calls: Column
-    regions: Column
-    messages: Column
-    notes: Column
-    texts: list[str]
+    calls: Columns
+    regions: Columns
+    messages: Columns
+    notes: Notes
     records: int
-    defects: list[tuple[int, int]]
+    defects: defects.Found
 
 
 class _LateDefinition(Exception):
@@ -70,35 +53,43 @@ class _LateDefinition(Exception):
 
 def looks_like(head: bytes) -> bool:
     """Return whether a file beginning with `head` is ALOG: one of its first whole lines starts with six integers."""
-    text = head if len(head) < 4096 else head[: head.rfind(b"\n") + 1]
-    rows = np.zeros((text.count(b"\n") + 1, row.ROW_COLUMNS), "i8")
-    count = alog_lines.lines(text, rows)
+    text = head if len(head) < 4096 else head[: head.rfind(b"\n") + 1] or head
+    rows = np.empty((text.count(b"\n") + 1, row.ROW_COLUMNS), "i8")
+    count, _ = alog_lines.lines(text, 0, rows)
     return bool((rows[:count, row.STATUS] <= row.HEADER).any())
 
 
 def record(source: Source) -> Recording:
     """Return what the file holds. Raises TraceError for a file that holds no ALOG event."""
-    if not looks_like(source.head()):
-        raise TraceError(f"{source.path}: {describe(source.head())}, must be a trace in ALOG format")
+    head = source.head()
+    if not looks_like(head):
+        raise TraceError(f"{source.path}: {describe(head)}, must be a trace in ALOG format")
     try:
-        return _Pass(source, Headers(), complete=False).run()
+        return _Pass(source, Headers(source.path), complete=False).run()
     except _LateDefinition:
         return _Pass(source, _all_headers(source), complete=True).run()
 
 
 def _all_headers(source: Source) -> Headers:
-    headers = Headers()
-    line = 1
-    for text in source.chunks():
-        rows = _parse(text)
+    headers = Headers(source.path)
+    for text, rows, line in _rows(source):
         headers.read(text, rows, line)
-        line += len(rows)
     return headers
 
 
-def _parse(text: bytes) -> NDArray[np.int64]:
-    rows = np.zeros((text.count(b"\n") + 1, row.ROW_COLUMNS), "i8")
-    return rows[: alog_lines.lines(text, rows)]
+def _rows(source: Source) -> Iterator[tuple[bytes, NDArray[np.int64], int]]:
+    """Yield (text, rows of some lines of it, number of the first). The rows are overwritten by the next ones."""
+    buffer = np.empty((ROWS, row.ROW_COLUMNS), "i8")
+    line = 1
+    for text in source.chunks():
+        start = 0
+        while start < len(text):
+            count, start = alog_lines.lines(text, start, buffer)
+            rows = buffer[:count]
+            if start > len(text) and rows[-1, row.STATUS] == row.DAMAGED + defects.NOT_INTEGERS:
+                rows[-1, row.STATUS] = row.DAMAGED + defects.CUT_OFF
+            yield text, rows, line
+            line += count
 
 
 class _Pass:
@@ -106,74 +97,73 @@ class _Pass:
         self._source, self._headers, self._complete = source, headers, complete
         self._states: States | None = None
         self._locations = Numbers()
+        self._place_of = np.full(_PLACES, -2, "i4")
         self._places = _places(0)
         self._pool = np.empty((0, row.POOL_COLUMNS), "i8")
-        self._calls = Column(row.CALL_COLUMNS)
-        self._regions = Column(row.REGION_COLUMNS)
-        self._messages = Column(row.MESSAGE_COLUMNS)
-        self._notes = Column(NOTE_COLUMNS)
-        self._texts: dict[str, int] = {}
-        self._defects: list[tuple[int, int]] = []
-        self._line, self._records, self._text = 1, 0, b""
+        self._columns = Columns(row.CALL_COLUMNS), Columns(row.REGION_COLUMNS), Columns(row.MESSAGE_COLUMNS)
+        self._out = self._room(ROWS)
+        self._found = defects.Found()
+        self._line, self._records = 1, 0
 
     def run(self) -> Recording:
-        for text in self._source.chunks():
-            self._chunk(text)
-        if self._states is None:
+        """Return what the file holds."""
+        for text, rows, line in _rows(self._source):
+            self._some(text, rows, line)
+            self._line = line + len(rows)
+        if self._states is None or not (self._places[:-1, row.FIRST] >= 0).any():
             raise TraceError(f"{self._source.path}: no event record, must have at least one")
-        self._mark_cut()
-        self._never_ended()
-        self._defects += [(line, defects.BAD_HEADER) for line in self._headers.defects]
+        if self._source.cut_off:
+            self._found.add(self._line, defects.CUT_OFF)
+        self._close()
+        self._found.add([*self._headers.defects, *self._groups.defects], defects.BAD_HEADER)
         return Recording(
-            *(self._headers, self._states, self._locations.pairs, self._places),
-            *(self._calls, self._regions, self._messages, self._notes, list(self._texts)),
-            *(self._records, self._defects),
+            *(self._headers, self._states, self._groups, self._locations.pairs, self._places, *self._columns),
+            *(self._notes, self._records, self._found),
         )
 
-    def _chunk(self, text: bytes) -> None:
-        self._text = text
-        rows = _parse(text)
-        events = (rows[:, row.STATUS] == row.EVENT) & (rows[:, row.SLOT] == 0)
-        if not self._complete:
-            self._read_headers(text, rows, events)
-        if events.any():
-            self._states = self._states or States(self._headers, self._source.path)
-            self._events(text, rows, events, self._states)
-        bad = np.flatnonzero(rows[:, row.STATUS] >= row.DAMAGED)
-        self._defects += [(self._line + int(r), int(rows[r, row.STATUS]) - row.DAMAGED) for r in bad]
-        self._line += len(rows)
-
-    def _read_headers(self, text: bytes, rows: NDArray[np.int64], events: NDArray[np.bool_]) -> None:
-        if not (rows[:, row.STATUS] == row.HEADER).any():
-            return
-        before = self._states is not None
-        if events.any():
-            first = int(np.argmax(events))
-            meant = self._headers.read(text, rows[:first], self._line)
-            late = Headers().read(text, rows[first:], 0)
-            if late:
-                raise _LateDefinition
-            self._headers.read(text, rows[first:], self._line + first)
-        else:
-            meant = self._headers.read(text, rows, self._line)
-        if before and meant:
+    def _some(self, text: bytes, rows: NDArray[np.int64], line: int) -> None:
+        status = rows[:, row.STATUS]
+        present = np.bincount(status, minlength=row.DAMAGED + defects.NO_TAG_AND_SIZE + 1)
+        if present[row.HEADER] and not self._complete and self._headers.read(text, rows, line) and self._states:
             raise _LateDefinition
+        if self._headers.clock_events and present[row.DAMAGED + defects.NO_TAG_AND_SIZE]:
+            _mark_clock_events(rows)
+        events = int(np.count_nonzero(status == row.EVENT))
+        if events:
+            self._records += events
+            self._events(text, rows, line)
+        bad = np.flatnonzero(status >= row.DAMAGED)
+        if len(bad):
+            self._found.add(line + bad, status[bad] - row.DAMAGED)
 
-    def _events(self, text: bytes, rows: NDArray[np.int64], events: NDArray[np.bool_], states: States) -> None:
-        self._records += int(events.sum())
-        if (rows[:, row.CYCLE] != 0).any():
-            rows[:, row.TIME] += np.where(events, rows[:, row.CYCLE], 0) * self._headers.rollover
-        rows[:, row.SLOT] = states.slots(rows[:, row.TYPE])
-        rows[events, row.LOCATION] = self._locations.of(rows[events, row.PROCESS], rows[events, row.TASK])
-        notes = self._attributes(text, rows) if self._headers.extended else None
+    def _events(self, text: bytes, rows: NDArray[np.int64], line: int) -> None:
+        if self._states is None:
+            self._states, self._groups = States(self._headers), Groups(self._headers)
+            self._notes = Notes(self._groups)
+        if alog_lines.look_up(rows, self._states.table, self._place_of):
+            self._look_up_rest(rows, self._states)
+        notes = self._notes.find(text, rows) if self._headers.extended else None
         self._grow(len(rows))
-        self._run_states(rows, states)
-        if notes is not None:
-            self._keep_notes(rows, notes)
+        self._run(rows, self._states)
+        if notes is not None and len(notes):
+            self._continue_lists(rows)
+            bad = self._notes.keep(text, rows, notes)
+            self._found.add(line + bad, defects.BAD_ATTRIBUTE)
 
-    def _attributes(self, text: bytes, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        out = np.empty((text.count(b"=") + text.count(b",") + 1, 4), "i8")
-        return out[: alog_attributes.attributes(text, rows, out)]
+    def _look_up_rest(self, rows: NDArray[np.int64], states: States) -> None:
+        """Number what the tables do not know, and enter the processes below 65536."""
+        event = rows[:, row.STATUS] == row.EVENT
+        at = np.flatnonzero(event & (rows[:, row.SLOT] == -2))
+        rows[at, row.SLOT] = states.far(rows[at, row.TYPE])
+        at = np.flatnonzero(event & (rows[:, row.LOCATION] == -2))
+        rows[at, row.LOCATION] = self._locations.of(rows[at, row.PROCESS], rows[at, row.TASK])
+        at = at[(rows[at, row.TASK] == 0) & (rows[at, row.PROCESS] < _PLACES)]
+        self._place_of[rows[at, row.PROCESS]] = rows[at, row.LOCATION]
+
+    def _continue_lists(self, rows: NDArray[np.int64]) -> None:
+        """A stand-alone event that continues a list of requests belongs to the call it stands in."""
+        for event, owner in self._headers.more.items():
+            rows[(rows[:, row.OWNER] == row.SINGLE) & (rows[:, row.TYPE] == event), row.OWNER] = owner
 
     def _grow(self, rows: int) -> None:
         count = self._locations.count
@@ -184,58 +174,40 @@ class _Pass:
             self._places = places
         used = int(self._places[-1, row.POOL_USED])
         if used + rows > len(self._pool):
-            pool = np.empty((used + 2 * rows, row.POOL_COLUMNS), "i8")
+            pool = np.empty((2 * used + rows, row.POOL_COLUMNS), "i8")
             pool[:used] = self._pool[:used]
             self._pool = pool
 
-    def _run_states(self, rows: NDArray[np.int64], states: States) -> None:
+    def _room(self, rows: int) -> list[NDArray[np.int64]]:
+        return [np.empty((rows, len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
+
+    def _run(self, rows: NDArray[np.int64], states: States) -> None:
         count = self._places[-1]
-        count[[row.CALLS_OUT, row.REGIONS_OUT, row.MESSAGES_OUT]] = 0
         count[row.RECV_OP], count[row.ROLLOVER] = ops.OP["MPI_Recv"], self._headers.rollover
-        calls = np.empty((len(rows), len(row.CALL_COLUMNS)), "i8")
-        regions = np.empty((len(rows), len(row.REGION_COLUMNS)), "i8")
-        messages = np.empty((len(rows), len(row.MESSAGE_COLUMNS)), "i8")
-        alog_states.states(rows, states.matrix, ops.KIND, self._places, self._pool, calls, regions, messages)
-        self._calls.add(calls[: count[row.CALLS_OUT]])
-        self._regions.add(regions[: count[row.REGIONS_OUT]])
-        self._messages.add(messages[: count[row.MESSAGES_OUT]])
+        alog_states.states(rows, states.matrix, ops.KIND, self._places, self._pool, *self._out)
         count[row.MESSAGE_BASE] += count[row.MESSAGES_OUT]
+        self._keep(self._out)
 
-    def _keep_notes(self, rows: NDArray[np.int64], notes: NDArray[np.int64]) -> None:
-        """Tie each attribute to the call, message or region its record became; texts (key o) by their number."""
-        at = notes[:, 0]
-        for k in np.flatnonzero(notes[:, 1] == ord("o")):
-            word = self._text[notes[k, 3] :].split(None, 1)[0].decode("latin-1")
-            notes[k, 2] = self._texts.setdefault(word, len(self._texts))
-        kept = rows[at, row.OWNER] != row.NOBODY
-        columns = (rows[at, row.OWNER], rows[at, row.LOCATION], rows[at, row.OWNER_ROW], notes[:, 1], notes[:, 2])
-        self._notes.add(np.stack(columns, axis=1)[kept])
+    def _keep(self, out: list[NDArray[np.int64]]) -> None:
+        """Move what a kernel wrote to the columns."""
+        at = [row.CALLS_OUT, row.REGIONS_OUT, row.MESSAGES_OUT]
+        for columns, values, count in zip(self._columns, out, self._places[-1, at], strict=True):
+            columns.add(values[:count])
+        self._places[-1, at] = 0
 
-    def _mark_cut(self) -> None:
-        """A last line without newline that cannot be read was cut off."""
-        if self._source.cut_off:
-            self._defects.append((self._line - 1, defects.CUT_OFF))
-        elif self._defects and self._defects[-1] == (self._line - 1, defects.NOT_INTEGERS) and not self._text.endswith(b"\n"):
-            self._defects[-1] = (self._line - 1, defects.CUT_OFF)
-
-    def _never_ended(self) -> None:
+    def _close(self) -> None:
         """Close what is still open, at the last instant of its location."""
-        assert self._states is not None
-        closing = len(self._states.matrix) - 1
-        cells = []
-        for location in np.flatnonzero(self._places[:-1, row.TOP] >= 0):
-            place = self._places[location]
-            entry = int(place[row.TOP])
-            while entry >= 0:
-                self._pool[entry, 1] = closing
-                cells.append((place[row.CLOCK] - place[row.WRAPS] * self._headers.rollover, location))
-                entry = int(self._pool[entry, 0])
-        rows = np.zeros((len(cells), row.ROW_COLUMNS), "i8")
-        if cells:
-            rows[:, [row.TIME, row.LOCATION]] = cells
-            rows[:, row.SLOT] = closing
-            self._run_states(rows, self._states)
-        self._defects += [(-1, defects.NEVER_ENDS)] * len(cells)
+        count = int(self._places[:-1, row.DEPTH].sum())
+        out = self._room(count)
+        alog_states.close(self._places, self._pool, out[0], out[1])
+        self._keep(out)
+        self._found.add(np.full(count, -1), defects.NEVER_ENDS)
+
+
+def _mark_clock_events(rows: NDArray[np.int64]) -> None:
+    """What p4 logs as -101 or -102 without a string becomes a stand-alone event, as are its -103 and -104."""
+    empty = (rows[:, row.STATUS] == row.DAMAGED + defects.NO_TAG_AND_SIZE) & (rows[:, row.TEXT] == rows[:, row.TEXT_END])
+    rows[empty, row.TYPE], rows[empty, row.STATUS] = -103, row.EVENT
 
 
 def _places(locations: int) -> NDArray[np.int64]:

@@ -1,4 +1,11 @@
-"""The reasons why a record could not be used, as `Defects.reason` numbers them."""
+"""The reasons why a record could not be used, as `Defects.reason` numbers them, and the list a reader makes of such records."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from perwiz.trace.tables import Defects
 
 REASONS = (
     "not six integers",
@@ -26,3 +33,23 @@ REASONS = (
     BAD_ATTRIBUTE,
     TOO_DEEP,
 ) = range(len(REASONS))
+
+
+class Found:
+    """The defects found so far, nine bytes each."""
+
+    def __init__(self) -> None:
+        self._lines: list[NDArray[np.int64]] = [np.empty(0, "i8")]
+        self._reasons: list[NDArray[np.uint8]] = [np.empty(0, "u1")]
+
+    def add(self, lines: ArrayLike, reasons: ArrayLike) -> None:
+        """Add one defect per line (from 1; -1 none); `reasons` are as many, or one for all."""
+        at = np.atleast_1d(np.array(lines, "i8"))
+        self._lines.append(at)
+        self._reasons.append(np.array(np.broadcast_to(reasons, at.shape), "u1"))
+
+    def table(self) -> Defects:
+        """Return all, sorted by line and reason."""
+        lines, reasons = np.concatenate(self._lines), np.concatenate(self._reasons)
+        order = np.lexsort((reasons, lines))
+        return Defects(lines[order], reasons[order])

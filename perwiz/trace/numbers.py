@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import number as kernel
+
+SLICE = 1 << 16
+"""Pairs numbered at a time: the hash table follows the number of different pairs, not of all."""
+_ODD = secrets.randbits(63) | 1
+"""Spreads the pairs over the hash table, differently in every process, so that no file can make them meet in one place."""
+_MULTIPLIER, _INVERSE = np.uint64(_ODD), np.uint64(pow(_ODD, -1, 1 << 64))
+_OTHER = np.uint64(secrets.randbits(63) | 1)
 
 
 def _table(rows: int) -> NDArray[np.int32]:
@@ -24,24 +34,43 @@ class Numbers:
     @property
     def pairs(self) -> NDArray[np.int64]:
         """The pairs known so far, one per row."""
-        return self._known[: self.count]
+        out = self._known[: self.count].view("u8").copy()
+        out[:, 0] = (out[:, 0] - out[:, 1] * _OTHER) * _INVERSE
+        return out.view("i8")
 
-    def of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int32]:
+    def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
         """Return the number of each pair, int32 in the order given."""
+        out = np.empty(len(first), "i4")
+        for at in range(0, len(out), SLICE):
+            self._slice(first[at : at + SLICE], second[at : at + SLICE], out[at : at + SLICE])
+        return out
+
+    def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: NDArray[np.int32]) -> None:
         key = np.empty((len(first), 2), "i8")
         key[:, 0], key[:, 1] = first, second
+        mixed = key.view("u8")
+        mixed[:, 0] *= _MULTIPLIER
+        mixed[:, 0] += mixed[:, 1] * _OTHER
         self._reserve(self.count + len(key))
-        out = np.empty(len(key), "i4")
         self.count = kernel.number(key, self._table, self._known, self.count, out)
-        return out
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._known):
             known = np.empty((max(rows, 2 * len(self._known)), 2), "i8")
-            known[: self.count] = self.pairs
+            known[: self.count] = self._known[: self.count]
             self._table = _table(len(known))
-            kernel.number(self.pairs.copy(), self._table, known, 0, np.empty(self.count, "i4"))
+            kernel.number(self._known[: self.count], self._table, known, 0, np.empty(self.count, "i4"))
             self._known = known
+
+
+def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return per row how many rows before it have the same pair, int64."""
+    number = Numbers().of(first, second)
+    order = np.argsort(number, kind="stable")
+    sizes = np.bincount(number)
+    out = np.empty(len(number), "i8")
+    out[order] = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return out
 
 
 def paths(parent: NDArray[np.int32], region: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

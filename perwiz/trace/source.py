@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO
 
 from perwiz.errors import TraceError
 
-CHUNK = 1 << 21
+CHUNK = 1 << 20
 """Bytes read at a time."""
-LONGEST_LINE = 1 << 24
+LONGEST_LINE = 1 << 20
 """A line longer than this is no text."""
+_ZSTD_BITE = 1 << 10
+"""Packed bytes unpacked at a time: of the most repetitive data they make 32 MiB."""
 _KINDS = (
     (b"\x89PNG", "a PNG image"),
     (b"\x7fELF", "a program"),
@@ -34,108 +37,166 @@ def describe(head: bytes) -> str:
             return words
     if b"\0" in head:
         return "binary data"
-    line = head.split(b"\n", 1)[0][:40].decode("latin-1")
+    line = head.split(b"\n", 1)[0][:40].decode("latin-1").rstrip("\r")
     return f"'{line}'" if line.isprintable() else "unprintable text"
 
 
 class Source:
-    """A trace file that can be read several times, in chunks of whole lines; standard input is kept in a temporary file for that.
+    """A trace file that can be read several times, in chunks of whole lines; a pipe is kept in a temporary file for that.
 
-    Raises TraceError when there is no such file, it is a directory or empty, or its packing is damaged.
+    Raises TraceError when there is no such file, it is a directory, a device or empty, or its packing is damaged.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.cut_off = False
-        """Whether the packed data ended or broke before its end; what came before was delivered."""
+        """Whether the packed data ended or broke before its end; the whole lines before that were delivered."""
+        self._pipe: IO[bytes] | None = self._opened()
         self._spool: IO[bytes] | None = None
-        if path == "-":
-            self._spool = _spooled(sys.stdin.buffer)
-        elif os.path.isdir(path):
-            raise TraceError(f"{path}: a directory, must be a trace file")
+        if self._pipe:
+            with self._failing():
+                self._spool = tempfile.TemporaryFile()  # noqa: SIM115 closed by __exit__
+            self._take(2 * CHUNK)
 
     def __enter__(self) -> Source:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._spool is not None:
-            self._spool.close()
+        for file in (self._spool, self._pipe):
+            if file and file is not getattr(sys.stdin, "buffer", None):
+                file.close()
+
+    def _opened(self) -> IO[bytes] | None:
+        """Return the stream to keep, or None for a file that can be read again."""
+        if self.path == "-":
+            if sys.stdin is None:
+                raise TraceError("-: standard input is closed, must be a trace")
+            return sys.stdin.buffer
+        with self._failing():
+            mode = os.stat(self.path).st_mode
+        if stat.S_ISDIR(mode):
+            raise TraceError(f"{self.path}: a directory, must be a trace file")
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise TraceError(f"{self.path}: a device, must be a trace file")
+        with self._failing():
+            file = open(self.path, "rb")  # noqa: SIM115 closed by __exit__
+        if stat.S_ISFIFO(mode):
+            return file
+        file.close()
+        return None
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise TraceError(f"{self.path}: {(error.strerror or str(error)).lower()}") from None
+        except ValueError as error:
+            raise TraceError(f"{self.path!r}: {error}") from None
+
+    def _take(self, most: int) -> None:
+        """Move so many bytes from the pipe to the spool, or all there are."""
+        assert self._pipe
+        assert self._spool
+        with self._failing():
+            self._spool.seek(0, os.SEEK_END)
+            while most > 0 and (data := self._pipe.read(min(most, CHUNK))):
+                self._spool.write(data)
+                most -= len(data)
 
     @contextlib.contextmanager
     def _raw(self) -> Iterator[IO[bytes]]:
-        if self._spool is not None:
+        if self._spool:
             self._spool.seek(0)
             yield self._spool
             return
-        try:
-            file = open(self.path, "rb")  # noqa: SIM115 closed by the caller's with
-        except OSError as error:
-            raise TraceError(f"{self.path}: {(error.strerror or str(error)).lower()}") from None
+        with self._failing():
+            file = open(self.path, "rb")  # noqa: SIM115 closed below
         with file:
             yield file
 
-    @contextlib.contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Return the unpacked bytes from the beginning, as a context manager."""
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield the unpacked bytes. Raises TraceError where the packing is damaged from the start; later that sets `cut_off`."""
+        some = False
         with self._raw() as file:
-            magic = file.read(4)
-            file.seek(0)
-            if magic[:2] == b"\x1f\x8b":
-                with gzip.open(file) as unpacked:
-                    yield cast("IO[bytes]", unpacked)
-            elif magic == b"\x28\xb5\x2f\xfd":
-                with _zstd(file) as unpacked:
-                    yield unpacked
-            else:
-                yield file
+            try:
+                magic = file.read(4)
+                file.seek(0)
+                for piece in _unpacked(file, magic):
+                    some = True
+                    yield piece
+            except _errors() as error:
+                if not some:
+                    raise TraceError(f"{self.path}: packed data is damaged or cut off ({str(error).rstrip('.')})") from None
+                self.cut_off = True
 
     def head(self) -> bytes:
         """Return the first 4 KiB, unpacked. Raises TraceError for an empty file."""
-        with self.open() as file:
-            data = self._read(file, 4096)
+        data = b""
+        for piece in self._pieces():
+            data += piece[:4096]
+            if len(data) >= 4096:
+                break
         if not data:
             raise TraceError(f"{self.path}: an empty file, must be a trace")
-        return data
+        return data[:4096]
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the file in pieces of whole lines; only the last may lack its newline."""
-        rest = b""
-        with self.open() as file:
-            while data := self._read(file, CHUNK, started=True):
-                cut = data.rfind(b"\n") + 1
-                if cut:
-                    yield rest + data[:cut]
-                    rest = data[cut:]
-                else:
-                    rest += data
-                if len(rest) > LONGEST_LINE:
-                    raise TraceError(f"{self.path}: a line of more than {LONGEST_LINE} bytes, must be text")
-        if rest:
-            yield rest
-
-    def _read(self, file: IO[bytes], size: int, started: bool = False) -> bytes:
-        try:
-            return file.read(size)
-        except (OSError, EOFError, zlib.error, *_zstd_errors()) as error:
-            if started:
-                self.cut_off = True
-                return b""
-            raise TraceError(f"{self.path}: packed data is damaged or cut off ({error})") from None
-
-
-def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 closed by Source
-    while data := stream.read(CHUNK):
-        spool.write(data)
-    return spool
+        if self._pipe:
+            self._take(sys.maxsize)
+        self.cut_off = False
+        parts: list[bytes] = []
+        size = 0
+        for piece in self._pieces():
+            parts.append(piece)
+            size += len(piece)
+            if size < CHUNK:
+                continue
+            data = b"".join(parts)
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield data[:cut]
+            parts, size = [data[cut:]], len(data) - cut
+            if size > LONGEST_LINE:
+                raise TraceError(f"{self.path}: a line of more than {LONGEST_LINE} bytes, must be text")
+        data = b"".join(parts)
+        if self.cut_off:
+            data = data[: data.rfind(b"\n") + 1]
+        if data:
+            yield data
 
 
-def _zstd(file: IO[bytes]) -> Any:
+def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
+    if magic[:2] == b"\x1f\x8b":
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            while data := unpacked.read1(CHUNK):
+                yield data
+    elif magic == b"\x28\xb5\x2f\xfd":
+        yield from _unzstd(file)
+    else:
+        while data := file.read(CHUNK):
+            yield data
+
+
+def _unzstd(file: IO[bytes]) -> Iterator[bytes]:
     import zstandard
 
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    unpack = zstandard.ZstdDecompressor()
+    frame, begun = unpack.decompressobj(), False
+    while data := file.read(_ZSTD_BITE):
+        while data:
+            begun = True
+            if piece := frame.decompress(data):
+                yield piece
+            data = frame.unused_data if frame.eof else b""
+            if frame.eof:
+                frame, begun = unpack.decompressobj(), False
+    if begun:
+        raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
 
-def _zstd_errors() -> tuple[type[Exception], ...]:
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what reading damaged data raises."""
     module = sys.modules.get("zstandard")
-    return (module.ZstdError,) if module else ()
+    return (OSError, EOFError, zlib.error, *((module.ZstdError,) if module else ()))
