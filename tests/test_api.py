@@ -102,7 +102,7 @@ def test_write__gives_the_predicted_timeline_back(trace, tmp_path):
     assert back.timeline.calls == result.predicted.calls
     assert back.timeline.locations == result.predicted.locations
     assert back.messages == trace.messages
-    assert back.properties["made_by"] == "predicted_under_zero-wait_e25;_speed_rank:0=3"
+    assert back.timeline.made_by == "predicted under zero-wait e25; speed rank:0=3"
 
 
 def test_predictions_on_predictions(trace, tmp_path):

@@ -34,10 +34,10 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from perwiz.engines.sweep import sweep
+    from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.loggps.model import load
     from perwiz.report import overview
-    from perwiz.trace.files import read
     from perwiz.whatif.health import health
     from perwiz.whatif.predict import waiting, weighted_graph
 

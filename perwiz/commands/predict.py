@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     import json
 
+    from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.loggps.model import load
     from perwiz.report import prediction as report
-    from perwiz.trace.files import read
     from perwiz.whatif.hypotheses import parse
     from perwiz.whatif.predict import predict
 

@@ -27,6 +27,7 @@ def document(trace: Trace, health: Health, waits: Waits, most: int, model: str) 
         "command": "info",
         "trace": trace.path,
         "format": trace.format,
+        "made_by": trace.timeline.made_by,
         "properties": dict(trace.properties),
         "makespan_ns": trace.timeline.makespan,
         "processes": len(np.unique(trace.locations.process)),
@@ -104,7 +105,8 @@ def _sum_by(key: NDArray[np.uint8], value: NDArray[np.int64], size: int) -> NDAr
 def text(block: Document, regions: bool, waits: bool) -> str:
     """Return the document as text for a terminal, with the tables of regions and of waits if asked for."""
     mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    lines = [f"{words.shown(block['trace'])}: {block['format']}{mark}", "", *words.facts(_facts(block, regions))]
+    made = "" if block["made_by"] == "measured" else f", {words.shown(block['made_by'])}"
+    lines = [f"{words.shown(block['trace'])}: {block['format']}{made}{mark}", "", *words.facts(_facts(block, regions))]
     lines += ["", *parts.health_lines(block["health"])]
     if block["routines"]:
         lines += ["", *_routine_lines(block)]

@@ -68,6 +68,7 @@ def health(value: Health) -> Document:
         "counts": dataclasses.asdict(value.counts),
         "defects": value.defects,
         "holes": value.holes,
+        "predicted": value.predicted,
         "clock": dataclasses.asdict(value.violations),
         "instantaneous": value.instantaneous,
         "not_modelled": round(value.not_modelled, 6),
@@ -86,17 +87,20 @@ def health_lines(block: Document) -> list[str]:
         facts.append(("no duration", f"{what}; how long they waited was not recorded"))
     if counts["size_differs"]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
-    return words.facts([*facts, *_clock(block["clock"])])
+    return words.facts([*facts, *_clock(block["clock"], block["predicted"])])
 
 
-def _clock(block: Document) -> Facts:
+def _clock(block: Document, predicted: bool) -> Facts:
     facts = []
+    why = ", as waits were zeroed" if predicted else ""
     if block["messages"]:
         worst = words.duration(block["worst_message"])
-        facts.append(("clocks", f"messages received before they were sent: {block['messages']}, worst {worst}"))
+        facts.append(("clocks", f"messages received before they were sent: {block['messages']}, worst {worst}{why}"))
     if block["collective_calls"]:
         worst = words.duration(block["worst_collective"])
-        facts.append(("clocks", f"calls that left a collective before its last member came: {block['collective_calls']}, worst {worst}"))
+        facts.append(
+            ("clocks", f"calls that left a collective before its last member came: {block['collective_calls']}, worst {worst}{why}")
+        )
     return facts or [("clocks", "consistent: nothing is received before it was sent")]
 
 

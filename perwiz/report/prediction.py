@@ -31,6 +31,7 @@ def document(prediction: Prediction, waits: int) -> Document:
         "command": "predict",
         "trace": trace.path,
         "format": trace.format,
+        "made_by": trace.timeline.made_by,
         "hypotheses": [str(h) for h in prediction.hypotheses],
         "engine": prediction.engine,
         "recorded_ns": recorded.makespan,

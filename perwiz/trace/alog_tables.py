@@ -133,6 +133,9 @@ class Builder:
 
     def _assemble(self) -> Trace:
         recording, regions = self.recording, self.regions
+        properties = dict(recording.headers.properties)
+        made_by = properties.pop("made_by", "measured")
+        times = Times(self.column["enter"], self.column["leave"])
         locations, nodes = self.places.table(recording.headers)
         return Trace(
             path=self.path,
@@ -148,12 +151,12 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(Times(self.column["enter"], self.column["leave"]), regions.times, self.places.instants),
+            timeline=Timeline(times, regions.times, self.places.instants, made_by),
             labels=self._labels(),
             texts=recording.notes.texts,
             nodes=nodes,
             offsets=self.places.offsets(recording.headers),
             defects=recording.defects.table(),
             counts=self._counts(),
-            properties=recording.headers.properties,
+            properties=properties,
         )

@@ -64,7 +64,7 @@ def headers(trace: Trace, timeline: Timeline, found: events.Events) -> Iterator[
     yield from (f"-33 0 {2 * op + 1} {2 * op + 2} 0 0 {ops.OPS[op]}" for op in used)
     yield from (f"-34 0 {_pair(row)} 0 0 PRGN {name}" for row, name in names.items() if trace.parallel[row])
     yield from _offsets(trace)
-    for key, value in {**trace.properties, "made_by": timeline.made_by.strip().replace(" ", "_")}.items():
+    for key, value in {**trace.properties, "made_by": timeline.made_by}.items():
         word = clean(key, "_", LINE // 2)
         yield f"-36 0 0 0 0 0 {clean(f'{word}={value}')}"
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from perwiz.trace.alog_read import record
 from perwiz.trace.alog_tables import Builder
 from perwiz.trace.source import Source
 from perwiz.trace.tables import Timeline, Trace
 
 
-def read(path: str) -> Trace:
+def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:
     """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`; `-` is standard input.
 
+    `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.
     Records that cannot be used become rows of `Trace.defects` and do not stop the reading.
     Raises TraceError for a file that is missing, empty, a directory or no trace.
     """
-    with Source(path) as source:
+    with Source(path, progress) as source:
         return Builder(record(source), path).trace()
 
 

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from perwiz.errors import TraceError
@@ -47,8 +47,10 @@ class Source:
     Raises TraceError when there is no such file, it is a directory, a device or empty, or its packing is damaged.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """`progress`, if given, is told after every piece how many bytes of how many were read, 0 for unknown."""
         self.path = path
+        self._progress = progress or (lambda done, total: None)
         self.cut_off = False
         """Whether the packed data ended or broke before its end; the whole lines before that were delivered."""
         self._pipe: IO[bytes] | None = self._opened()
@@ -103,6 +105,7 @@ class Source:
             while most > 0 and (data := self._pipe.read(min(most, CHUNK))):
                 self._spool.write(data)
                 most -= len(data)
+                self._progress(self._spool.tell(), 0)
 
     @contextlib.contextmanager
     def _raw(self) -> Iterator[IO[bytes]]:
@@ -120,10 +123,12 @@ class Source:
         some = False
         with self._raw() as file:
             try:
+                size = os.fstat(file.fileno()).st_size
                 magic = file.read(4)
                 file.seek(0)
                 for piece in _unpacked(file, magic):
                     some = True
+                    self._progress(file.tell(), size)
                     yield piece
             except _errors() as error:
                 if not some:

@@ -29,6 +29,8 @@ class Health:
     """Sends and receives of no duration: message records outside MPI states; how long they waited was not recorded."""
     not_modelled: float
     """Share of the processes' time in communication calls whose partners the trace does not tell."""
+    predicted: bool = False
+    """The times are those of a prediction, not measured."""
 
     @property
     def holes(self) -> dict[str, int]:
@@ -63,6 +65,7 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     return Health(
         counts=trace.counts,
+        predicted=trace.timeline.made_by != "measured",
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=violations(trace, trace.timeline),
         contradictions=contradictions,

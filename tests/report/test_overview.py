@@ -49,6 +49,7 @@ def test_document__by_hand():
         "command": "info",
         "trace": "run.alog",
         "format": "built",
+        "made_by": "measured",
         "properties": {},
         "makespan_ns": 300,
         "processes": 2,

@@ -52,6 +52,7 @@ def test_document__by_hand():
         "command": "predict",
         "trace": "late.alog",
         "format": "built",
+        "made_by": "measured",
         "hypotheses": ["zero-wait e1"],
         "engine": "sweep",
         "recorded_ns": 1100,

@@ -194,7 +194,7 @@ def test_predicted_timeline(events, written):
     halved = (tables.Times(times.enter // 2, times.leave // 2) for times in measured)
     predicted = tables.Timeline(*halved, made_by="predicted under zero-wait e3")
     assert events(PING, predicted)[-3:] == ["Barrier- 0 0 4 0 4.500", "Barrier- 1 0 6 0 4.500", "10001 0 0 1 0 5"]
-    assert "-36 0 0 0 0 0 made_by=predicted_under_zero-wait_e3" in written(PING, predicted)
+    assert "-36 0 0 0 0 0 made_by=predicted under zero-wait e3" in written(PING, predicted)
 
 
 def test_requests__of_a_message(events):

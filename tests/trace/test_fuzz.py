@@ -148,16 +148,18 @@ def test_lines_lost_doubled_and_moved(outcome):
 
 @pytest.mark.slow
 def test_every_number_replaced(outcome):
+    rng = random.Random(3)
     for place in re.finditer(rb"(?<![\w.])-?\d+", SMALL):
-        for number in NUMBERS:
+        for number in rng.sample(NUMBERS, 4):
             outcome(SMALL[: place.start()] + number.encode() + SMALL[place.end() :])
 
 
 @pytest.mark.slow
 def test_every_word_replaced(outcome):
+    rng = random.Random(4)
     words = [b"@", b"q=", b"c=9", b"n=1", b"q=1,,2", b"o=", b"k=\xff", b"m=x", b"=", b"p=99999", b"r=7", b"0-999999999", b"\0", b"\xc3\x28"]
     for place in re.finditer(rb"[^ \n]+", SMALL):
-        for word in words:
+        for word in rng.sample(words, 4):
             outcome(SMALL[: place.start()] + word + SMALL[place.end() :])
 
 

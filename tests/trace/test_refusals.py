@@ -210,7 +210,7 @@ def test_standard_input_of_several_pieces(monkeypatch):
 def test_named_pipe(tmp_path):
     path = str(tmp_path / "pipe")
     os.mkfifo(path)
-    feeder = threading.Thread(target=pathlib.Path(path).write_bytes, args=(SRTEST + b"-11 0 0 0 0 0\n",))
+    feeder = threading.Thread(target=pathlib.Path(path).write_bytes, args=(SRTEST + b"-11 0 0 0 0 0\n",), daemon=True)
     feeder.start()
     assert len(perwiz.read(path).messages) == 15
     feeder.join()

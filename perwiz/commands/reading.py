@@ -1,0 +1,13 @@
+"""Reading a trace while a terminal shows how far that is."""
+
+from __future__ import annotations
+
+from perwiz.report.progress import Progress
+from perwiz.trace import files
+from perwiz.trace.tables import Trace
+
+
+def read(path: str) -> Trace:
+    """Return the trace in a file, as `perwiz.trace.files.read` does; on a terminal long reading shows its progress."""
+    with Progress(f"reading {path}") as progress:
+        return files.read(path, progress)
