@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the overview."""
     import json
 
-    from perwiz.engines.sweep import sweep
     from perwiz.commands.reading import read
+    from perwiz.engines.sweep import sweep
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.loggps.model import load
     from perwiz.report import overview

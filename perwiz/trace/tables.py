@@ -156,7 +156,7 @@ TABLES: tuple[type[Table], ...] = (
 
 @dataclasses.dataclass(frozen=True)
 class Communicators:
-    """Communicators: `ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
+    """`ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
 
     names: tuple[str, ...]
     first: NDArray[np.int64]
@@ -176,7 +176,7 @@ class Communicators:
 
 @dataclasses.dataclass(frozen=True)
 class Timeline:
-    """When it happened: one time per row of calls, regions and locations (first and last instant). `made_by` says how: measured, predicted under ..."""
+    """When it happened: one time per row of calls, regions and locations (first and last instant). `made_by`: measured, predicted under ..."""
 
     calls: Times
     regions: Times
@@ -275,6 +275,5 @@ def check(trace: Trace) -> None:
     bad = np.flatnonzero(same & (times.enter[1:] < times.leave[:-1])) + 1
     if len(bad):
         e = int(bad[0])
-        raise TraceError(
-            f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, before e{e - 1} returned at {times.leave[e - 1]} ns"
-        )
+        before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
+        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")
