@@ -176,7 +176,7 @@ class Communicators:
 
 @dataclasses.dataclass(frozen=True)
 class Timeline:
-    """When it happened: one time per row of calls, regions and locations (first and last instant). `made_by`: measured, predicted under ..."""
+    """When it happened: one time per row of calls, regions and locations (first and last instant); `made_by` is measured, predicted ..."""
 
     calls: Times
     regions: Times
