@@ -105,7 +105,6 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     misfit = np.zeros(12, "i8")
     kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, misfit)
     enter, leave = anchors(trace, graph)
-    weight.flags.writeable = False
     return Weighted(
         *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
         region_enter=timeline.regions.enter - time[enter],

@@ -38,15 +38,17 @@ class Hypothesis:
 
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a changed copy. Raises UsageError if the hypothesis does not fit the trace."""
+        return self.change(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return what `apply` returns; the weights of the one given may be overwritten."""
         raise NotImplementedError
 
 
-def released(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> Ints:
-    """Return the weights when no partner binds the return of these calls; edges of kind `spared` stay."""
+def release(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> None:
+    """Let no partner bind the return of these calls any more, in place; edges of kind `spared` stay."""
     graph = weighted.graph
-    weight = weighted.weight.copy()
-    kernel.release(graph.start, graph.kind, graph.returned[calls], spared, CUT, weight)
-    return weight
+    kernel.release(graph.start, graph.kind, graph.returned[calls], spared, CUT, weighted.weight)
 
 
 class ZeroWait(Hypothesis):
@@ -54,10 +56,11 @@ class ZeroWait(Hypothesis):
 
     word, stage = "zero-wait", 3
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy in which no partner binds the return of a selected call."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which no partner binds the return of a selected call."""
         chosen = selectors.calls(weighted.trace, self.argument)
-        return dataclasses.replace(weighted, weight=released(weighted, chosen, GAP))
+        release(weighted, chosen, GAP)
+        return weighted
 
 
 class ZeroTime(Hypothesis):
@@ -65,12 +68,12 @@ class ZeroTime(Hypothesis):
 
     word, stage = "zero-time", 3
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy in which selected calls return at once."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which selected calls return at once."""
         chosen = selectors.calls(weighted.trace, self.argument)
-        weight = released(weighted, chosen, LOCAL)
-        weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
-        return dataclasses.replace(weighted, weight=weight)
+        release(weighted, chosen, LOCAL)
+        weighted.weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
+        return weighted
 
 
 class Scale(Hypothesis):
@@ -78,8 +81,8 @@ class Scale(Hypothesis):
 
     word, stage = "scale", 2
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy with the region's computation scaled, rounded per segment to ns."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with the region's computation scaled, rounded per segment to ns."""
         name, factor = _number(self, self.argument)
         instances = np.flatnonzero(_region_of(weighted.trace) == selectors.region(weighted.trace, name))
         segments = Segments(weighted)
@@ -91,8 +94,8 @@ class Speed(Hypothesis):
 
     word, stage = "speed", 2
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy with the computation of a rank divided by the factor, rounded per segment to ns."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with the computation of a rank divided by the factor, rounded per segment to ns."""
         rank, factor = _number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
@@ -106,8 +109,8 @@ class BalanceTime(Hypothesis):
 
     word, stage = "balance-time", 2
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy with the computation of the steps balanced; the sum of each step is conserved to the ns."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with the computation of the steps balanced; the sum of each step is conserved to the ns."""
         instances, step = steps(weighted.trace, self.argument)
         segments = Segments(weighted)
         owner = segments.owner(instances)
@@ -126,8 +129,8 @@ class BalanceMessages(Hypothesis):
 
     word, stage = "balance-messages", 1
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy with the message sizes of the steps balanced, and lags and work changed as the model says; bytes are conserved."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with the message sizes of the steps balanced; lags and work change as the model says; bytes are conserved."""
         trace = weighted.trace
         instances, step = steps(trace, self.argument)
         owner = _call_owner(trace, instances)[trace.messages.send]
@@ -153,13 +156,13 @@ class Network(Hypothesis):
         """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
         return recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
 
-    def apply(self, weighted: Weighted) -> Weighted:
-        """Return a copy with lags and work changed from one model to the other."""
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with lags and work changed from one model to the other."""
         return changed_model(weighted, self.model(weighted.network), weighted.size)
 
 
 def changed_model(weighted: Weighted, network: Model, size: Ints) -> Weighted:
-    """Return a copy whose weights stand for another network and other message sizes; what other hypotheses changed stays changed."""
+    """Return the graph whose weights stand for another network and other message sizes; what other hypotheses changed stays changed."""
     now = reweigh(weighted, weighted.network, weighted.size)
     then = reweigh(weighted, network, size)
     weight = np.where(now == CUT, then, weighted.weight + then - now)

@@ -110,6 +110,7 @@ def predict(
     networks = [h.model(model) for h in hypotheses if isinstance(h, Network)]
     weighted = weighted_graph(trace, model, clock, networks)
     graph, misfit = weighted.graph, weighted.misfit
+    spread = _spread(trace, graph, hypotheses, model)
     time = run(graph, weighted.weight)
     error = _distance(graph, time, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
@@ -127,20 +128,20 @@ def predict(
         zeroed=_zeroed(trace, hypotheses),
         misfit=misfit,
         health=health(trace, graph.contradictions),
-        range=_range(trace, graph, hypotheses, model, predicted.makespan),
+        range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )
 
 
-def _range(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model: Model, predicted: int) -> tuple[int, int] | None:
-    """Return the smallest and largest predicted makespan over half, one and two times the model's costs."""
+def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model: Model) -> list[int] | None:
+    """Return the predicted makespans, ns, under half and under twice the model's costs; None if a hypothesis changes the model."""
     if any(hypothesis.stage == Network.stage for hypothesis in hypotheses):
         return None
-    found = [predicted]
+    found = [trace.timeline.makespan] * 2 if not hypotheses else []
     for factor in (0.5, 2.0) if hypotheses else ():
         weighted = _changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses)
         time = sweep(graph, weighted.weight)
-        found.append(int(time.max(initial=0)) - int(trace.timeline.locations.enter.min(initial=0)))
-    return min(found), max(found)
+        found.append(int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0)
+    return found
 
 
 def _times(model: Model, factor: float) -> Model:
@@ -149,8 +150,9 @@ def _times(model: Model, factor: float) -> Model:
 
 
 def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
+    """Return the graph under all hypotheses; the weights of the one given are overwritten."""
     for hypothesis in sorted(hypotheses, key=lambda h: h.stage):
-        weighted = hypothesis.apply(weighted)
+        weighted = hypothesis.change(weighted)
     return weighted
 
 

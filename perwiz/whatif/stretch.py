@@ -58,16 +58,14 @@ class Segments:
         return np.asarray(np.cumsum(mark)[:-1] - 1)
 
     def stretched(self, length: Ints) -> Weighted:
-        """Return the weighted graph with other segment lengths: computation and region boundaries moved."""
+        """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
         weighted = self._weighted
-        weight = weighted.weight.copy()
         total = np.cumsum(length)
         before = np.concatenate(([0], total))[self._first]
-        weight[self._edge] = np.add.reduceat(length, self._first) if len(length) else length
+        weighted.weight[self._edge] = np.add.reduceat(length, self._first) if len(length) else length
         offset = total - before[self.gap]
         return dataclasses.replace(
             weighted,
-            weight=weight,
             region_enter=_moved(weighted.region_enter, offset[self.entered]),
             region_leave=_moved(weighted.region_leave, offset[self.left]),
         )
