@@ -67,10 +67,12 @@ def graph(ranks: int, calls: int) -> None:
     row(f"  simpy, {small.vertices} vertices", f"{1 / slow / 1e3:.0f} k vertices/s", f"sweep is {ratio:.0f} times faster")
 
 
-def files(ranks: int, calls: int) -> None:
+def files(ranks: int, calls: int, split: bool) -> None:
     """Measure reading and writing ALOG, with and without the extension, and the memory of one whole prediction."""
-    trace = synthetic.ring(ranks, calls)
+    trace = synthetic.ring(ranks, calls, 10_000 if split else 100_000, split=split)
     count = len(trace.calls)
+    names = "MPI_Send and MPI_Recv" if split else "MPI_Sendrecv"
+    print(f"--- {names}, {count / 1e6:.1f} M calls, {len(trace.messages) / 1e6:.1f} M messages")
     with tempfile.TemporaryDirectory() as folder:
         extended, plain = f"{folder}/extended.alog", f"{folder}/plain.alog"
         spent = best(lambda: write(trace, extended), 1)
@@ -118,7 +120,8 @@ def main() -> None:
     row("perwiz predict, small trace", f"{min(whole('predict', sample, '--zero-wait', 'e25')[0] for _ in range(7)):.3f} s", "at most 0.4")
     for ranks in (64, 1024):
         graph(ranks, calls)
-    files(64, calls // 5)
+    for split in (True, False):
+        files(64, calls * 4 // 5, split)
     row("peak memory of this script", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB", f"numpy {np.__version__}")
 
 

@@ -27,31 +27,36 @@ from perwiz.trace.tables import (
 )
 
 
-def ring(ranks: int, calls: int, size: int = 100_000, seed: int = 1) -> Trace:
-    """Return a trace of MPI_Sendrecv calls, `calls` in all: each sends `size` bytes to the right and receives from the left."""
-    steps = calls // ranks
+def ring(ranks: int, calls: int, size: int = 100_000, seed: int = 1, split: bool = False) -> Trace:
+    """Return a trace in which each rank, step by step, sends `size` bytes to the right and receives from the left; `calls` calls in all.
+
+    A step is one MPI_Sendrecv, or an MPI_Send and an MPI_Recv if `split`.
+    """
+    names = ("MPI_Send", "MPI_Recv") if split else ("MPI_Sendrecv",)
+    steps = calls // ranks // len(names)
+    rank = np.repeat(np.arange(ranks, dtype="i4"), steps * len(names))
+    step = np.arange(ranks * steps, dtype="i4") * len(names)
+    send, receive = step, (np.roll(step.reshape(ranks, steps), -1, axis=0).ravel() + len(names) - 1).astype("i4")
     enter, leave = _times(ranks, steps, np.random.default_rng(seed))
-    rank = np.repeat(np.arange(ranks, dtype="i4"), steps)
-    count = ranks * steps
-    right = (rank + 1) % ranks
-    send = np.arange(count, dtype="i4")
-    receive = (send + steps) % count
-    fill = {"path": -1, "tag": 7, "comm": 0, "root": -1}
-    table = Calls(
-        location=rank,
-        op=np.full(count, ops.OP["MPI_Sendrecv"], "u1"),
-        peer=right.astype("i4"),
-        bytes_sent=np.full(count, size, "i8"),
-        bytes_received=np.full(count, size, "i8"),
-        **{name: np.full(count, value, "i4") for name, value in fill.items()},
+    if split:
+        enter, leave = np.stack([enter, enter + 2_000], 1).ravel(), np.stack([enter + 1_000, leave], 1).ravel()
+    count = len(rank)
+    table = {name: np.full(count, value, "i4") for name, value in {"path": -1, "tag": 7, "comm": 0, "root": -1, "peer": -1}.items()}
+    table["peer"][send] = (rank[send] + 1) % ranks
+    if split:
+        table["peer"][receive] = rank[send]
+    moved = {name: np.zeros(count, "i8") for name in ("bytes_sent", "bytes_received")}
+    moved["bytes_sent"][send] = moved["bytes_received"][receive] = size
+    op = np.tile(np.array([ops.OP[name] for name in names], "u1"), count // len(names))
+    whole = np.full(len(send), 7, "i4"), np.zeros(len(send), "i4"), np.zeros(len(send), "u1"), np.full(len(send), size, "i8")
+    ends = Times(np.zeros(ranks, "i8"), leave.reshape(ranks, -1)[:, -1].copy())
+    return dataclasses.replace(
+        _bare(ranks),
+        calls=Calls(location=rank, op=op, **table, **moved),
+        messages=Messages(send, send, receive, receive, *whole),
+        timeline=Timeline(Times(enter, leave), Times.empty(), ends),
+        counts=Counts(records=4 * count),
     )
-    messages = Messages(
-        *(send, send, receive.astype("i4"), receive.astype("i4"), table.tag, table.comm),
-        *(np.zeros(count, "u1"), np.full(count, size, "i8")),
-    )
-    ends = Times(np.zeros(ranks, "i8"), leave.reshape(ranks, steps)[:, -1].copy())
-    timeline = Timeline(Times(enter, leave), Times.empty(), ends)
-    return dataclasses.replace(_bare(ranks), calls=table, messages=messages, timeline=timeline, counts=Counts(records=4 * count))
 
 
 def _times(ranks: int, steps: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -70,6 +70,10 @@ def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", networks: 
     Raises ClockError if a measured trace breaks the clock condition and `clock` is not "none"; a predicted one breaks it where waits
     were zeroed.
     """
+    return weigh(trace, trace.timeline, _graph(trace, model, clock, networks), model)
+
+
+def _graph(trace: Trace, model: Model, clock: str, networks: Sequence[Model]) -> Graph:
     found = violations(trace, trace.timeline)
     if found and clock != "none" and trace.timeline.made_by == "measured":
         raise ClockError(_violation_text(trace, found))
@@ -78,8 +82,7 @@ def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", networks: 
     for network in networks:
         waits = waits | synchronous(trace.messages, network)
         gaps |= network.gap != "none"
-    graph = build(trace, waits, gaps, model.progress)
-    return weigh(trace, trace.timeline, graph, model)
+    return build(trace, waits, gaps, model.progress)
 
 
 def _violation_text(trace: Trace, found: Violations) -> str:
@@ -108,9 +111,10 @@ def predict(
         model = models.load(model or "default")
     run = ENGINES[engine]
     networks = [h.model(model) for h in hypotheses if isinstance(h, Network)]
-    weighted = weighted_graph(trace, model, clock, networks)
-    graph, misfit = weighted.graph, weighted.misfit
+    graph = _graph(trace, model, clock, networks)
     spread = _spread(trace, graph, hypotheses, model)
+    weighted = weigh(trace, trace.timeline, graph, model)
+    misfit = weighted.misfit
     time = run(graph, weighted.weight)
     error = _distance(graph, time, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
@@ -136,12 +140,15 @@ def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model:
     """Return the predicted makespans, ns, under half and under twice the model's costs; None if a hypothesis changes the model."""
     if any(hypothesis.stage == Network.stage for hypothesis in hypotheses):
         return None
-    found = [trace.timeline.makespan] * 2 if not hypotheses else []
-    for factor in (0.5, 2.0) if hypotheses else ():
-        weighted = _changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses)
-        time = sweep(graph, weighted.weight)
-        found.append(int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0)
-    return found
+    if not hypotheses:
+        return [trace.timeline.makespan] * 2
+    return [_makespan(_changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses)) for factor in (0.5, 2.0)]
+
+
+def _makespan(weighted: Weighted) -> int:
+    graph = weighted.graph
+    time = sweep(graph, weighted.weight)
+    return int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0
 
 
 def _times(model: Model, factor: float) -> Model:
