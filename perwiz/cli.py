@@ -6,10 +6,12 @@ A problem of the user's is one line on stderr and an exit code; a traceback is a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import re
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,6 +24,8 @@ from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
 COMMANDS = ("info", "predict", "tables")
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
+_SIGNALLED = 128
+"""Plus the number of the signal, likewise."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,6 +42,9 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line, by default that of this process."""
     words = sys.argv[1:] if argv is None else list(argv)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with contextlib.suppress(ValueError):  # not in the main thread of a program that calls main()
+            signal.signal(number, _leave)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files and regions need not fit the terminal's encoding
@@ -59,6 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         code = complain("this is a bug of perwiz; please report it with the lines above", BUG)
     return close(code)
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    """End as a signal asks for, but clear away what is half written."""
+    raise SystemExit(_SIGNALLED + number)
 
 
 def dispatch(words: list[str]) -> int:

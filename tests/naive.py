@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP = range(5)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, PROBE = range(6)
 
 
 def into(graph_start, v):
@@ -80,7 +80,7 @@ def lead_in(vertex, edges, chained):
 
 def split(start, source, kind, time, cut, lag):
     """Return (weights, misfit) under which a sweep gives back `time`: see perwiz.loggps.weigh."""
-    weight, misfit = list(lag), [0] * 12
+    weight, misfit = list(lag), [0] * 14
     for v in range(1, len(time)):
         local, *partners = into(start, v)
         if kind[local] != LOCAL:
@@ -88,14 +88,14 @@ def split(start, source, kind, time, cut, lag):
         slack = {k: time[v] - time[source[k]] for k in into(start, v)}
         weight[local] = min(lag[local], slack[local])
         for k in partners:
-            if kind[k] == RENDEZVOUS and slack[k] < 0 and lag[k] != cut:
+            if kind[k] in (RENDEZVOUS, PROBE) and slack[k] < 0 and lag[k] != cut:
                 weight[k] = cut
-                misfit[11] += 1
+                misfit[13] += kind[k] == RENDEZVOUS
             if weight[k] != cut:
                 weight[k] = min(lag[k], slack[k])
                 misfit[2 * kind[k]] += 1
                 misfit[2 * kind[k] + 1] += lag[k] > slack[k]
-                misfit[10] += slack[k] < 0 and lag[k] > slack[k]
+                misfit[12] += slack[k] < 0 and lag[k] > slack[k]
         binding = [k for k in into(start, v) if weight[k] != cut and kind[k] != GAP]
         rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
         for k in binding:

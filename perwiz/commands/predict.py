@@ -112,13 +112,14 @@ def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callabl
 
 def _write(prediction: Prediction, path: str) -> None:
     from perwiz.trace.files import write
+    from perwiz.whatif.predict import predicted_trace
 
-    write(prediction.trace, path, prediction.predicted)
+    write(predicted_trace(prediction), path)
 
 
 def _plot(prediction: Prediction, path: str) -> None:
     from perwiz.report.timeline import Row, plot
 
-    rows = [Row("recorded", prediction.recorded), Row("predicted", prediction.predicted)]
+    rows = [Row("recorded", prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited)

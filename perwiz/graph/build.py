@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
 from perwiz.kernels import order as kernel
 from perwiz.trace import ops
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, Trace
 
 _MOST = 2**31 - 2
+BLOCKING_PROBES = (ops.OP["MPI_Probe"], ops.OP["MPI_Mprobe"])
 
 
 class _Layout:
@@ -65,6 +66,7 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     _add_messages(trace, layout, edges)
     if synchronous is not None:
         _add_rendezvous(trace, layout, edges, synchronous, progress)
+    _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
     if gaps:
         _add_gaps(trace, layout, edges)
@@ -91,6 +93,27 @@ def _add_rendezvous(trace: Trace, layout: _Layout, edges: _Edges, synchronous: N
     m = np.flatnonzero(synchronous & (table.send_done != NONE))
     receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
     edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, RENDEZVOUS, m)
+
+
+def probes(trace: Trace) -> tuple[Ints, Ints]:
+    """Return (call, message) for each blocking probe that waits for a message: the one its location receives next.
+
+    That is what a probe is for (MPI 3.1, 3.8); one that names another source waits for something else.
+    """
+    calls, table = trace.calls, trace.messages
+    probe = np.flatnonzero(np.isin(calls.op, BLOCKING_PROBES))
+    received, message = np.unique(table.receive, return_index=True)
+    at = np.searchsorted(received, probe)
+    probe, at = probe[at < len(received)], at[at < len(received)]
+    message = message[at]
+    sender = trace.locations.process[calls.location[table.send[message]]]
+    fits = (calls.location[received[at]] == calls.location[probe]) & ((calls.peer[probe] < 0) | (calls.peer[probe] == sender))
+    return probe[fits], message[fits]
+
+
+def _add_probes(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+    probe, message = probes(trace)
+    edges.add(layout.entered[trace.messages.send[message]], layout.entered[probe] + 1, PROBE, message)
 
 
 def _add_gaps(trace: Trace, layout: _Layout, edges: _Edges) -> None:

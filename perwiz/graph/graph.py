@@ -11,9 +11,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP = range(5)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, PROBE = range(6)
 """Kinds of edges."""
-KINDS = ("local", "message", "rendezvous", "collective", "gap")
+KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

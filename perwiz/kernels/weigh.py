@@ -15,7 +15,7 @@ def _fit(lag: cython.longlong, slack: cython.longlong, kind: cython.int, misfit:
         return lag
     misfit[2 * kind + 1] += 1
     if slack < 0:
-        misfit[10] += 1
+        misfit[12] += 1
     return slack
 
 
@@ -31,8 +31,9 @@ def split(
     """Turn the model's lags in `weight` into weights under which a sweep gives back `time`, exactly.
 
     On entry: lag per edge, `cut` for edges to leave out; for the local edge into a call's return, the lag of its own request.
-    `misfit[2 k]` counts the edges of kind k into returns, `misfit[2 k + 1]` those whose lag was lowered; `misfit[10]` negative
-    ones, `misfit[11]` rendezvous edges cut because the sender returned before its receiver was there.
+    `misfit[2 k]` counts the edges of kind k into returns, `misfit[2 k + 1]` those whose lag was lowered; `misfit[12]` negative
+    ones, `misfit[13]` rendezvous edges (kind 2) cut because the sender returned before its receiver was there. An edge into a probe
+    (kind 5) that returned before the message was sent is cut too: it found another.
     A vertex whose first edge is not local is a hub and keeps its weights.
     """
     v: cython.Py_ssize_t
@@ -53,9 +54,9 @@ def split(
         ready = time[source[k]] + weight[k]
         for k in range(start[v] + 1, start[v + 1]):
             slack = time[v] - time[source[k]]
-            if kind[k] == 2 and slack < 0 and weight[k] != cut:
+            if (kind[k] == 2 or kind[k] == 5) and slack < 0 and weight[k] != cut:
                 weight[k] = cut
-                misfit[11] += 1
+                misfit[13] += kind[k] == 2
             if weight[k] == cut:
                 continue
             weight[k] = _fit(weight[k], slack, kind[k], misfit)

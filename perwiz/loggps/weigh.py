@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, RENDEZVOUS, Graph, hubs
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
@@ -102,7 +102,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     """
     time = vertex_times(trace, timeline, graph)
     weight = lags(trace, graph, model)
-    misfit = np.zeros(12, "i8")
+    misfit = np.zeros(14, "i8")
     kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, misfit)
     enter, leave = anchors(trace, graph)
     return Weighted(
@@ -115,7 +115,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
 
 def _misfit(count: Ints) -> Misfit:
     pairs = [int(count[2 * kind + more]) for kind in (MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
-    return Misfit(*pairs, *map(int, count[10:12]))
+    return Misfit(*pairs, *map(int, count[12:14]))
 
 
 def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:
@@ -143,7 +143,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
 def _fill_lags(model: Model, known: tuple[Ints, Ints, Ints], kind: Ints, cause: Ints, out: Ints) -> None:
     """Write the lags of a run of edges; known are size and synchronous per message, and bytes sent per call."""
     size, waits, sent = known
-    at = np.flatnonzero(kind == MESSAGE)
+    at = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
     out[at] = model.ready(size[cause[at]], waits[cause[at]])
     at = np.flatnonzero(kind == RENDEZVOUS)
     out[at] = np.where(waits[cause[at]], 0, CUT)

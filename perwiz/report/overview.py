@@ -30,6 +30,7 @@ def document(trace: Trace, health: Health, waits: Waits, most: int, model: str) 
         "made_by": trace.timeline.made_by,
         "properties": dict(trace.properties),
         "makespan_ns": trace.timeline.makespan,
+        "processes_ns": int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum()),
         "processes": len(np.unique(trace.locations.process)),
         "locations": len(trace.locations),
         "communicators": [{"name": name, "ranks": size} for name, size in zip(trace.communicators.names, sizes, strict=True)],
@@ -133,7 +134,7 @@ def _traffic(block: Document) -> Facts:
     """Return what is said of calls, messages and collectives."""
     if not block["calls"]:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
-    total, messages, model = _total(block), block["messages"], words.shown(block["model"])
+    total, messages, model = block["processes_ns"], block["messages"], words.shown(block["model"])
     share, waiting = (words.percent(block[key], total) for key in ("time_ns", "waiting_ns"))
     return [
         ("calls", f"{block['calls']}, {words.duration(block['time_ns'])} in them ({share} of the processes' time)"),
@@ -141,11 +142,6 @@ def _traffic(block: Document) -> Facts:
         ("messages", f"{messages['matched']}, {words.size(messages['bytes'])}" if messages["matched"] else "none"),
         ("collectives", str(block["collectives"] or "none")),
     ]
-
-
-def _total(block: Document) -> int:
-    """Return the time of all processes, ns."""
-    return int(block["makespan_ns"] * block["locations"])
 
 
 def _region_fact(rows: list[Document], listed: bool) -> str:
@@ -156,7 +152,7 @@ def _region_fact(rows: list[Document], listed: bool) -> str:
 
 
 def _routine_lines(block: Document) -> list[str]:
-    total = _total(block)
+    total = block["processes_ns"]
     cells = [
         [
             *(row["routine"], str(row["calls"]), words.duration(row["time_ns"]), words.percent(row["time_ns"], total)),

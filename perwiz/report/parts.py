@@ -70,7 +70,6 @@ def health(value: Health) -> Document:
         "holes": value.holes,
         "predicted": value.predicted,
         "clock": dataclasses.asdict(value.violations),
-        "instantaneous": value.instantaneous,
         "not_modelled": round(value.not_modelled, 6),
     }
 
@@ -82,9 +81,6 @@ def health_lines(block: Document) -> list[str]:
     facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
     facts += [("missing", f"{name}: {number}") for name, number in block["holes"].items() if name != "records that cannot be used"]
     facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))
-    if block["instantaneous"]:
-        what = f"sends and receives logged as one instant, outside of any MPI state: {block['instantaneous']}"
-        facts.append(("no duration", f"{what}; how long they waited was not recorded"))
     if counts["size_differs"]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
     return words.facts([*facts, *_clock(block["clock"], block["predicted"])])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.clock.condition import Violations, violations
+from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import Counts, Trace
@@ -25,6 +26,8 @@ class Health:
     """Edges left out of the graph because they would close a cycle."""
     partnerless: int
     """Sends, receives and Sendrecvs without a message, those with MPI_PROC_NULL left out."""
+    untied: int
+    """Processes that no message and no collective ties to another, if there are others."""
     instantaneous: int
     """Sends and receives of no duration: message records outside MPI states; how long they waited was not recorded."""
     not_modelled: float
@@ -44,7 +47,9 @@ class Health:
             "collective calls in no instance": counts.unmatched_collectives,
             "collectives with members missing": counts.incomplete_collectives,
             "collectives of unknown root (not tied)": counts.rootless_collectives,
+            "sends and receives logged as one instant, their waits not recorded": self.instantaneous,
             "processes that logged nothing": counts.silent_processes,
+            "processes that nothing ties to another": self.untied,
             "edges left out of the graph (cycles)": self.contradictions,
         }
         return {name: number for name, number in found.items() if number > 0}
@@ -69,20 +74,47 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=violations(trace, trace.timeline),
         contradictions=contradictions,
+        untied=_untied(trace),
         instantaneous=int(((times.leave == times.enter) & np.isin(kind, (ops.SEND, ops.RECV))).sum()),
         partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
         not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
     )
 
 
+def _untied(trace: Trace) -> int:
+    """Return how many processes, of several, take part in no message with another and in no tied collective of several."""
+    calls, table, members = trace.calls, trace.messages, trace.members
+    process = trace.locations.process
+    sender, receiver = (process[calls.location[call]] for call in (table.send, table.receive_done))
+    apart = sender != receiver
+    several = (np.bincount(members.collective, minlength=len(trace.collectives)) > 1)[members.collective]
+    tied = process[calls.location[members.call[several & _tied(trace)]]]
+    everyone = np.unique(process)
+    alone = np.setdiff1d(everyone, np.concatenate([sender[apart], receiver[apart], tied]))
+    return len(alone) if len(everyone) > 1 else 0
+
+
+def _tied(trace: Trace) -> NDArray[np.bool_]:
+    """Return which members belong to a collective whose dependences are known, bool per member."""
+    kind = ops.KIND[trace.collectives.op]
+    rooted = (kind == ops.ONE_TO_N) | (kind == ops.N_TO_ONE)
+    return np.asarray((~rooted | (trace.collectives.root >= 0))[trace.members.collective])
+
+
 def _unexplained(trace: Trace) -> NDArray[np.bool_]:
     """Return which communication calls take part in no message and in no tied collective, bool per call."""
     kind = ops.KIND[trace.calls.op]
-    lost = ((kind >= ops.SEND) & (kind <= ops.COMPLETE)) | ops.COLLECTIVE[trace.calls.op]
+    lost = ((kind >= ops.SEND) & (kind <= ops.COMPLETE)) | ops.COLLECTIVE[trace.calls.op] | np.isin(trace.calls.op, BLOCKING_PROBES)
     table = trace.messages
-    kinds = ops.KIND[trace.collectives.op]
-    rooted = (kinds == ops.ONE_TO_N) | (kinds == ops.N_TO_ONE)
-    tied = (~rooted | (trace.collectives.root >= 0))[trace.members.collective]
-    for call in (table.send, table.send_done, table.receive, table.receive_done, trace.members.call[tied], trace.members.done[tied]):
+    tied = _tied(trace)
+    for call in (
+        probes(trace)[0],
+        table.send,
+        table.send_done,
+        table.receive,
+        table.receive_done,
+        trace.members.call[tied],
+        trace.members.done[tied],
+    ):
         lost[call[call >= 0]] = False
     return np.asarray(lost)

@@ -31,6 +31,8 @@ class Hypothesis:
     word: ClassVar[str]
     stage: ClassVar[int]
     """Hypotheses of lower stage are applied first: network and messages, then computation, then single calls."""
+    example: ClassVar[str] = ""
+    """An argument, for messages."""
     argument: str
 
     def __str__(self) -> str:
@@ -79,7 +81,7 @@ class ZeroTime(Hypothesis):
 class Scale(Hypothesis):
     """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time. MPI calls keep theirs."""
 
-    word, stage = "scale", 2
+    word, stage, example = "scale", 2, "NAME=0.5"
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with the region's computation scaled, rounded per segment to ns."""
@@ -92,7 +94,7 @@ class Scale(Hypothesis):
 class Speed(Hypothesis):
     """`rank:3=2.0`: that process computes twice as fast. MPI calls keep their work."""
 
-    word, stage = "speed", 2
+    word, stage, example = "speed", 2, "rank:3=2"
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with the computation of a rank divided by the factor, rounded per segment to ns."""
@@ -202,12 +204,9 @@ def _call_owner(trace: Trace, instances: Ints) -> Ints:
 
 def _number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     name, mark, value = text.rpartition("=")
-    try:
-        factor = float(value)
-    except ValueError:
-        factor = math.nan
+    factor = float(value) if re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", value) else math.nan
     if not mark or not 0 <= factor <= 1e9:
-        raise UsageError(f"{hypothesis}: must be like {hypothesis.word} NAME=0.5 with a number from 0 to 1e9")
+        raise UsageError(f"{hypothesis}: must be like {hypothesis.word} {hypothesis.example} with a number from 0 to 1e9")
     return name, factor
 
 
@@ -228,6 +227,8 @@ HYPOTHESES: dict[str, type[Hypothesis]] = {
 def parse(text: str) -> Hypothesis:
     """Return the hypothesis that `word argument` stands for: parse(str(h)) == h. Raises UsageError for an unknown word."""
     word, _, argument = text.partition(" ")
-    if word not in HYPOTHESES or not argument:
+    if word in HYPOTHESES and not argument:
+        raise UsageError(f"{word}: must say what it is about, see perwiz predict --help")
+    if word not in HYPOTHESES:
         raise UsageError(f"'{text}' is no hypothesis, must be one of {', '.join(HYPOTHESES)} and what it is about")
     return HYPOTHESES[word](argument)

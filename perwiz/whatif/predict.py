@@ -21,7 +21,7 @@ from perwiz.trace.table import Ints
 from perwiz.trace.tables import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
+from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse
 
 ENGINES = {"sweep": sweep, "replay": replay}
 
@@ -48,6 +48,8 @@ class Prediction:
     predicted: Timeline
     replay_error: int
     """Largest distance, ns, of the replayed unchanged run from the recording, over all calls."""
+    size: Ints
+    """Bytes per message in the predicted run."""
     waits_before: Waits
     waits_after: Waits
     zeroed: Ints
@@ -97,48 +99,70 @@ def _violation_text(trace: Trace, found: Violations) -> str:
 
 
 def predict(
-    trace: Trace, hypotheses: Sequence[Hypothesis] = (), model: Model | str | None = None, engine: str = "sweep", clock: str = "refuse"
+    trace: Trace,
+    hypotheses: Hypothesis | str | Sequence[Hypothesis | str] = (),
+    model: Model | str | None = None,
+    engine: str = "sweep",
+    clock: str = "refuse",
 ) -> Prediction:
     """Return the run that a trace would become under hypotheses, all times int64 ns.
 
-    `model` is a Model, a shipped name or a file (default: "default"); `engine` sweep or replay; `clock` "none" takes timestamps that
-    break the clock condition as they are. Hypotheses are applied network and messages first, then computation, then single calls.
+    A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: "default"); `engine` is sweep or
+    replay; `clock` "none" takes timestamps that break the clock condition as they are. Hypotheses are applied network and messages first, then computation, then single calls.
     Raises UsageError, ModelError, ClockError.
     """
+    asked = _asked(hypotheses)
     if engine not in ENGINES:
         raise UsageError(f"engine '{engine}': must be one of {', '.join(ENGINES)}")
     if not isinstance(model, Model):
         model = models.load(model or "default")
     run = ENGINES[engine]
-    networks = [h.model(model) for h in hypotheses if isinstance(h, Network)]
+    networks = [h.model(model) for h in asked if isinstance(h, Network)]
     graph = _graph(trace, model, clock, networks)
-    spread = _spread(trace, graph, hypotheses, model)
+    spread = _spread(trace, graph, asked, model)
     weighted = weigh(trace, trace.timeline, graph, model)
     misfit = weighted.misfit
     time = run(graph, weighted.weight)
     error = _distance(graph, time, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
     made_by = "replayed unchanged"
-    if hypotheses:
+    if asked:
         del time
-        weighted = _changed(weighted, hypotheses)
+        weighted = _changed(weighted, asked)
         time = run(graph, weighted.weight)
         waits_after = waiting(weighted, time)
-        made_by = "predicted under " + "; ".join(map(str, hypotheses))
+        made_by = "predicted under " + "; ".join(map(str, asked))
     predicted = timeline_of(weighted, time, made_by)
+    size = weighted.size
     del time, weighted
     return Prediction(
-        *(trace, model, tuple(hypotheses), engine, trace.timeline, predicted, error, waits_before, waits_after),
-        zeroed=_zeroed(trace, hypotheses),
+        *(trace, model, tuple(asked), engine, trace.timeline, predicted, error, size, waits_before, waits_after),
+        zeroed=_zeroed(trace, asked),
         misfit=misfit,
         health=health(trace, graph.contradictions),
         range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )
 
 
+def _asked(hypotheses: Hypothesis | str | Sequence[Hypothesis | str]) -> list[Hypothesis]:
+    several = [hypotheses] if isinstance(hypotheses, Hypothesis | str) else hypotheses
+    return [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several]
+
+
+def predicted_trace(prediction: Prediction) -> Trace:
+    """Return the trace of the predicted run: its timeline, and the new sizes of messages and of the calls that move them."""
+    trace, size = prediction.trace, prediction.size
+    more = size - trace.messages.bytes
+    sent, received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
+    np.add.at(sent, trace.messages.send, more)
+    np.add.at(received, trace.messages.receive_done, more)
+    calls = dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received)
+    return dataclasses.replace(trace, calls=calls, messages=dataclasses.replace(trace.messages, bytes=size), timeline=prediction.predicted)
+
+
 def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model: Model) -> list[int] | None:
     """Return the predicted makespans, ns, under half and under twice the model's costs; None if a hypothesis changes the model."""
-    if any(hypothesis.stage == Network.stage for hypothesis in hypotheses):
+    if any(isinstance(hypothesis, Network) for hypothesis in hypotheses):
         return None
     if not hypotheses:
         return [trace.timeline.makespan] * 2

@@ -12,13 +12,13 @@ from perwiz.errors import UsageError
 from perwiz.trace import ops
 from perwiz.trace.tables import NONE, Trace
 
-_SPLIT = re.compile(r",(?=e[0-9]+(?:,|$)|region:|rank:|op:|all(?:,|$))")
+_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|rank:|op:|all(?:\s*,|$))")
 
 
 def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
     """Return which calls `text` selects, bool per call. Raises UsageError if a part names nothing or the whole selects no call."""
     mask = np.zeros(len(trace.calls), bool)
-    for part in _SPLIT.split(text):
+    for part in _SPLIT.split(text.strip()):
         mask |= _part(trace, part)
     if not mask.any():
         raise UsageError(f"'{text}' selects no call")

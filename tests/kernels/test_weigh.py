@@ -14,7 +14,7 @@ CUT = -(1 << 61)
 
 def split(graph, time, lag):
     """Return (weights, misfit)."""
-    weight, misfit = np.array(lag, "i8"), np.zeros(12, "i8")
+    weight, misfit = np.array(lag, "i8"), np.zeros(14, "i8")
     weigh.split(graph.start, graph.source, graph.kind, np.array(time, "i8"), CUT, weight, misfit)
     return weight.tolist(), misfit.tolist()
 
@@ -68,7 +68,7 @@ def test_split__every_case_of_a_partner():
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
     weight, misfit = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
     assert weight[7:] == [12, 16, 10, -10, CUT, CUT, 5]
-    assert misfit == [0, 0, 3, 2, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert misfit == [0, 0, 3, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
 
 
 def test_split__own_request_longer_than_the_call():

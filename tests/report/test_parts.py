@@ -16,7 +16,7 @@ from perwiz.trace.tables import Counts
 from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 
-SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), 0, 0, 0, 0.0)
+SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), 0, 0, 0, 0, 0.0)
 
 
 @pytest.fixture
@@ -95,7 +95,8 @@ def test_health__everything_wrong():
         violations=Violations(7, 8000, 9, 10_000_000),
         contradictions=11,
         partnerless=15,
-        instantaneous=12,
+        untied=13,
+        instantaneous=14,
         not_modelled=0.25,
     )
     assert found == [
@@ -106,11 +107,11 @@ def test_health__everything_wrong():
         "missing       unmatched receives: 2",
         "missing       sends and receives without a message record: 12",
         "missing       collectives with members missing: 3",
+        "missing       sends and receives logged as one instant, their waits not recorded: 14",
         "missing       processes that logged nothing: 4",
+        "missing       processes that nothing ties to another: 13",
         "missing       edges left out of the graph (cycles): 11",
         "not modelled  25.0 % of the processes' time, in calls whose partners are unknown",
-        "no duration   sends and receives logged as one instant, outside of any MPI state: 12; how long they waited was not",
-        "              recorded",
         "sizes         messages whose ends name different ones: 5; the receiver's counts",
         "clocks        messages received before they were sent: 7, worst 8.000 us",
         "clocks        calls that left a collective before its last member came: 9, worst 10.00 ms",

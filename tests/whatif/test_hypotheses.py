@@ -293,7 +293,13 @@ def test_parse__each_kind_is_tested_above():
     assert {kind.word for kind in hypotheses.HYPOTHESES.values()} == set(hypotheses.HYPOTHESES)
 
 
-@pytest.mark.parametrize("text", ["", "zero-wait", "zero-wait ", "magic e1", "Zero-wait e1"])
+@pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
+def test_parse__nothing_to_be_about(text):
+    with pytest.raises(UsageError, match="^zero-wait: must say what it is about, see perwiz predict --help$"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network"
     with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):

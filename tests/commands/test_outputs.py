@@ -1,0 +1,66 @@
+"""Where files are written: links are followed, devices and inputs refused, nothing is left when a signal ends the work."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from perwiz.cli import main
+from perwiz.commands import outputs
+from perwiz.errors import UsageError
+
+SAMPLE = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_links_are_followed():
+    pathlib.Path("real.txt").write_text("old")
+    os.chmod("real.txt", 0o600)
+    os.symlink("real.txt", "link.txt")
+    outputs.check(["link.txt"], [])
+    outputs.write({"link.txt": lambda part: pathlib.Path(part).write_text("new")})
+    assert os.path.islink("link.txt")
+    assert pathlib.Path("real.txt").read_text() == "new"
+    assert os.stat("real.txt").st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/null", "/proc/self/fd/1"])
+def test_devices_are_refused(path):
+    with pytest.raises(UsageError, match=f"^{path}: no regular file, must be the name of one$"):
+        outputs.check([path], [])
+
+
+@pytest.mark.slow
+def test_standard_input_is_an_input():
+    pathlib.Path("in.alog").write_bytes(pathlib.Path(SAMPLE).read_bytes())
+    with open("in.alog", "rb") as stream:
+        command = [sys.executable, "-m", "perwiz", "predict", "-", "-o", "in.alog"]
+        done = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "perwiz: in.alog: is read by this command, must be another file\n")
+    assert pathlib.Path("in.alog").read_bytes() == pathlib.Path(SAMPLE).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing(monkeypatch, number):
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+
+    def write(trace, path):
+        pathlib.Path(path).write_text("half")
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("perwiz.trace.files.write", write)
+    try:
+        assert main(["predict", SAMPLE, "-o", "out.alog"]) == 128 + number
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert os.listdir() == []

@@ -1,0 +1,54 @@
+"""What makes a trace incomplete."""
+
+import pytest
+
+import build
+from build import Builder, hand_model
+from perwiz.whatif.health import health
+from perwiz.whatif.predict import predict, predicted_trace
+
+
+def test_untied__nothing_happens_between_them():
+    """Ranks 0 and 1 talk, 2 sends to itself, 3 only computes."""
+    b = Builder(4)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.send(2, 2, mode="B")
+    b.recv(2, 2)
+    b.compute(3, 10)
+    assert health(b.trace()).holes == {"processes that nothing ties to another": 2}
+
+
+def test_untied__a_barrier_ties_all():
+    b = Builder(4)
+    b.barrier()
+    assert health(b.trace()).holes == {}
+
+
+def test_untied__one_process_is_complete():
+    assert health(build.CATALOGUE["one_process"]()).holes == {}
+
+
+def test_instantaneous__waits_were_not_recorded():
+    b = Builder(2)
+    b.send(0, 1, at=(10, 10))
+    b.recv(1, 0, at=(5, 20))
+    found = health(b.trace())
+    assert found.holes == {"sends and receives logged as one instant, their waits not recorded": 1}
+    assert found.incomplete
+
+
+@pytest.mark.parametrize(("size", "mean"), [((10, 30), 20), ((7, 8), 8)])
+def test_predicted_trace__has_the_balanced_sizes(size, mean):
+    """Two ranks exchange; what is left over of an odd sum goes to the first."""
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step"):
+            b.sendrecv(rank, 1 - rank, 1 - rank, size[rank])
+    prediction = predict(b.trace(), "balance-messages step", hand_model())
+    trace = predicted_trace(prediction)
+    assert trace.messages.bytes.tolist() == [mean, sum(size) - mean]
+    assert trace.calls.bytes_sent.tolist() == [mean, sum(size) - mean]
+    assert trace.calls.bytes_received.tolist() == [sum(size) - mean, mean]
+    assert trace.timeline == prediction.predicted
+    assert prediction.range is not None
