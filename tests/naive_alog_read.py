@@ -213,6 +213,8 @@ class States:
             self.count["internal_messages"] += 1
             return NOBODY, None
         call = place.call or self.opened(SEND if sends else self.receive, place.innermost(), place.clock, None)
+        if bare:
+            call["row"]["traffic"] = 8
         number = self.into(call["row"], place, location, kind, data, tag, size, internal)
         if bare:
             self.calls.append((location, place.clock, *call["row"].values()))
@@ -226,6 +228,7 @@ class States:
             self.count["to_nobody" if data < 0 else "internal_messages"] += 1
             return None
         if data < 0:
+            call["traffic"] |= 4
             self.count["to_nobody"] += 1
             return None
         side = "sent" if sends else "received"

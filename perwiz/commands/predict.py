@@ -94,7 +94,8 @@ def _check_outputs(args: argparse.Namespace) -> None:
     from perwiz.errors import UsageError
     from perwiz.report.timeline import SUFFIXES
 
-    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace, args.model])
+    networks = [text.removeprefix("network ") for text in args.hypotheses if text.startswith("network ")]
+    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace, args.model, *networks])
     suffix = os.path.splitext(args.plot or "")[1]
     if args.plot is not None and suffix.lower() not in SUFFIXES:
         raise UsageError(f"{args.plot}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")

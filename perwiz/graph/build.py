@@ -13,6 +13,8 @@ from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, Trace
 
 _MOST = 2**31 - 2
+_SUPPOSED = 9
+"""Kind of the rendezvous edges that only a hypothesis asks for, until they are known to close no cycle."""
 BLOCKING_PROBES = (ops.OP["MPI_Probe"], ops.OP["MPI_Mprobe"])
 
 
@@ -53,12 +55,19 @@ class _Edges:
         return [np.concatenate(columns.pop(0)) for _ in range(4)]
 
 
-def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool = False, progress: str = "always") -> Graph:
+def build(
+    trace: Trace,
+    synchronous: NDArray[np.bool_] | None = None,
+    gaps: bool = False,
+    progress: str = "always",
+    supposed: NDArray[np.bool_] | None = None,
+) -> Graph:
     """Return the graph of a trace.
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
-    rendezvous start only in the call that completes the receive. Edges that would close a cycle are left out and counted: first
+    rendezvous start only in the call that completes the receive; `supposed` (bool per message) says which further messages only a
+    hypothesis makes synchronous. Edges that would close a cycle are left out and counted: first
     rendezvous edges on it, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
     layout, edges = _Layout(trace), _Edges()
@@ -66,6 +75,8 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     _add_messages(trace, layout, edges)
     if synchronous is not None:
         _add_rendezvous(trace, layout, edges, synchronous, progress)
+    if supposed is not None:
+        _add_rendezvous(trace, layout, edges, supposed, progress, _SUPPOSED)
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
     if gaps:
@@ -76,11 +87,13 @@ def build(trace: Trace, synchronous: NDArray[np.bool_] | None = None, gaps: bool
     source, target, kind, _ = listed
     vertex, keep = _ordered(layout, source, target, kind)
     del source, target, kind
-    dropped = 0
+    dropped, deadlocks = 0, 0
     if keep is not None:
-        dropped = len(keep) - int(keep.sum())
+        deadlocks = int((listed[2][~keep] == _SUPPOSED).sum())
+        dropped = len(keep) - int(keep.sum()) - deadlocks
         listed = [column[keep] for column in listed]
-    return _finish(layout, vertex, listed, dropped)
+    listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
+    return _finish(layout, vertex, listed, dropped, deadlocks)
 
 
 def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:
@@ -88,11 +101,13 @@ def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
 
 
-def _add_rendezvous(trace: Trace, layout: _Layout, edges: _Edges, synchronous: NDArray[np.bool_], progress: str) -> None:
+def _add_rendezvous(
+    trace: Trace, layout: _Layout, edges: _Edges, synchronous: NDArray[np.bool_], progress: str, kind: int = RENDEZVOUS
+) -> None:
     table = trace.messages
     m = np.flatnonzero(synchronous & (table.send_done != NONE))
     receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
-    edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, RENDEZVOUS, m)
+    edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, kind, m)
 
 
 def probes(trace: Trace) -> tuple[Ints, Ints]:
@@ -163,7 +178,7 @@ def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[I
     if placed == layout.size:
         return vertex, None
     keep = np.ones(len(source), bool)
-    for droppable in (kind == RENDEZVOUS, kind != LOCAL):
+    for droppable in (kind == _SUPPOSED, kind == RENDEZVOUS, kind != LOCAL):
         part = _components(layout, vertex[:placed], source, target, keep)
         keep &= ~(droppable & (part[source] >= 0) & (part[source] == part[target]))
         vertex, placed = _topological(layout, source[keep], target[keep])
@@ -215,7 +230,7 @@ def _topological(layout: _Layout, source: Ints, target: Ints) -> tuple[Ints, int
     return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
 
 
-def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int) -> Graph:
+def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:
     """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
     chained = _chained(layout)
     position = np.empty(layout.size, "i4")
@@ -236,4 +251,5 @@ def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int) -> 
         *(start, source, kind, cause),
         *(position[layout.entered], position[layout.entered + 1], position[layout.begun], position[layout.ended]),
         contradictions=dropped,
+        deadlocks=deadlocks,
     )

@@ -38,6 +38,8 @@ class Graph:
     """Vertex per location: its last instant."""
     contradictions: int
     """Edges left out because they would close a cycle."""
+    deadlocks: int = 0
+    """Rendezvous edges left out that only a hypothesis asked for: so the program would deadlock."""
 
     @property
     def vertices(self) -> int:

@@ -67,6 +67,7 @@ def _message(
         place[15] |= 1 if sends else 2
         return False
     if cell[3] < 0:
+        place[15] |= 4
         return False
     if sends and place[13] < most:
         place[13] += cell[7]
@@ -225,6 +226,7 @@ def _message_record(
         return
     if place[3] < 0:
         _open_call(place, 1 if cell[0] == -101 else count[14], place[0])
+        place[15] = 8
     if _message(cell, place, kinds, messages[count[6]]):
         cell[12], cell[13] = 3, count[10] + count[6]
         count[6] += 1

@@ -62,9 +62,9 @@ class Weighted:
     misfit: Misfit
 
 
-def synchronous(messages: Messages, model: Model) -> NDArray[np.bool_]:
-    """Return which messages wait for their receiver under a model, bool per message."""
-    return model.is_synchronous(messages.bytes, messages.mode)
+def synchronous(messages: Messages, model: Model, size: Ints | None = None) -> NDArray[np.bool_]:
+    """Return which messages, of their recorded or another size, wait for their receiver under a model, bool per message."""
+    return model.is_synchronous(messages.bytes if size is None else size, messages.mode)
 
 
 def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
@@ -124,7 +124,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
     CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request.
     """
     table = trace.messages
-    waits = synchronous(table, model)
+    waits = synchronous(table, model, size)
     sent = trace.calls.bytes_sent
     if size is None:
         size = table.bytes
@@ -175,7 +175,7 @@ def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    was, now = synchronous(trace.messages, old), synchronous(trace.messages, model)
+    was, now = synchronous(trace.messages, old), synchronous(trace.messages, model, size)
     measured = weigh(trace, weighted.timeline, graph, old).weight
     own, rest = _parts(weighted, measured)
     model_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)

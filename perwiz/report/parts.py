@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import CONVENTIONS, Model
 from perwiz.report import words
 from perwiz.trace.tables import Trace
 from perwiz.whatif.health import Health
@@ -109,5 +109,6 @@ def model_facts(block: Document, label: str = "model") -> Facts:
     """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
     parameters = block["parameters"]
     letters = " ".join(f"{key}={value:g}" for key, value in parameters.items() if key.endswith(("_ns", "_per_byte", "_bytes")))
-    facts = [(label, f"{words.shown(block['name'])}: {letters}"), ("source", block["source"])]
+    chosen = " ".join(f"{key}={value!r}" for key, value in parameters.items() if key in CONVENTIONS)
+    facts = [(label, f"{words.shown(block['name'])}: {letters}"), ("", chosen), ("source", block["source"])]
     return [*facts, ("assumed", f"{', '.join(block['assumed'])} (not in the source)")] if block["assumed"] else facts

@@ -46,6 +46,7 @@ def document(prediction: Prediction, waits: int) -> Document:
         "waiting_predicted_ns": int(after.time.sum()),
         "model": parts.model(prediction.model),
         "networks": [parts.model(network) for network in _networks(prediction)],
+        "deadlocks": prediction.deadlocks,
         "misfit": dataclasses.asdict(prediction.misfit),
         "health": parts.health(prediction.health),
         "processes": _processes(prediction),
@@ -133,6 +134,10 @@ def _effect(block: Document) -> Facts:
     zeroed, facts = block["zeroed"], []
     if zeroed["calls"]:
         facts.append(("zeroed", _zeroed(zeroed["calls"], zeroed["waiting_calls"], words.duration(zeroed["wait_ns"]))))
+    if block["deadlocks"]:
+        facts.append(
+            ("deadlock", f"{block['deadlocks']} messages would be synchronous and stop the program for good; they stay eager here")
+        )
     if block["hypotheses"]:
         still = not block["calls_moved"] and not any(row["gain_ns"] for row in block["processes"])
         moved = f"{block['calls_moved']} of {words.several(block['calls'], 'call')}" if block["calls"] else "no call"

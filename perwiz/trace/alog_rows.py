@@ -16,6 +16,8 @@ SINGLE is a stand-alone event inside a call, with that call's number.
 
 CLOCK, WRAPS, FIRST, OPEN, TOP, CALLS, INNERMOST, DEPTH, ENTER, OP, REGION, PEER, CALL_TAG, SENT, RECEIVED, INTERNAL_TRAFFIC = range(16)
 """State of one location between rows; from ENTER on, of its open call."""
+SENT_INSIDE, RECEIVED_INSIDE, NULL_PARTNER, BARE = 1, 2, 4, 8
+"""Bits of INTERNAL_TRAFFIC: messages inside a collective, one with MPI_PROC_NULL, a call made from a message record outside any state."""
 
 FREE, POOL_USED, REGIONS, STATES, CALLS_OUT, REGIONS_OUT, MESSAGES_OUT, INTERNAL_CALLS, SINGLES = range(9)
 TO_NOBODY, MESSAGE_BASE, INTERNAL_MESSAGES, RECV_OP, ROLLOVER = 9, 10, 11, 14, 15

@@ -94,7 +94,7 @@ class Builder:
         sequence = np.full(len(done), NONE)
         rows, values = self._notes(row.CALL_BEGIN, "s")
         sequence[rows] = values
-        found = match.collectives(self._call_table(), done, self.places.process, sequence, get.pop("internal"), self.comms, get["enter"])
+        found = match.collectives(self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"])
         get["root"] = get["root"].copy()
         get["root"][found.members.call] = found.collectives.root[found.members.collective]
         self.instances = found
@@ -111,6 +111,13 @@ class Builder:
         call = np.flatnonzero(label >= 0)
         return Labels(call.astype("i4"), label[call])
 
+    def _to_nobody(self) -> int:
+        """Return how many calls have MPI_PROC_NULL for a partner and no other."""
+        alone = (self.column["internal"] & row.NULL_PARTNER) != 0
+        for call in (self.messages.send, self.messages.receive_done):
+            alone[call] = False
+        return int((alone & (self.column["peer"] < 0)).sum())
+
     def _counts(self) -> Counts:
         counts = self.recording.places[-1].tolist()
         return Counts(
@@ -121,7 +128,8 @@ class Builder:
             receives=self.receives,
             internal_messages=counts[row.INTERNAL_MESSAGES],
             internal_calls=counts[row.INTERNAL_CALLS],
-            to_nobody=counts[row.TO_NOBODY],
+            to_nobody=self._to_nobody(),
+            bare=int(((self.column["internal"] & row.BARE) != 0).sum()),
             unmatched_sends=self.sends - len(self.messages),
             unmatched_receives=self.receives - len(self.messages),
             size_differs=self.size_differs,

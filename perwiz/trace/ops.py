@@ -36,11 +36,11 @@ _ROUTINES = {
     N_TO_N: """Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter Reduce_scatter_block
         Ibarrier Iallreduce Iallgather Iallgatherv Ialltoall Ialltoallv Ialltoallw Ireduce_scatter Ireduce_scatter_block
         Comm_dup Comm_create Comm_split Comm_split_type Comm_idup Cart_create Graph_create Cart_sub Dist_graph_create
-        Intercomm_merge Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence""",
+        Intercomm_merge Finalize Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence""",
     ONE_TO_N: "Bcast Scatter Scatterv Ibcast Iscatter Iscatterv",
     N_TO_ONE: "Reduce Gather Gatherv Ireduce Igather Igatherv",
     PREFIX: "Scan Exscan Iscan Iexscan",
-    OTHER: """Init Init_thread Finalize Abort Initialized Finalized Query_thread Pcontrol Wtime Wtick Get_processor_name
+    OTHER: """Init Init_thread Abort Initialized Finalized Query_thread Pcontrol Wtime Wtick Get_processor_name
         Send_init Bsend_init Ssend_init Rsend_init Recv_init Request_free Cancel Test_cancelled Request_get_status Get_count Get_elements
         Buffer_attach Buffer_detach Pack Unpack Pack_size Address Op_create Op_free Reduce_local
         Attr_delete Attr_get Attr_put Keyval_create Keyval_free Comm_compare Comm_free Comm_group Comm_rank Comm_size
@@ -75,8 +75,19 @@ OP = {name: op for op, name in enumerate(OPS)}
 """Op per routine name."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation."""
-NONBLOCKING = np.array([name.startswith("MPI_I") and not name.startswith("MPI_In") and kind != PROBE for name, kind in [("", 0), *_LISTED]])
+_POSTS = {"MPI_Start", "MPI_Startall", "MPI_Comm_idup"}
+NONBLOCKING = np.array(
+    [name in _POSTS or (name.startswith("MPI_I") and not name.startswith("MPI_In") and kind != PROBE) for name, kind in [("", 0), *_LISTED]]
+)
 """Per op: returns a request."""
+_ALSO_WAITS = ("MPI_Neighbor_", "MPI_Win_", "MPI_File_open", "MPI_File_close", "MPI_Comm_free", "MPI_Intercomm_create")
+UNMODELLED = np.array(
+    [
+        KIND[op] == OTHER and (name.startswith(_ALSO_WAITS) or ("File_" in name and ("_all" in name or "_ordered" in name)))
+        for op, name in enumerate(OPS)
+    ]
+)
+"""Per op: may wait for other processes, but perwiz does not know for which."""
 
 _BARE = {name[4:].upper(): op for name, op in OP.items() if op}
 _CLOG_LENGTH = 15

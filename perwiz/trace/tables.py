@@ -209,7 +209,9 @@ class Counts:
     internal_calls: int = 0
     """MPI states inside another MPI state."""
     to_nobody: int = 0
-    """Message records with MPI_PROC_NULL."""
+    """Calls whose only partner is MPI_PROC_NULL."""
+    bare: int = 0
+    """Calls made from a message record outside any MPI state: how long they took was not recorded."""
     unmatched_sends: int = 0
     unmatched_receives: int = 0
     size_differs: int = 0

@@ -13,6 +13,9 @@ from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import Counts, Trace
 
+_STARTS = (ops.OP["MPI_Start"], ops.OP["MPI_Startall"])
+"""May send or receive: that they have no message says nothing."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Health:
@@ -28,12 +31,12 @@ class Health:
     """Sends, receives and Sendrecvs without a message, those with MPI_PROC_NULL left out."""
     untied: int
     """Processes that no message and no collective ties to another, if there are others."""
-    instantaneous: int
-    """Sends and receives of no duration: message records outside MPI states; how long they waited was not recorded."""
+    endless: int
+    """Waits for requests that the trace does not name."""
     not_modelled: float
     """Share of the processes' time in communication calls whose partners the trace does not tell."""
     predicted: bool = False
-    """The times are those of a prediction, not measured."""
+    """The times are those of a prediction in which waits or calls were zeroed."""
 
     @property
     def holes(self) -> dict[str, int]:
@@ -47,7 +50,8 @@ class Health:
             "collective calls in no instance": counts.unmatched_collectives,
             "collectives with members missing": counts.incomplete_collectives,
             "collectives of unknown root (not tied)": counts.rootless_collectives,
-            "sends and receives logged as one instant, their waits not recorded": self.instantaneous,
+            "sends and receives logged outside MPI states, their waits not recorded": counts.bare,
+            "waits for requests that the trace does not name": self.endless,
             "processes that logged nothing": counts.silent_processes,
             "processes that nothing ties to another": self.untied,
             "edges left out of the graph (cycles)": self.contradictions,
@@ -65,17 +69,17 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
     lost = _unexplained(trace)
     kind = ops.KIND[trace.calls.op]
-    talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND))
+    talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     return Health(
         counts=trace.counts,
-        predicted=trace.timeline.made_by != "measured",
+        predicted="zero-" in trace.timeline.made_by,
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=violations(trace, trace.timeline),
         contradictions=contradictions,
         untied=_untied(trace),
-        instantaneous=int(((times.leave == times.enter) & np.isin(kind, (ops.SEND, ops.RECV))).sum()),
+        endless=len(np.setdiff1d(np.flatnonzero(lost & (kind == ops.COMPLETE)), trace.requests.completed_by)),
         partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
         not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
     )
@@ -104,7 +108,12 @@ def _tied(trace: Trace) -> NDArray[np.bool_]:
 def _unexplained(trace: Trace) -> NDArray[np.bool_]:
     """Return which communication calls take part in no message and in no tied collective, bool per call."""
     kind = ops.KIND[trace.calls.op]
-    lost = ((kind >= ops.SEND) & (kind <= ops.COMPLETE)) | ops.COLLECTIVE[trace.calls.op] | np.isin(trace.calls.op, BLOCKING_PROBES)
+    lost = (
+        ((kind >= ops.SEND) & (kind <= ops.COMPLETE))
+        | ops.COLLECTIVE[trace.calls.op]
+        | ops.UNMODELLED[trace.calls.op]
+        | np.isin(trace.calls.op, BLOCKING_PROBES)
+    )
     table = trace.messages
     tied = _tied(trace)
     for call in (

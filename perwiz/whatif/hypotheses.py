@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import UsageError
+from perwiz.errors import ModelError, UsageError
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import model as models
@@ -45,6 +45,10 @@ class Hypothesis:
     def change(self, weighted: Weighted) -> Weighted:
         """Return what `apply` returns; the weights of the one given may be overwritten."""
         raise NotImplementedError
+
+    def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
+        """Return the network and the message sizes the hypothesis makes of these: they decide which messages are synchronous."""
+        return network, size
 
 
 def release(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> None:
@@ -133,7 +137,10 @@ class BalanceMessages(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with the message sizes of the steps balanced; lags and work change as the model says; bytes are conserved."""
-        trace = weighted.trace
+        return changed_model(weighted, *self.protocol(weighted.trace, weighted.network, weighted.size))
+
+    def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
+        """Return the network, and the balanced sizes."""
         instances, step = steps(trace, self.argument)
         owner = _call_owner(trace, instances)[trace.messages.send]
         at = np.flatnonzero(owner >= 0)
@@ -141,12 +148,12 @@ class BalanceMessages(Hypothesis):
             raise UsageError(f"{self}: no message is sent in that region")
         at = at[np.argsort(owner[at], kind="stable")]
         value = np.zeros(len(trace.regions), "i8")
-        np.add.at(value, owner[at], weighted.size[at])
+        np.add.at(value, owner[at], size[at])
         senders = np.isin(instances, owner[at])
         value[instances[senders]] = mean_shares(value[instances[senders]], np.unique(step[senders], return_inverse=True)[1])
-        size = weighted.size.copy()
+        size = size.copy()
         size[at] = shares(size[at], owner[at], value)
-        return changed_model(weighted, weighted.network, size)
+        return network, size
 
 
 class Network(Hypothesis):
@@ -156,11 +163,18 @@ class Network(Hypothesis):
 
     def model(self, recorded: Model) -> Model:
         """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
-        return recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
+        model = recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
+        if model.progress != recorded.progress:
+            raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
+        return model
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with lags and work changed from one model to the other."""
-        return changed_model(weighted, self.model(weighted.network), weighted.size)
+        return changed_model(weighted, *self.protocol(weighted.trace, weighted.network, weighted.size))
+
+    def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
+        """Return the other network, and the sizes as they are."""
+        return self.model(network), size
 
 
 def changed_model(weighted: Weighted, network: Model, size: Ints) -> Weighted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse
 
+_LONGEST_NAME = 400
 ENGINES = {"sweep": sweep, "replay": replay}
 
 
@@ -56,6 +58,8 @@ class Prediction:
     """Calls whose wait was zeroed."""
     misfit: Misfit
     health: Health
+    deadlocks: int
+    """Messages that would be synchronous under the hypotheses, and then make the program deadlock; they stay eager here."""
     range: tuple[int, int] | None
     """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if not asked for,
     or if the model itself is changed by a hypothesis."""
@@ -66,25 +70,34 @@ class Prediction:
         return self.recorded.makespan - self.predicted.makespan
 
 
-def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", networks: Sequence[Model] = ()) -> Weighted:
-    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of `networks` needs.
+def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", hypotheses: Sequence[Hypothesis] = ()) -> Weighted:
+    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of the hypotheses needs.
 
-    Raises ClockError if a measured trace breaks the clock condition and `clock` is not "none"; a predicted one breaks it where waits
-    were zeroed.
+    Raises ClockError if `clock` is not "none" and the trace breaks the clock condition for no known reason: records are missing or
+    damaged, or waits were zeroed.
     """
-    return weigh(trace, trace.timeline, _graph(trace, model, clock, networks), model)
+    return weigh(trace, trace.timeline, _graph(trace, model, clock, hypotheses), model)
 
 
-def _graph(trace: Trace, model: Model, clock: str, networks: Sequence[Model]) -> Graph:
+def _graph(trace: Trace, model: Model, clock: str, hypotheses: Sequence[Hypothesis]) -> Graph:
     found = violations(trace, trace.timeline)
-    if found and clock != "none" and trace.timeline.made_by == "measured":
+    if found and clock != "none" and not _explained(trace):
         raise ClockError(_violation_text(trace, found))
     waits = synchronous(trace.messages, model)
-    gaps = model.gap != "none"
-    for network in networks:
-        waits = waits | synchronous(trace.messages, network)
+    supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
+    network, size = model, trace.messages.bytes
+    for hypothesis in _ordered(hypotheses):
+        network, size = hypothesis.protocol(trace, network, size)
+        supposed |= synchronous(trace.messages, network, size)
         gaps |= network.gap != "none"
-    return build(trace, waits, gaps, model.progress)
+    return build(trace, waits, gaps, model.progress, supposed & ~waits)
+
+
+def _explained(trace: Trace) -> bool:
+    """Return whether something else than wrong clocks can make effects precede their causes."""
+    counts = trace.counts
+    holes = len(trace.defects) + counts.unmatched_sends + counts.unmatched_receives
+    return holes > 0 or "zero-" in trace.timeline.made_by
 
 
 def _violation_text(trace: Trace, found: Violations) -> str:
@@ -95,7 +108,9 @@ def _violation_text(trace: Trace, found: Violations) -> str:
     if found.collective_calls:
         worst = f"worst {found.worst_collective / 1e6:.3f} ms"
         parts.append(f"{found.collective_calls} calls leave a collective before its last member enters ({worst})")
-    return f"{trace.path}: {' and '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
+    if found.collective_calls and trace.format == "ALOG":
+        parts.append("plain ALOG does not tell collectives of sub-communicators from those of all")
+    return f"{trace.path}: {', '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
 
 
 def predict(
@@ -108,7 +123,8 @@ def predict(
     """Return the run that a trace would become under hypotheses, all times int64 ns.
 
     A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: "default"); `engine` is sweep or
-    replay; `clock` "none" takes timestamps that break the clock condition as they are. Hypotheses are applied network and messages first, then computation, then single calls.
+    replay; `clock` "none" takes timestamps that break the clock condition as they are. Hypotheses are applied network and messages
+    first, then computation, then single calls; within each in the order given.
     Raises UsageError, ModelError, ClockError.
     """
     asked = _asked(hypotheses)
@@ -117,21 +133,20 @@ def predict(
     if not isinstance(model, Model):
         model = models.load(model or "default")
     run = ENGINES[engine]
-    networks = [h.model(model) for h in asked if isinstance(h, Network)]
-    graph = _graph(trace, model, clock, networks)
+    graph = _graph(trace, model, clock, asked)
     spread = _spread(trace, graph, asked, model)
     weighted = weigh(trace, trace.timeline, graph, model)
     misfit = weighted.misfit
     time = run(graph, weighted.weight)
     error = _distance(graph, time, trace.timeline)
     waits_before = waits_after = waiting(weighted, time)
-    made_by = "replayed unchanged"
+    made_by = trace.timeline.made_by
     if asked:
         del time
         weighted = _changed(weighted, asked)
         time = run(graph, weighted.weight)
         waits_after = waiting(weighted, time)
-        made_by = "predicted under " + "; ".join(map(str, asked))
+        made_by = textwrap.shorten("predicted under " + "; ".join(map(str, asked)), _LONGEST_NAME, placeholder=" ...")
     predicted = timeline_of(weighted, time, made_by)
     size = weighted.size
     del time, weighted
@@ -140,6 +155,7 @@ def predict(
         zeroed=_zeroed(trace, asked),
         misfit=misfit,
         health=health(trace, graph.contradictions),
+        deadlocks=graph.deadlocks,
         range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )
 
@@ -182,9 +198,14 @@ def _times(model: Model, factor: float) -> Model:
 
 def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     """Return the graph under all hypotheses; the weights of the one given are overwritten."""
-    for hypothesis in sorted(hypotheses, key=lambda h: h.stage):
+    for hypothesis in _ordered(hypotheses):
         weighted = hypothesis.change(weighted)
     return weighted
+
+
+def _ordered(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Return hypotheses in the order they are applied."""
+    return sorted(hypotheses, key=lambda h: h.stage)
 
 
 def _distance(graph: Graph, time: Ints, timeline: Timeline) -> int:

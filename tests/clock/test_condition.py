@@ -141,7 +141,7 @@ def test_refusal__both():
     with pytest.raises(ClockError) as error:
         predict(b.trace())
     assert str(error.value) == (
-        "built: 1 of 1 messages are received before they are sent (worst 2.500 ms) and 1 calls leave a collective before its last"
+        "built: 1 of 1 messages are received before they are sent (worst 2.500 ms), 1 calls leave a collective before its last"
         " member enters (worst 2.000 ms); its clocks must agree, or --clock none must say to take them as they are"
     )
 

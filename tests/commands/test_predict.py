@@ -189,3 +189,30 @@ def test_help__says_what_a_zero_wait_is(predict):
     assert code == 0
     assert "they go on as if their partners had come; the partners come when they did" in " ".join(out.split())
     assert out.partition("examples:\n")[2].startswith("  perwiz predict run.alog --zero-wait e25\n")
+
+
+@pytest.mark.parametrize("drop", ["-101 0 0 1 0 326954 99 12", "162 2 0 10 0 407966", "12 1 0 4 0 411332"])
+def test_a_missing_record_is_no_clock_error(predict, tmp_path, drop):
+    """Pairs behind a lost record shift, and a state that never ends seems to end early: incomplete, not refused."""
+    text = pathlib.Path(SRTEST).read_text()
+    assert drop in text
+    (tmp_path / "holes.alog").write_text(text.replace(drop, "#", 1))
+    code, out, err = predict("--zero-wait", "e0", trace=str(tmp_path / "holes.alog"))
+    assert (code, err) == (4, "")
+    assert "INCOMPLETE" in out
+
+
+def test_network_file_is_an_input(predict, tmp_path):
+    file = tmp_path / "net.toml"
+    file.write_text((pathlib.Path(SRTEST).parents[1] / "models" / "default.toml").read_text())
+    assert predict("--network", str(file), "-o", str(file)) == (2, "", f"perwiz: {file}: is read by this command, must be another file\n")
+    assert "LogGOPSim" in file.read_text()
+
+
+def test_replay_unchanged_stays_measured(predict, tmp_path):
+    """A copy written without hypothesis does not hide that its clocks disagree."""
+    trace, copy = str(pathlib.Path(SRTEST).parent / "sync.log"), str(tmp_path / "copy.alog")
+    assert predict("--clock", "none", "-o", copy, trace=trace)[0] == 4
+    code, _, err = predict(trace=copy)
+    assert code == 3
+    assert "its clocks must agree" in err

@@ -370,7 +370,7 @@ def test_network__eager_after_all_stays_eager():
 
 def test_edges_of_messages_that_are_eager_now_but_not_there_are_cut():
     trace = message((0, 5), (50, 80), bytes=50)
-    weighted = weighted_graph(trace, hand_model(), networks=[hand_model(S=0)])
+    weighted = weighted_graph(trace, hand_model(), hypotheses=[parse("network S_bytes=0")])
     rendezvous = weighted.graph.kind == 2
     assert rendezvous.sum() == 1
     assert (weighted.weight[rendezvous] == CUT).all()

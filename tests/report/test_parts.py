@@ -88,7 +88,9 @@ def test_health__sound():
 
 
 def test_health__everything_wrong():
-    counts = Counts(records=9, unmatched_sends=1, unmatched_receives=2, incomplete_collectives=3, silent_processes=4, size_differs=5)
+    counts = Counts(
+        records=9, unmatched_sends=1, unmatched_receives=2, incomplete_collectives=3, silent_processes=4, size_differs=5, bare=16
+    )
     found = lines(
         counts=counts,
         defects={"not six integers": 6},
@@ -96,7 +98,7 @@ def test_health__everything_wrong():
         contradictions=11,
         partnerless=15,
         untied=13,
-        instantaneous=14,
+        endless=14,
         not_modelled=0.25,
     )
     assert found == [
@@ -107,7 +109,8 @@ def test_health__everything_wrong():
         "missing       unmatched receives: 2",
         "missing       sends and receives without a message record: 12",
         "missing       collectives with members missing: 3",
-        "missing       sends and receives logged as one instant, their waits not recorded: 14",
+        "missing       sends and receives logged outside MPI states, their waits not recorded: 16",
+        "missing       waits for requests that the trace does not name: 14",
         "missing       processes that logged nothing: 4",
         "missing       processes that nothing ties to another: 13",
         "missing       edges left out of the graph (cycles): 11",
@@ -122,6 +125,7 @@ def test_model__units_source_and_what_is_assumed():
     block = parts.model(dataclasses.replace(hand_model(G=0.25), assumed=("g_ns", "s_bytes")))
     assert parts.model_facts(block) == [
         ("model", "by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
+        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'"),
         ("source", "the test"),
         ("assumed", "g_ns, s_bytes (not in the source)"),
     ]
@@ -129,4 +133,4 @@ def test_model__units_source_and_what_is_assumed():
 
 
 def test_model__nothing_assumed():
-    assert [label for label, _ in parts.model_facts(parts.model(hand_model()))] == ["model", "source"]
+    assert [label for label, _ in parts.model_facts(parts.model(hand_model()))] == ["model", "", "source"]

@@ -66,6 +66,7 @@ def test_document__by_hand():
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],
+        "deadlocks": 0,
         "misfit": {
             "messages": 1,
             "messages_lowered": 0,
@@ -105,6 +106,7 @@ def test_text__by_hand():
         "e1       1  MPI_Recv  e0 (rank 0)  solve   1.012 us       0 ns",
         "",
         "model         by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0",
+        "              request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'",
         "source        the test",
         "replay        the unchanged run is exactly the recorded one (engine sweep)",
         "misfit        messages that came faster than the model says: 0 of 1",
@@ -191,7 +193,7 @@ def test_text__other_networks_and_their_sources():
     assert block["networks"][1]["parameters"]["L_ns"] == 1000
     found = facts(block, "network")
     assert found[0].startswith("cray-t3e: L_ns=")
-    assert found[1].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
+    assert found[2].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
 
 
 def test_text__misfit():
@@ -272,3 +274,13 @@ def test_every_awkward_trace(name):
     assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
     assert "None" not in text
     assert "nan" not in text
+
+
+def test_text__deadlock():
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 50, at=(0, 10))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(20, 40))
+    found = facts(document(b.trace(), Network("S_bytes=0")), "deadlock")
+    assert found == ["2 messages would be synchronous and stop the program for good; they stay eager here"]

@@ -641,6 +641,14 @@ def test_proc_null(traced):
     )
 
 
+def test_proc_null__beside_a_partner(traced):
+    """A Sendrecv that sends to nobody and receives from somebody is no call to nobody; a message record outside any state is bare."""
+    trace = traced(
+        "Sendrecv+ 0 0 1 0 0\n-101 0 0 -1 0 0 7 100\n-102 0 0 1 0 6 7 8\nSendrecv- 0 0 1 0 7\n-101 1 0 0 0 2 7 8",
+    )
+    assert (trace.counts.to_nobody, trace.counts.bare, len(trace.messages)) == (0, 1, 1)
+
+
 def test_unmatched(traced):
     """Two sends, one of them to a process that logs nothing; two receives of another tag."""
     trace = traced("-101 0 0 1 0 0 7 1\n-101 0 0 2 0 0 8 1\n-102 1 0 0 0 5 8 1\n-102 1 0 0 0 6 7 2\n-102 1 0 0 0 6 7 2", "-3 0 0 4 0 0")

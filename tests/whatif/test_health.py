@@ -1,9 +1,13 @@
 """What makes a trace incomplete."""
 
+import dataclasses
+
 import pytest
 
 import build
 from build import Builder, hand_model
+from perwiz.trace import ops
+from perwiz.trace.tables import Counts
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict, predicted_trace
 
@@ -29,13 +33,36 @@ def test_untied__one_process_is_complete():
     assert health(build.CATALOGUE["one_process"]()).holes == {}
 
 
-def test_instantaneous__waits_were_not_recorded():
+def test_coarse_clock__no_duration_is_no_hole():
     b = Builder(2)
     b.send(0, 1, at=(10, 10))
     b.recv(1, 0, at=(5, 20))
-    found = health(b.trace())
-    assert found.holes == {"sends and receives logged as one instant, their waits not recorded": 1}
-    assert found.incomplete
+    assert health(b.trace()).holes == {}
+
+
+def test_bare__waits_were_not_recorded():
+    trace = build.CATALOGUE["ring"]()
+    assert health(dataclasses.replace(trace, counts=Counts(bare=3))).holes == {
+        "sends and receives logged outside MPI states, their waits not recorded": 3
+    }
+
+
+def test_endless__a_wait_for_nobody_knows_what():
+    """Of two waits one completes a request of the trace, though nobody receives its message."""
+    b = Builder(2)
+    b.barrier()
+    b.wait(0, b.isend(0, 1))
+    b.call(0, "Wait")
+    assert health(b.trace()).holes["waits for requests that the trace does not name"] == 1
+
+
+def test_not_modelled__what_waits_for_others_unknown():
+    """A file opened together takes 30 of 100 ns; MPI_Finalize waits for all."""
+    b = Builder(1)
+    b.call(0, "File_open", at=(0, 30))
+    b.compute(0, 70)
+    assert health(b.trace()).not_modelled == pytest.approx(0.3)
+    assert ops.KIND[ops.OP["MPI_Finalize"]] == ops.N_TO_N
 
 
 @pytest.mark.parametrize(("size", "mean"), [((10, 30), 20), ((7, 8), 8)])

@@ -295,7 +295,7 @@ def test_parse__each_kind_is_tested_above():
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
 def test_parse__nothing_to_be_about(text):
-    with pytest.raises(UsageError, match="^zero-wait: must say what it is about, see perwiz predict --help$"):
+    with pytest.raises(UsageError, match=r"^zero-wait: must say what it is about, see perwiz predict --help$"):
         parse(text)
 
 
@@ -410,3 +410,50 @@ def test_balance_messages__gaps_follow_the_sizes():
     model = hand_model(G=10, gap="sending call")
     # With G = 10 the recording proves the gap of 90 to be 20 at most; it grows by 140 / 90 to 31 and binds: 10 + 31.
     assert leaves(b.trace(), "balance-messages step", model=model)[1] == 41
+
+
+def test_balance_messages__below_S_nobody_waits_any_more():
+    """150 and 10 bytes become 80 each, S is 100: the sender that was held until 1000 goes on at once, its receiver comes late as before."""
+    b = Builder(2)
+    with b.region(0, "step"):
+        b.send(0, 1, 150, at=(0, 1050))
+    with b.region(1, "step"):
+        b.recv(1, 0, at=(1000, 1060))
+        b.send(1, 0, 10, at=(1100, 1110))
+    b.recv(0, 1, at=(1200, 1210))
+    found = predicted(b.trace(), "balance-messages step")
+    assert found.waits_before.time[0] == 1000 - 12
+    assert found.waits_after.time[0] == 0
+    assert found.predicted.calls.leave[0] < 1000
+
+
+def head_to_head():
+    """Both send 50 bytes, then receive: with S below that each send waits for the other's receive."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 50, at=(0, 10))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(20, 40))
+    return b.trace()
+
+
+def test_network__a_deadlock_is_said_and_is_no_hole_of_the_trace():
+    found = predicted(head_to_head(), "network S_bytes=0")
+    assert (found.deadlocks, found.health.holes) == (2, {})
+    assert predicted(head_to_head(), "network L_ns=9").deadlocks == 0
+
+
+def test_network__another_progress_is_refused():
+    message = "network progress=in calls: progress is 'in calls', must be that of --model, 'always'"
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        predicted(head_to_head(), "network progress=in calls")
+
+
+def test_made_by():
+    """No hypothesis leaves the name of the run; a long one is cut with a mark."""
+    trace = head_to_head()
+    assert predicted(trace).predicted.made_by == "measured"
+    assert predicted(trace, "zero-wait e1").predicted.made_by == "predicted under zero-wait e1"
+    name = predicted(trace, "zero-wait " + ",".join(["e1"] * 300)).predicted.made_by
+    assert name.endswith(" ...")
+    assert len(name) <= 400
