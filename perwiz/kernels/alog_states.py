@@ -143,7 +143,7 @@ def _begin(
     """Open a state: a call if it is MPI and no call is open, else an internal call or a region instance."""
     at: cython.longlong
     if place[7] >= 1000:
-        cell[11] = 26
+        cell[11] = 25
         return
     at = _push(pool, count, place)
     pool[at, 1], pool[at, 2], pool[at, 3] = state[1], -1, 0

@@ -105,7 +105,7 @@ def test_states__too_deep():
     """The 1001st open state of a location is not opened, its end not found; what is below still ends."""
     events = [(0, 8, 5, 0, 0, t, 0, 0, False) for t in range(1002)] + [(0, 9, 5, 0, 0, 2000, 0, 0, False)]
     said, _, regions, _, _ = run(events)
-    assert [status for status, *_ in said[999:]] == [row.EVENT, row.DAMAGED + 10, row.DAMAGED + 10, row.EVENT]
+    assert [status for status, *_ in said[999:]] == [row.EVENT, row.DAMAGED + 9, row.DAMAGED + 9, row.EVENT]
     assert len(regions) == 1001
     assert (said, regions) == (twin(events)[0], twin(events)[2])
 
