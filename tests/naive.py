@@ -87,6 +87,8 @@ def split(start, source, kind, time, cut, lag):
             continue
         slack = {k: time[v] - time[source[k]] for k in into(start, v)}
         weight[local] = min(lag[local], slack[local])
+        misfit[0] += lag[local] > 0
+        misfit[1] += lag[local] > 0 and lag[local] > slack[local]
         for k in partners:
             if kind[k] in (RENDEZVOUS, PROBE) and slack[k] < 0 and lag[k] != cut:
                 weight[k] = cut

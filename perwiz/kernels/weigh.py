@@ -31,7 +31,8 @@ def split(
     """Turn the model's lags in `weight` into weights under which a sweep gives back `time`, exactly.
 
     On entry: lag per edge, `cut` for edges to leave out; for the local edge into a call's return, the lag of its own request.
-    `misfit[2 k]` counts the edges of kind k into returns, `misfit[2 k + 1]` those whose lag was lowered; `misfit[12]` negative
+    `misfit[2 k]` counts the edges of kind k into returns, `misfit[2 k + 1]` those whose lag was lowered, kind 0 being the requests
+    of synchronous senders; `misfit[12]` counts negative
     ones, `misfit[13]` rendezvous edges (kind 2) cut because the sender returned before its receiver was there. An edge into a probe
     (kind 5) that returned before the message was sent is cut too: it found another.
     A vertex whose first edge is not local is a hub and keeps its weights.
@@ -46,6 +47,9 @@ def split(
         if kind[k] != 0:
             continue
         slack = time[v] - time[source[k]]
+        if weight[k] > 0:
+            misfit[0] += 1
+            misfit[1] += weight[k] > slack
         if weight[k] > slack:
             weight[k] = slack
         if start[v + 1] - k == 1:

@@ -29,6 +29,10 @@ _PIECE = 1 << 18
 class Misfit:
     """How the recording contradicts the model: edges into returns, and how many of their lags had to be lowered."""
 
+    requests: int
+    """Synchronous sends, whose own request takes o + L."""
+    requests_lowered: int
+    """Those that returned sooner than that."""
     messages: int
     messages_lowered: int
     collectives: int
@@ -114,7 +118,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
 
 
 def _misfit(count: Ints) -> Misfit:
-    pairs = [int(count[2 * kind + more]) for kind in (MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
+    pairs = [int(count[2 * kind + more]) for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
     return Misfit(*pairs, *map(int, count[12:14]))
 
 

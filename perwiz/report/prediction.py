@@ -158,6 +158,8 @@ def _error(block: Document) -> Facts:
     facts = [("replay", f"the unchanged run {replayed} (engine {block['engine']})")]
     if misfit["messages"]:
         facts.append(("misfit", f"messages that came faster than the model says: {misfit['messages_lowered']} of {misfit['messages']}"))
+    if misfit["requests_lowered"]:
+        facts.append(("", f"synchronous sends shorter than their own request: {misfit['requests_lowered']} of {misfit['requests']}"))
     if misfit["gaps_lowered"]:
         facts.append(("", f"sends that followed the one before sooner than the model says: {misfit['gaps_lowered']} of {misfit['gaps']}"))
     if misfit["eager_after_all"]:

@@ -68,14 +68,16 @@ def test_split__every_case_of_a_partner():
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
     weight, misfit = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
     assert weight[7:] == [12, 16, 10, -10, CUT, CUT, 5]
-    assert misfit == [0, 0, 3, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
+    assert misfit == [1, 0, 3, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
 
 
 def test_split__own_request_longer_than_the_call():
     """A call of 5 ns cannot hold a request of 12: all of it is request, nothing is left to work."""
     start, source, kind = np.array([0, 0, 1, 2], "i4"), np.array([0, 1], "i4"), np.zeros(2, "u1")
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
-    assert split(graph, [0, 10, 15], [0, 12])[0] == [10, 5]
+    weight, misfit = split(graph, [0, 10, 15], [0, 12])
+    assert (weight, misfit[:2]) == ([10, 5], [1, 1])
+    assert split(graph, [0, 10, 22], [0, 12])[1][:2] == [1, 0]
 
 
 @pytest.mark.slow

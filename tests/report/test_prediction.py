@@ -68,6 +68,8 @@ def test_document__by_hand():
         "networks": [],
         "deadlocks": 0,
         "misfit": {
+            "requests": 0,
+            "requests_lowered": 0,
             "messages": 1,
             "messages_lowered": 0,
             "collectives": 0,
@@ -284,3 +286,11 @@ def test_text__deadlock():
         b.recv(rank, 1 - rank, at=(20, 40))
     found = facts(document(b.trace(), Network("S_bytes=0")), "deadlock")
     assert found == ["2 messages would be synchronous and stop the program for good; they stay eager here"]
+
+
+def test_text__a_send_shorter_than_its_request():
+    """200 bytes are above S, o + L is 12, the send takes 5."""
+    b = Builder(2)
+    b.recv(1, 0, at=(0, 40))
+    b.send(0, 1, 200, at=(20, 25))
+    assert "synchronous sends shorter than their own request: 1 of 1" in facts(document(b.trace(), model=hand_model()), "misfit")
