@@ -1,0 +1,27 @@
+"""A small graph in networkx: the same edges, and refused when it is too large."""
+
+import networkx
+import pytest
+
+import build
+from build import hand_model
+from perwiz.errors import GraphError
+from perwiz.graph import view
+from perwiz.whatif.predict import weighted_graph
+
+
+def test_to_networkx__edges_and_longest_path():
+    weighted = weighted_graph(build.CATALOGUE["ring"](), hand_model())
+    graph = view.to_networkx(weighted.graph, weighted.weight)
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (weighted.graph.vertices, weighted.graph.edges)
+    kinds = [kind for _, _, kind in graph.edges(data="kind")]
+    assert kinds.count("message") == len(weighted.trace.messages)
+    assert networkx.is_directed_acyclic_graph(graph)
+    assert networkx.dag_longest_path_length(graph) == weighted.timeline.makespan
+
+
+def test_to_networkx__too_large(monkeypatch):
+    monkeypatch.setattr(view, "MOST", 3)
+    weighted = weighted_graph(build.CATALOGUE["ring"](), hand_model())
+    with pytest.raises(GraphError, match=rf"^a graph of {weighted.graph.edges} edges, must be at most 3 for networkx$"):
+        view.to_networkx(weighted.graph, weighted.weight)
