@@ -1,0 +1,31 @@
+"""On every sample trace: the recorded run is a fixed point of both engines, and they agree under random weights and cuts."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from perwiz.engines.replay import replay
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.model import load
+from perwiz.loggps.weigh import CUT, timeline_of
+from perwiz.trace.files import read
+from perwiz.whatif.hypotheses import Network
+from perwiz.whatif.predict import weighted_graph
+
+SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces").iterdir() if path.suffix != ".md")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["default", "perwiz-cluster"])
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_sample(path, model):
+    trace = read(str(path))
+    weighted = weighted_graph(trace, load(model), clock="none", hypotheses=[Network("S_bytes=8")])
+    for engine in (sweep, replay):
+        found = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")
+        assert (found.calls, found.regions, found.locations) == (trace.timeline.calls, trace.timeline.regions, trace.timeline.locations)
+    random = np.random.default_rng(len(trace.calls))
+    weight = random.integers(-1000, 100_000, weighted.graph.edges)
+    weight[random.random(len(weight)) < 0.2] = CUT
+    assert (sweep(weighted.graph, weight) == replay(weighted.graph, weight)).all()
