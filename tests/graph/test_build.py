@@ -143,7 +143,8 @@ def test_cycle_of_rendezvous():
     assert len(edges(trace, MESSAGE)) == 2
 
 
-def test_cycle_of_rendezvous__messages_behind_it_stay():
+def crossing_and_a_message():
+    """Two long sends that cross, e0 and e3, received by e4 and e1; then rank 0 sends to rank 1, e2 to e5."""
     b = Builder(2, eager=10**9)
     for rank in (0, 1):
         b.send(rank, 1 - rank, 100)
@@ -151,7 +152,11 @@ def test_cycle_of_rendezvous__messages_behind_it_stay():
         b.recv(rank, 1 - rank)
     b.send(0, 1)
     b.recv(1, 0)
-    assert edges(b.trace(), MESSAGE) == ["e0< -> e4>", "e2< -> e5>", "e3< -> e1>"]
+    return b.trace()
+
+
+def test_cycle_of_rendezvous__messages_behind_it_stay():
+    assert edges(crossing_and_a_message(), MESSAGE) == ["e0< -> e4>", "e2< -> e5>", "e3< -> e1>"]
 
 
 def test_cycle_of_a_rendezvous_and_a_message__the_message_stays():
@@ -174,14 +179,7 @@ def test_cycle_of_messages():
 
 def test_what_follows_a_cycle_stays_tied():
     """After a crossing of long sends, a message between the same ranks: its own rendezvous edge closes no cycle."""
-    b = Builder(2, eager=10**9)
-    for rank in (0, 1):
-        b.send(rank, 1 - rank, 100)
-    for rank in (0, 1):
-        b.recv(rank, 1 - rank)
-    b.send(0, 1)
-    b.recv(1, 0)
-    assert edges(b.trace(), RENDEZVOUS) == ["e5< -> e2>"]
+    assert edges(crossing_and_a_message(), RENDEZVOUS) == ["e5< -> e2>"]
 
 
 def check(trace, graph):
