@@ -67,8 +67,8 @@ def build(
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
     rendezvous start only in the call that completes the receive; `supposed` (bool per message) says which further messages only a
-    hypothesis makes synchronous. Edges that would close a cycle are left out and counted: first
-    rendezvous edges on it, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
+    hypothesis makes synchronous. Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
+    edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
     layout, edges = _Layout(trace), _Edges()
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)

@@ -136,7 +136,10 @@ def _effect(block: Document) -> Facts:
         facts.append(("zeroed", _zeroed(zeroed["calls"], zeroed["waiting_calls"], words.duration(zeroed["wait_ns"]))))
     if block["deadlocks"]:
         facts.append(
-            ("deadlock", f"{block['deadlocks']} messages would be synchronous and stop the program for good; they stay eager here")
+            (
+                "deadlock",
+                f"{block['deadlocks']} messages would be synchronous and stop the program for good; their senders are not held here",
+            )
         )
     if block["hypotheses"]:
         still = not block["calls_moved"] and not any(row["gain_ns"] for row in block["processes"])

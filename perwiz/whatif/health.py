@@ -12,6 +12,7 @@ from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import Counts, Trace
+from perwiz.whatif.hypotheses import zeroes
 
 _STARTS = (ops.OP["MPI_Start"], ops.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""
@@ -74,7 +75,7 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     return Health(
         counts=trace.counts,
-        predicted="zero-" in trace.timeline.made_by,
+        predicted=zeroes(trace.timeline.made_by),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=violations(trace, trace.timeline),
         contradictions=contradictions,

@@ -238,6 +238,11 @@ HYPOTHESES: dict[str, type[Hypothesis]] = {
 """Every kind of hypothesis by its word."""
 
 
+def zeroes(made_by: str) -> bool:
+    """Return whether a timeline of this name was predicted with waits or calls zeroed, so that effects may precede their causes."""
+    return made_by.startswith("predicted") and any(f"{kind.word} " in made_by for kind in (ZeroWait, ZeroTime))
+
+
 def parse(text: str) -> Hypothesis:
     """Return the hypothesis that `word argument` stands for: parse(str(h)) == h. Raises UsageError for an unknown word."""
     word, _, argument = text.partition(" ")

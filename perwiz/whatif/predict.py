@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.condition import Violations, violations
+from perwiz.clock.condition import refusal, violations
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.errors import ClockError, UsageError
@@ -22,7 +22,7 @@ from perwiz.trace.table import Ints
 from perwiz.trace.tables import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse
+from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse, zeroes
 
 _LONGEST_NAME = 400
 ENGINES = {"sweep": sweep, "replay": replay}
@@ -59,10 +59,10 @@ class Prediction:
     misfit: Misfit
     health: Health
     deadlocks: int
-    """Messages that would be synchronous under the hypotheses, and then make the program deadlock; they stay eager here."""
+    """Messages that would be synchronous under the hypotheses, and then make the program deadlock; their senders are not held here."""
     range: tuple[int, int] | None
-    """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if not asked for,
-    or if the model itself is changed by a hypothesis."""
+    """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if a
+    hypothesis changes the network."""
 
     @property
     def gain(self) -> int:
@@ -82,7 +82,7 @@ def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", hypotheses
 def _graph(trace: Trace, model: Model, clock: str, hypotheses: Sequence[Hypothesis]) -> Graph:
     found = violations(trace, trace.timeline)
     if found and clock != "none" and not _explained(trace):
-        raise ClockError(_violation_text(trace, found))
+        raise ClockError(refusal(trace, found))
     waits = synchronous(trace.messages, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
@@ -97,20 +97,7 @@ def _explained(trace: Trace) -> bool:
     """Return whether something else than wrong clocks can make effects precede their causes."""
     counts = trace.counts
     holes = len(trace.defects) + counts.unmatched_sends + counts.unmatched_receives
-    return holes > 0 or "zero-" in trace.timeline.made_by
-
-
-def _violation_text(trace: Trace, found: Violations) -> str:
-    parts = []
-    if found.messages:
-        worst = f"worst {found.worst_message / 1e6:.3f} ms"
-        parts.append(f"{found.messages} of {len(trace.messages)} messages are received before they are sent ({worst})")
-    if found.collective_calls:
-        worst = f"worst {found.worst_collective / 1e6:.3f} ms"
-        parts.append(f"{found.collective_calls} calls leave a collective before its last member enters ({worst})")
-    if found.collective_calls and trace.format == "ALOG":
-        parts.append("plain ALOG does not tell collectives of sub-communicators from those of all")
-    return f"{trace.path}: {', '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
+    return holes > 0 or zeroes(trace.timeline.made_by)
 
 
 def predict(

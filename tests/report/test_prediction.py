@@ -285,7 +285,7 @@ def test_text__deadlock():
     for rank in (0, 1):
         b.recv(rank, 1 - rank, at=(20, 40))
     found = facts(document(b.trace(), Network("S_bytes=0")), "deadlock")
-    assert found == ["2 messages would be synchronous and stop the program for good; they stay eager here"]
+    assert found == ["2 messages would be synchronous and stop the program for good; their senders are not held here"]
 
 
 def test_text__a_send_shorter_than_its_request():

@@ -457,3 +457,15 @@ def test_made_by():
     name = predicted(trace, "zero-wait " + ",".join(["e1"] * 300)).predicted.made_by
     assert name.endswith(" ...")
     assert len(name) <= 400
+
+
+def test_zeroes():
+    """Only a prediction that zeroed something, not a trace whose writer or region is called so."""
+    made_by = [
+        "measured",
+        "zero-wait e1",
+        "predicted under speed rank:0=2",
+        "predicted under zero-wait e1",
+        "predicted under speed rank:0=2; zero-time all",
+    ]
+    assert [hypotheses.zeroes(name) for name in made_by] == [False, False, False, True, True]
