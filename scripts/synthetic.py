@@ -7,24 +7,8 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace import ops
-from perwiz.trace.tables import (
-    Calls,
-    Collectives,
-    Communicators,
-    Counts,
-    Defects,
-    Labels,
-    Locations,
-    Members,
-    Messages,
-    Offsets,
-    Paths,
-    Regions,
-    Requests,
-    Timeline,
-    Times,
-    Trace,
-)
+from perwiz.trace.tables import Calls, Collectives, Defects, Labels, Locations, Members, Messages, Offsets, Paths, Regions, Requests, Times
+from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 
 def ring(ranks: int, calls: int, size: int = 100_000, seed: int = 1, split: bool = False) -> Trace:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from perwiz.graph import graph as g
 from perwiz.loggps.model import Model
 from perwiz.trace import ops, tables
+from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 ANY, NONE = tables.ANY, tables.NONE
 MODES = {"": tables.STANDARD, "R": tables.READY, "B": tables.BUFFERED, "S": tables.SYNCHRONOUS}
@@ -338,7 +339,7 @@ class Builder:
         requests = sorted(self.requests, key=lambda request: request.posted.row)
         collectives, members = self._collective_tables()
         regions, region_times = self._region_tables()
-        return tables.Trace(
+        return Trace(
             path=path,
             format="built",
             locations=table(
@@ -352,12 +353,17 @@ class Builder:
             parallel=np.zeros(len(self.names), bool),
             paths=table(tables.Paths, parent=[p for p, _ in self.paths], region=[n for _, n in self.paths]),
             calls=call_table,
-            requests=table(tables.Requests, posted_by=[r.posted.row for r in requests], completed_by=[row(r.done) for r in requests]),
+            requests=table(
+                tables.Requests,
+                posted_by=[r.posted.row for r in requests],
+                completed_by=[row(r.done) for r in requests],
+                cancelled=[0] * len(requests),
+            ),
             regions=regions,
             messages=message_table,
             collectives=collectives,
             members=members,
-            timeline=tables.Timeline(
+            timeline=Timeline(
                 table(tables.Times, enter=[call.enter for call in calls], leave=[call.leave for call in calls]),
                 region_times,
                 table(
@@ -371,7 +377,7 @@ class Builder:
             nodes=(),
             offsets=tables.Offsets.empty(),
             defects=tables.Defects.empty(),
-            counts=tables.Counts(),
+            counts=Counts(),
             properties={},
         )
 
@@ -432,7 +438,7 @@ class Builder:
 def communicators(comms):
     """Return communicators from (name, ranks)."""
     first = np.cumsum([0, *(len(ranks) for _, ranks in comms)])
-    return tables.Communicators(tuple(name for name, _ in comms), first, np.array([r for _, ranks in comms for r in ranks], "i4"))
+    return Communicators(tuple(name for name, _ in comms), first, np.array([r for _, ranks in comms for r in ranks], "i4"))
 
 
 # The catalogue.
@@ -888,7 +894,7 @@ def renamed(trace, new):
             first_call=boundary(trace.regions.first_call),
             end_call=boundary(trace.regions.end_call),
         ),
-        timeline=tables.Timeline(
+        timeline=Timeline(
             take(tables.Times, trace.timeline.calls, call_order),
             take(tables.Times, trace.timeline.regions, region_order),
             take(tables.Times, trace.timeline.locations, old_place),

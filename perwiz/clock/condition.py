@@ -8,7 +8,8 @@ import numpy as np
 
 from perwiz.trace import ops
 from perwiz.trace.table import Ints
-from perwiz.trace.tables import NONE, Timeline, Trace
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Timeline, Trace
 
 
 @dataclasses.dataclass(frozen=True)

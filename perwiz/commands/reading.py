@@ -7,7 +7,7 @@ import ctypes
 
 from perwiz.report.progress import Progress
 from perwiz.trace import files
-from perwiz.trace.tables import Trace
+from perwiz.trace.trace import Trace
 
 
 def read(path: str) -> Trace:

@@ -10,7 +10,8 @@ from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOU
 from perwiz.kernels import order as kernel
 from perwiz.trace import ops
 from perwiz.trace.table import Ints
-from perwiz.trace.tables import NONE, Trace
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
 
 _MOST = 2**31 - 2
 _SUPPOSED = 9

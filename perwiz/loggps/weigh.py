@@ -17,7 +17,8 @@ from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
 from perwiz.trace.table import Ints
-from perwiz.trace.tables import NONE, Messages, Timeline, Times, Trace
+from perwiz.trace.tables import NONE, Messages, Times
+from perwiz.trace.trace import Timeline, Trace
 
 CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""

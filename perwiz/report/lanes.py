@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import ops
-from perwiz.trace.tables import Locations, Timeline, Trace
+from perwiz.trace.tables import Locations
+from perwiz.trace.trace import Timeline, Trace
 
 GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI")
 """Groups of MPI routines that share a colour."""

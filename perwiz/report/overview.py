@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from perwiz.report import parts, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace import ops
-from perwiz.trace.tables import Trace
+from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 

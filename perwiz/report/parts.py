@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.loggps.model import CONVENTIONS, Model
 from perwiz.report import words
-from perwiz.trace.tables import Trace
+from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 

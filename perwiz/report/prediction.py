@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from perwiz.loggps.model import Model
 from perwiz.report import parts, words
 from perwiz.report.parts import Document, Facts
-from perwiz.trace.tables import Trace
+from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses import Network
 from perwiz.whatif.predict import Prediction, Waits
 

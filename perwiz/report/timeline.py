@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.report import lanes
-from perwiz.trace.tables import Timeline, Times, Trace
+from perwiz.trace.tables import Times
+from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from perwiz.trace import ops
-from perwiz.trace.tables import Trace
+from perwiz.trace.trace import Trace
 
 WIDTH = 120
 """Columns of the longest line."""

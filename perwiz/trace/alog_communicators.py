@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.alog_headers import Headers, Listed
-from perwiz.trace.tables import NONE, Communicators
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Communicators
 
 Ints = NDArray[np.int64]
 MOST_RANKS = 1 << 22

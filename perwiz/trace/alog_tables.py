@@ -14,7 +14,8 @@ from perwiz.trace.alog_places import Places
 from perwiz.trace.alog_read import Recording
 from perwiz.trace.alog_regions import Instances
 from perwiz.trace.defects import BAD_ATTRIBUTE
-from perwiz.trace.tables import NONE, Calls, Counts, Labels, Requests, Timeline, Times, Trace
+from perwiz.trace.tables import NONE, Calls, Labels, Requests, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
 
 Ints = NDArray[np.int64]
 

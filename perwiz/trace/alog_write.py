@@ -20,7 +20,7 @@ from perwiz.trace import alog_write_requests as requests
 from perwiz.trace.alog_write_cells import ABSENT, COUNT, KEYS, TEXT, Cells
 from perwiz.trace.alog_write_headers import clean, headers
 from perwiz.trace.alog_write_order import order
-from perwiz.trace.tables import Timeline, Trace
+from perwiz.trace.trace import Timeline, Trace
 
 EVENTS_AT_ONCE = 1 << 16
 """Bounds the memory: a line takes about 1 KB of it while it is made."""

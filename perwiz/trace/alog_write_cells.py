@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from perwiz.trace import alog_write_order as events
 from perwiz.trace import alog_write_requests as requests
 from perwiz.trace import ops
-from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, SYNCHRONOUS, Trace
+from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, SYNCHRONOUS
+from perwiz.trace.trace import Trace
 
 TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, LIST, COUNT, MODE, TEXT, C, M, P, T, S, R, SB, RB, B = range(20)
 """The columns. LIST and COUNT: entries of a pool of requests; MODE: a letter or 0; TEXT: a row of texts or -1; from C on, attributes."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from perwiz.trace import alog_write_cells as cells
 from perwiz.trace import alog_write_order as events
 from perwiz.trace import ops
-from perwiz.trace.tables import Timeline, Trace
+from perwiz.trace.trace import Timeline, Trace
 
 LINE = 900
 """Most characters of a text; with the six numbers before it the line stays below 1000."""

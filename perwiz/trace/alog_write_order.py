@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from perwiz.trace import nesting, ops
 from perwiz.trace.alog_write_requests import Lists
-from perwiz.trace.tables import Timeline, Trace
+from perwiz.trace.trace import Timeline, Trace
 
 KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
 """What an event is: of a location (BORN, DIED), a region (ENTER, LEAVE), a message (SEND, RECEIVE), a further line of a

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import ops
-from perwiz.trace.tables import NONE, Messages, Requests, Trace
+from perwiz.trace.tables import NONE, Messages, Requests
+from perwiz.trace.trace import Trace
 
 LISTED = 60
 """Most requests on one line; with more it could have 1000 characters."""

@@ -50,4 +50,4 @@ class Found:
         """Return all, sorted by line and reason."""
         lines, reasons = np.concatenate(self._lines), np.concatenate(self._reasons)
         order = np.lexsort((reasons, lines))
-        return Defects(lines[order], reasons[order])
+        return Defects(lines[order], np.full(len(order), -1, "i4"), reasons[order])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from perwiz.trace.alog_read import record
 from perwiz.trace.alog_tables import Builder
 from perwiz.trace.source import Source
-from perwiz.trace.tables import Timeline, Trace
+from perwiz.trace.trace import Timeline, Trace
 
 
 def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from perwiz.kernels import match as kernel
 from perwiz.trace import ops
 from perwiz.trace.numbers import Numbers, running
-from perwiz.trace.tables import NONE, Calls, Collectives, Communicators, Members, Messages, Requests
+from perwiz.trace.tables import NONE, Calls, Collectives, Members, Messages, Requests
+from perwiz.trace.trace import Communicators
 
 Ints = NDArray[np.int64]
 Column = NDArray[np.integer[Any]]
@@ -111,7 +112,7 @@ def requests(
     by = np.full(len(at), NONE, "i4")
     found = taken >= 0
     by[taken[found]] = completed[then[found]]
-    return Requests(posted[at].astype("i4"), by)
+    return Requests(posted[at].astype("i4"), by, np.zeros(len(by), "u1"))
 
 
 def _possible(posted: NDArray[np.int32], post: Ints, completed: NDArray[np.int32], completion: Ints) -> NDArray[np.bool_]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import TraceError
 from perwiz.trace.table import Table, column
 
 NONE, ANY = -1, -2
@@ -56,6 +54,15 @@ class Requests(Table):
 
     posted_by: NDArray[np.int32] = column("i4", "call that posts the operation")
     completed_by: NDArray[np.int32] = column("i4", "call that completes it, or -1 unknown")
+    cancelled: NDArray[np.uint8] = column("u1", "1: it was cancelled")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Unfinished(Table):
+    """A call that found a request not yet complete."""
+
+    call: NDArray[np.int32] = column("i4", "call that tests")
+    request: NDArray[np.int32] = column("i4", "row of requests")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,10 +138,43 @@ class Offsets(Table):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Counters(Table):
+    """The values of a counter around a call, sorted by (call, counter)."""
+
+    call: NDArray[np.int32] = column("i4", "row of calls")
+    counter: NDArray[np.int32] = column("i4", "row of Trace.counter_names")
+    entered: NDArray[np.float64] = column("f8", "last value before the call was entered")
+    returned: NDArray[np.float64] = column("f8", "last value before the call returned")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Parameters(Table):
+    """A parameter the program passed to the recorder, in program order of its location."""
+
+    location: NDArray[np.int32] = column("i4", "row of locations")
+    region: NDArray[np.int32] = column("i4", "innermost open region instance, or -1")
+    call: NDArray[np.int32] = column("i4", "first call entered after it")
+    name: NDArray[np.int32] = column("i4", "row of Trace.texts")
+    value: NDArray[np.int32] = column("i4", "row of Trace.texts; a number in decimal digits")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Records(Table):
+    """A record that is neither call, message nor region (one-sided, threads, I/O), kept as recorded, in program order of its location."""
+
+    location: NDArray[np.int32] = column("i4", "row of locations")
+    kind: NDArray[np.int32] = column("i4", "row of Trace.texts")
+    call: NDArray[np.int32] = column("i4", "first call entered after it")
+    time: NDArray[np.int64] = column("i8", "recorded time", "ns")
+    first_value: NDArray[np.int64] = column("i8", "first of its values in Trace.values; they end where those of the next begin")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Defects(Table):
-    """A record that could not be used."""
+    """A record that could not be used, or a place where records are missing."""
 
     line: NDArray[np.int64] = column("i8", "line of the file, from 1, or -1")
+    location: NDArray[np.int32] = column("i4", "row of locations, or -1")
     reason: NDArray[np.uint8] = column("u1", "row of perwiz.trace.defects.REASONS")
 
 
@@ -143,6 +183,7 @@ TABLES: tuple[type[Table], ...] = (
     Paths,
     Calls,
     Requests,
+    Unfinished,
     Regions,
     Messages,
     Collectives,
@@ -150,132 +191,8 @@ TABLES: tuple[type[Table], ...] = (
     Times,
     Labels,
     Offsets,
+    Counters,
+    Parameters,
+    Records,
     Defects,
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Communicators:
-    """`ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
-
-    names: tuple[str, ...]
-    first: NDArray[np.int64]
-    ranks: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def members(self, comm: int) -> NDArray[np.int32]:
-        """Return the world ranks of one communicator, in its rank order."""
-        return self.ranks[self.first[comm] : self.first[comm + 1]]
-
-    def sizes(self) -> NDArray[np.int64]:
-        """Return the number of ranks of each communicator."""
-        return np.diff(self.first)
-
-
-@dataclasses.dataclass(frozen=True)
-class Timeline:
-    """When it happened: one time per row of calls, regions and locations (first and last instant); `made_by` is measured, predicted ..."""
-
-    calls: Times
-    regions: Times
-    locations: Times
-    made_by: str = "measured"
-
-    @property
-    def makespan(self) -> int:
-        """Nanoseconds from the first to the last instant of any location."""
-        if not len(self.locations):
-            return 0
-        return int(self.locations.leave.max() - self.locations.enter.min())
-
-
-@dataclasses.dataclass(frozen=True)
-class Counts:
-    """What the reader met, kept or not."""
-
-    records: int = 0
-    """Event records read (headers left out)."""
-    states: int = 0
-    """Begin and end pairs, nested ones included."""
-    single_events: int = 0
-    """Stand-alone events: counted, not kept."""
-    sends: int = 0
-    receives: int = 0
-    """Message records, whether matched or not; those inside a collective are not counted here."""
-    internal_messages: int = 0
-    """Message records logged inside a collective call."""
-    internal_calls: int = 0
-    """MPI states inside another MPI state."""
-    to_nobody: int = 0
-    """Calls whose only partner is MPI_PROC_NULL."""
-    bare: int = 0
-    """Calls made from a message record outside any MPI state: how long they took was not recorded."""
-    unmatched_sends: int = 0
-    unmatched_receives: int = 0
-    size_differs: int = 0
-    """Matched messages whose two ends name different sizes."""
-    incomplete_collectives: int = 0
-    """Instances with fewer members than their communicator has ranks."""
-    unmatched_collectives: int = 0
-    """Collective calls that could not be put into an instance."""
-    rootless_collectives: int = 0
-    """Rooted instances whose root the trace does not tell: their members stay untied."""
-    silent_processes: int = 0
-    """Processes the header declares but that logged nothing."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Trace:
-    """One recorded run: what happened, and the measured timeline beside it."""
-
-    path: str
-    format: str
-    locations: Locations
-    communicators: Communicators
-    names: tuple[str, ...]
-    parallel: NDArray[np.bool_]
-    """Per row of names: marked as a parallel region."""
-    paths: Paths
-    calls: Calls
-    requests: Requests
-    regions: Regions
-    messages: Messages
-    collectives: Collectives
-    members: Members
-    timeline: Timeline
-    labels: Labels
-    texts: tuple[str, ...]
-    nodes: tuple[str, ...]
-    offsets: Offsets
-    defects: Defects
-    counts: Counts
-    properties: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @property
-    def first_calls(self) -> NDArray[np.int64]:
-        """Return, per location and one more, the first of its calls."""
-        return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
-
-
-def check(trace: Trace) -> None:
-    """Raise TraceError naming the first call whose times contradict program order."""
-    times, location = trace.timeline.calls, trace.calls.location
-    if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
-        raise TraceError(f"{trace.path}: a timeline of other length than its tables")
-    bad = np.flatnonzero(times.leave < times.enter)
-    if len(bad):
-        e = int(bad[0])
-        raise TraceError(
-            f"{trace.path}: e{e} (rank {location[e]}) returns at {times.leave[e]} ns, before it was entered at {times.enter[e]} ns"
-        )
-    same = location[1:] == location[:-1]
-    bad = np.flatnonzero(same & (times.enter[1:] < times.leave[:-1])) + 1
-    if len(bad):
-        e = int(bad[0])
-        before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
-        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")

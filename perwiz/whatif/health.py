@@ -11,7 +11,7 @@ from perwiz.clock.condition import Violations, violations
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
-from perwiz.trace.tables import Counts, Trace
+from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses import zeroes
 
 _STARTS = (ops.OP["MPI_Start"], ops.OP["MPI_Startall"])

@@ -19,7 +19,7 @@ from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted, synchronous, timeline_of, weigh
 from perwiz.trace.table import Ints
-from perwiz.trace.tables import Timeline, Trace
+from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse, zeroes

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import ops
-from perwiz.trace.tables import NONE, Trace
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
 
 _SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|rank:|op:|all(?:\s*,|$))")
 

@@ -17,9 +17,10 @@ def test_text(capsys):
     blocks = out.split("\n\n")
     assert [block.partition(":")[0] for block in blocks] == [table.__name__.lower() for table in TABLES]
     assert blocks[-1] == (
-        "defects: A record that could not be used.\n"
-        "  line    i8    line of the file, from 1, or -1\n"
-        "  reason  u1    row of perwiz.trace.defects.REASONS\n"
+        "defects: A record that could not be used, or a place where records are missing.\n"
+        "  line      i8    line of the file, from 1, or -1\n"
+        "  location  i4    row of locations, or -1\n"
+        "  reason    u1    row of perwiz.trace.defects.REASONS\n"
     )
 
 

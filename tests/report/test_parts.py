@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from build import Builder, hand_model
 from perwiz.clock.condition import Violations
 from perwiz.report import parts
-from perwiz.trace.tables import Counts
+from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 

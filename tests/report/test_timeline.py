@@ -14,6 +14,7 @@ from perwiz.report import lanes
 from perwiz.report.timeline import Row, plot
 from perwiz.trace import tables as tb
 from perwiz.trace.ops import OP
+from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,7 +37,7 @@ def locations(process, thread):
 
 
 def timeline(trace_calls=((), ()), regions=((), ()), ends=()):
-    return tb.Timeline(*(tb.Times(i8(a), i8(b)) for a, b in (trace_calls, regions, (np.zeros(len(ends)), ends))))
+    return Timeline(*(tb.Times(i8(a), i8(b)) for a, b in (trace_calls, regions, (np.zeros(len(ends)), ends))))
 
 
 def make(calls=(), messages=(), regions=(), ends=(), threads=None, path="folder/ring.alog"):
@@ -46,11 +47,11 @@ def make(calls=(), messages=(), regions=(), ends=(), threads=None, path="folder/
     send, receive = (i4([pair[k] for pair in messages]) for k in (0, 1))
     where, entered, left = ([region[k] for region in regions] for k in (0, 1, 2))
     zero = i4([0] * len(regions))
-    return tb.Trace(
+    return Trace(
         path=path,
         format="alog",
         locations=locations(np.arange(len(ends)), threads if threads is not None else np.zeros(len(ends))),
-        communicators=tb.Communicators(("MPI_COMM_WORLD",), i8([0, len(ends)]), i4(np.arange(len(ends)))),
+        communicators=Communicators(("MPI_COMM_WORLD",), i8([0, len(ends)]), i4(np.arange(len(ends)))),
         names=("a $step_1", "serial"),
         parallel=np.array([True, False]),
         paths=tb.Paths(i4([-1, -1]), i4([0, 1])),
@@ -66,7 +67,7 @@ def make(calls=(), messages=(), regions=(), ends=(), threads=None, path="folder/
         nodes=(),
         offsets=tb.Offsets.empty(),
         defects=tb.Defects.empty(),
-        counts=tb.Counts(),
+        counts=Counts(),
         properties={},
     )
 

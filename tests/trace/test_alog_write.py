@@ -11,6 +11,7 @@ import zstandard
 from perwiz.errors import TraceError, UsageError
 from perwiz.trace import alog_write, ops, tables
 from perwiz.trace import alog_write_cells as cells
+from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 
 def rows(table, *lines, **fixed):
@@ -24,7 +25,7 @@ def rows(table, *lines, **fixed):
 def communicators(*members):
     """Return communicators from (name, ranks)."""
     first = np.cumsum([0, *(len(ranks) for _, ranks in members)])
-    return tables.Communicators(tuple(name for name, _ in members), first, np.array([r for _, ranks in members for r in ranks], "i4"))
+    return Communicators(tuple(name for name, _ in members), first, np.array([r for _, ranks in members for r in ranks], "i4"))
 
 
 def calls(*lines):
@@ -51,7 +52,7 @@ def trace(times, processes=2, **others):
     spans = given.pop("spans", None) or [span(given, call_times, region_times, place) for place in range(processes)]
     empty = {
         field.name: tables.__dict__[field.name.capitalize()].empty()
-        for field in dataclasses.fields(tables.Trace)
+        for field in dataclasses.fields(Trace)
         if field.name.capitalize() in tables.__dict__ and field.name not in ("timeline", "counts", "communicators", "locations")
     }
     others = {
@@ -61,13 +62,13 @@ def trace(times, processes=2, **others):
         "communicators": communicators(("world", range(processes))),
         "names": (),
         "parallel": np.zeros(len(given.get("names", ())), bool),
-        "timeline": tables.Timeline(call_times, region_times, rows(tables.Times, *spans)),
+        "timeline": Timeline(call_times, region_times, rows(tables.Times, *spans)),
         "texts": (),
         "nodes": (),
-        "counts": tables.Counts(),
+        "counts": Counts(),
         "properties": {},
     }
-    return tables.Trace(**(empty | others | given))
+    return Trace(**(empty | others | given))
 
 
 def span(given, call_times, region_times, place):
@@ -123,7 +124,7 @@ PING = trace(
         *[(0, "Send", 1, 1, 7, 0), (0, "Barrier", 0, -1, -1, 0)],
         *[(1, "Irecv", -1, -2, -2, 0), (1, "Wait"), (1, "Barrier", -1, -1, -1, 0)],
     ),
-    requests=rows(tables.Requests, (2, 3)),
+    requests=rows(tables.Requests, (2, 3), cancelled=0),
     regions=rows(tables.Regions, (0, 0, -1, 1, 0, 2), (0, 1, 0, 1, 0, 1)),
     region_times=[(0, 10000), (800, 4500)],
     spans=[(0, 10000), (0, 9000)],
@@ -192,7 +193,7 @@ def test_predicted_timeline(events, written):
     """Twice as fast: the same records at other times; who made it stands in the header."""
     measured = (PING.timeline.calls, PING.timeline.regions, PING.timeline.locations)
     halved = (tables.Times(times.enter // 2, times.leave // 2) for times in measured)
-    predicted = tables.Timeline(*halved, made_by="predicted under zero-wait e3")
+    predicted = Timeline(*halved, made_by="predicted under zero-wait e3")
     assert events(PING, predicted)[-3:] == ["Barrier- 0 0 4 0 4.500", "Barrier- 1 0 6 0 4.500", "10001 0 0 1 0 5"]
     assert "-36 0 0 0 0 0 made_by=predicted under zero-wait e3" in written(PING, predicted)
 
@@ -202,7 +203,7 @@ def test_requests__of_a_message(events):
     made = trace(
         [(0, 1000), (1000, 2000), (2000, 3000), (0, 1000), (1000, 2000), (2000, 4000)],
         calls=calls((0, "Startall"), (0, "Wait"), (0, "Wait"), (1, "Irecv", -1, 0, 5, 0), (1, "Irecv", -1, 0, 6, 0), (1, "Waitall")),
-        requests=rows(tables.Requests, (0, 2), (0, 1), (3, 5), (4, 5)),
+        requests=rows(tables.Requests, (0, 2), (0, 1), (3, 5), (4, 5), cancelled=0),
         messages=rows(tables.Messages, (0, 1, 4, 5, 6, 0, 0, 8), (0, 2, 3, 5, 5, 0, 0, 9)),
     )
     assert events(made) == [
@@ -231,7 +232,7 @@ def test_requests__of_an_isend(events, send_done, completed_by):
     made = trace(
         [(0, 1000), (1000, 2000), (0, 3000)],
         calls=calls((0, "Isend", -1, 1, 5, 0), (0, "Wait"), (1, "Recv", -1, 0, 5, 0)),
-        requests=rows(tables.Requests, (0, completed_by)),
+        requests=rows(tables.Requests, (0, completed_by), cancelled=0),
         messages=rows(tables.Messages, (0, send_done, 2, 2, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line[:4] in {"-101", "-102"}] == [
@@ -246,7 +247,7 @@ def test_requests__more_than_a_line_holds(written, events):
         [(0, 1000), (1000, 2000)],
         1,
         calls=calls((0, "Startall"), (0, "Waitall")),
-        requests=rows(tables.Requests, *[(0, 1)] * 130),
+        requests=rows(tables.Requests, *[(0, 1)] * 130, cancelled=0),
     )
     listed = [",".join(map(str, range(*part))) for part in ((0, 60), (60, 120), (120, 130))]
     assert events(made) == [
@@ -267,7 +268,7 @@ def test_requests__more_than_a_line_holds(written, events):
 
 @pytest.mark.parametrize(("requests", "lines"), [(0, 2), (1, 2), (60, 2), (61, 3), (120, 3), (121, 4)])
 def test_requests__lines_they_take(events, requests, lines):
-    made = trace([(0, 1000)], 1, calls=calls((0, "Startall")), requests=rows(tables.Requests, *[(0, -1)] * requests))
+    made = trace([(0, 1000)], 1, calls=calls((0, "Startall")), requests=rows(tables.Requests, *[(0, -1)] * requests, cancelled=0))
     assert len(events(made)) == lines
 
 
@@ -384,7 +385,7 @@ def test_unmatched__a_started_receive_sends_nothing(events):
     made = trace(
         [(0, 1000), (1000, 2000), (0, 1000)],
         calls=calls((0, "Start", -1, 1, 5, 0), (0, "Wait"), (1, "Send", -1, 0, 5, 0)),
-        requests=rows(tables.Requests, (0, 1)),
+        requests=rows(tables.Requests, (0, 1), cancelled=0),
         messages=rows(tables.Messages, (2, 2, 0, 1, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line.startswith("-10")] == ["-101 1 0 0 0 0 5 8 @ c=0 m=0", "-102 0 0 1 0 2 5 8 @ c=0 m=0 q=0"]

@@ -7,7 +7,7 @@ import pytest
 import build
 from build import Builder, hand_model
 from perwiz.trace import ops
-from perwiz.trace.tables import Counts
+from perwiz.trace.trace import Counts
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict, predicted_trace
 

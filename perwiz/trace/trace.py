@@ -1,0 +1,190 @@
+"""One recorded run: the tables of what happened, its timeline, and what its reader met."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.trace.tables import (
+    Calls,
+    Collectives,
+    Counters,
+    Defects,
+    Labels,
+    Locations,
+    Members,
+    Messages,
+    Offsets,
+    Parameters,
+    Paths,
+    Records,
+    Regions,
+    Requests,
+    Times,
+    Unfinished,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Communicators:
+    """`ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
+
+    names: tuple[str, ...]
+    first: NDArray[np.int64]
+    ranks: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def members(self, comm: int) -> NDArray[np.int32]:
+        """Return the world ranks of one communicator, in its rank order."""
+        return self.ranks[self.first[comm] : self.first[comm + 1]]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the number of ranks of each communicator."""
+        return np.diff(self.first)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Topology:
+    """A Cartesian arrangement of the ranks of a communicator."""
+
+    name: str
+    comm: int
+    """Row of communicators."""
+    sizes: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    dimensions: tuple[str, ...]
+    """Name per dimension."""
+    coordinates: NDArray[np.int32]
+    """One row per rank of the communicator, one column per dimension; -1 unknown."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Topology):
+            return NotImplemented
+        mine, its = ((t.name, t.comm, t.sizes, t.periodic, t.dimensions) for t in (self, other))
+        return mine == its and np.array_equal(self.coordinates, other.coordinates)
+
+
+@dataclasses.dataclass(frozen=True)
+class Timeline:
+    """When it happened: one time per row of calls, regions and locations (first and last instant); `made_by` is measured, predicted ..."""
+
+    calls: Times
+    regions: Times
+    locations: Times
+    made_by: str = "measured"
+
+    @property
+    def makespan(self) -> int:
+        """Nanoseconds from the first to the last instant of any location."""
+        if not len(self.locations):
+            return 0
+        return int(self.locations.leave.max() - self.locations.enter.min())
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """What the reader met, kept or not."""
+
+    records: int = 0
+    """Event records read (headers left out)."""
+    states: int = 0
+    """Begin and end pairs, nested ones included."""
+    single_events: int = 0
+    """Stand-alone events: counted, not kept."""
+    sends: int = 0
+    receives: int = 0
+    """Message records, whether matched or not; those inside a collective are not counted here."""
+    internal_messages: int = 0
+    """Message records logged inside a collective call."""
+    internal_calls: int = 0
+    """MPI states inside another MPI state."""
+    to_nobody: int = 0
+    """Calls whose only partner is MPI_PROC_NULL."""
+    bare: int = 0
+    """Calls made from a message record outside any MPI state: how long they took was not recorded."""
+    unmatched_sends: int = 0
+    unmatched_receives: int = 0
+    size_differs: int = 0
+    """Matched messages whose two ends name different sizes."""
+    incomplete_collectives: int = 0
+    """Instances with fewer members than their communicator has ranks."""
+    unmatched_collectives: int = 0
+    """Collective calls that could not be put into an instance."""
+    rootless_collectives: int = 0
+    """Rooted instances whose root the trace does not tell: their members stay untied."""
+    silent_processes: int = 0
+    """Processes the header declares but that logged nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace:
+    """One recorded run: what happened, and the measured timeline beside it."""
+
+    path: str
+    format: str
+    locations: Locations
+    communicators: Communicators
+    names: tuple[str, ...]
+    parallel: NDArray[np.bool_]
+    """Per row of names: marked as a parallel region."""
+    paths: Paths
+    calls: Calls
+    requests: Requests
+    regions: Regions
+    messages: Messages
+    collectives: Collectives
+    members: Members
+    timeline: Timeline
+    labels: Labels
+    texts: tuple[str, ...]
+    nodes: tuple[str, ...]
+    offsets: Offsets
+    defects: Defects
+    counts: Counts
+    properties: Mapping[str, str]
+    sources: tuple[str, ...] = ()
+    """Per row of names `file:line` where the region is defined, or empty; none at all if no region has one."""
+    metahosts: tuple[str, ...] = ()
+    """Names of the metahosts; none if nobody names them."""
+    topologies: tuple[Topology, ...] = ()
+    unfinished: Unfinished = dataclasses.field(default_factory=Unfinished.empty)
+    counters: Counters = dataclasses.field(default_factory=Counters.empty)
+    counter_names: tuple[str, ...] = ()
+    """Name of each counter, its unit behind it in brackets where there is one."""
+    parameters: Parameters = dataclasses.field(default_factory=Parameters.empty)
+    records: Records = dataclasses.field(default_factory=Records.empty)
+    values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))
+    """Arguments of the records, one after the other."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def first_calls(self) -> NDArray[np.int64]:
+        """Return, per location and one more, the first of its calls."""
+        return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
+
+
+def check(trace: Trace) -> None:
+    """Raise TraceError naming the first call whose times contradict program order."""
+    times, location = trace.timeline.calls, trace.calls.location
+    if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
+        raise TraceError(f"{trace.path}: a timeline of other length than its tables")
+    bad = np.flatnonzero(times.leave < times.enter)
+    if len(bad):
+        e = int(bad[0])
+        raise TraceError(
+            f"{trace.path}: e{e} (rank {location[e]}) returns at {times.leave[e]} ns, before it was entered at {times.enter[e]} ns"
+        )
+    same = location[1:] == location[:-1]
+    bad = np.flatnonzero(same & (times.enter[1:] < times.leave[:-1])) + 1
+    if len(bad):
+        e = int(bad[0])
+        before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
+        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")
