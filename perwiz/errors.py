@@ -19,6 +19,12 @@ class UsageError(PerwizError):
     exit_code = USAGE
 
 
+class LibraryError(PerwizError):
+    """A library that is needed for what was asked is missing, too old or does not load."""
+
+    exit_code = USAGE
+
+
 class TraceError(PerwizError):
     """The trace cannot be read, or breaks a rule of its tables."""
 

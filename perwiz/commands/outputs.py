@@ -9,22 +9,39 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from perwiz.errors import PerwizError, UsageError
+from perwiz.trace import otf2_write_parts as archive
 
 
 def check(outputs: Iterable[str], inputs: Iterable[str]) -> None:
-    """Raise UsageError if one of the outputs cannot be written, is one of the inputs, or is named twice."""
-    read = [os.stat(path) for path in inputs if os.path.exists(path)]
+    """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice."""
+    parts = [part for path in inputs for part in archive.found(path)]
+    folders = [os.path.realpath(part) for part in parts if os.path.isdir(part)]
+    read = [os.stat(part) for part in parts if os.path.exists(part)]
     if "-" in inputs:
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
     known: set[str] = set()
     for path in outputs:
         _check_place(path)
-        if os.path.realpath(path) in known:
+        own = _own(path)
+        if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
-        known.add(os.path.realpath(path))
-        if os.path.exists(path) and any(os.path.samestat(os.stat(path), other) for other in read):
+        known.update(own)
+        there = [os.stat(part) for part in own if os.path.exists(part)]
+        if os.path.dirname(own[0]) in folders or any(os.path.samestat(one, other) for one in there for other in read):
             raise UsageError(f"{path}: is read by this command, must be another file")
+        if _is_archive(path):
+            archive.check(path)
+
+
+def _is_archive(path: str) -> bool:
+    return path.endswith(".otf2")
+
+
+def _own(path: str) -> list[str]:
+    """Return all that is written for one output."""
+    real = os.path.realpath(path)
+    return [*archive.parts(real)] if _is_archive(path) else [real]
 
 
 def _check_place(path: str) -> None:
@@ -58,9 +75,16 @@ def write(jobs: Mapping[str, Callable[[str], None]]) -> None:
             done[path] = part, target
         for path, (part, target) in done.items():
             with _naming(path):
-                if os.path.exists(target):
-                    shutil.copymode(target, part)
-                os.replace(part, target)
+                _move(part, target)
+
+
+def _move(part: str, target: str) -> None:
+    if _is_archive(part):
+        archive.move(part, target)
+        return
+    if os.path.exists(target):
+        shutil.copymode(target, part)
+    os.replace(part, target)
 
 
 @contextlib.contextmanager

@@ -49,7 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clock", choices=("none",), help="none: take timestamps that break the clock condition as they are")
     options.waits(parser, 5, "list the N longest waits before and after")
     options.json(parser)
-    parser.add_argument("-o", dest="output", metavar="FILE", help="write the predicted run as ALOG (.gz, .zst: packed)")
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE", help="write the predicted run: .otf2 as an OTF2 archive, else as ALOG (.gz, .zst: packed)"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the recorded run above the predicted one (.png, .svg, .pdf)")
     options.ending(parser, _ENDING)
 
@@ -105,17 +107,21 @@ def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callabl
     """Return what writes each file that was asked for."""
     jobs: dict[str, Callable[[str], None]] = {}
     if args.output is not None:
-        jobs[args.output] = partial(_write, prediction)
+        jobs[args.output] = partial(_write, prediction, args.output)
     if args.plot is not None:
         jobs[args.plot] = partial(_plot, prediction)
     return jobs
 
 
-def _write(prediction: Prediction, path: str) -> None:
-    from perwiz.trace.files import write
+def _write(prediction: Prediction, name: str, path: str) -> None:
+    import sys
+
+    from perwiz.trace import files
     from perwiz.whatif.predict import predicted_trace
 
-    write(predicted_trace(prediction), path)
+    moved = files.write(predicted_trace(prediction), path)
+    if moved:
+        print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 
 
 def _plot(prediction: Prediction, path: str) -> None:

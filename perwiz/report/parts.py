@@ -68,6 +68,7 @@ def health(value: Health) -> Document:
         "counts": dataclasses.asdict(value.counts),
         "defects": value.defects,
         "holes": value.holes,
+        "repairs": value.repairs,
         "predicted": value.predicted,
         "clock": dataclasses.asdict(value.violations),
         "not_modelled": round(value.not_modelled, 6),
@@ -80,6 +81,7 @@ def health_lines(block: Document) -> list[str]:
     facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
     facts += [("missing", f"{name}: {number}") for name, number in block["holes"].items() if name != "records that cannot be used"]
+    facts += [("inferred", f"{name}: {number}") for name, number in block["repairs"].items()]
     facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))
     if counts["size_differs"]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))

@@ -13,13 +13,9 @@ from perwiz.trace.alog_notes import Notes
 from perwiz.trace.alog_places import Places
 from perwiz.trace.columns import Columns
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS, Calls, Messages, Requests
+from perwiz.trace.tables import NONE, Calls, Messages, Requests
 
 Ints = NDArray[np.int64]
-_IMPLIED = np.full(len(ops.OPS), STANDARD, "u1")
-for _names, _mode in (("Bsend Ibsend", BUFFERED), ("Rsend Irsend", READY), ("Ssend Issend", SYNCHRONOUS)):
-    for _name in _names.split():
-        _IMPLIED[ops.OP["MPI_" + _name]] = _mode
 
 
 class Records:
@@ -75,11 +71,6 @@ class Records:
 def in_order(location: NDArray[np.int32], count: int) -> Ints:
     """Return the order that sorts by location and keeps the order within each; `count` locations there are."""
     return np.argsort(location.astype("u2") if count <= 1 << 16 else location, kind="stable")
-
-
-def implied_modes(op: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the send mode each routine implies."""
-    return _IMPLIED[op]
 
 
 def _find(call: NDArray[np.int32], request: Ints, wanted_call: NDArray[np.int32], wanted: Ints) -> Ints:

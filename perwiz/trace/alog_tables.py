@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz.trace import alog_rows as row
 from perwiz.trace import match, ops
-from perwiz.trace.alog_messages import Records, implied_modes, in_order
+from perwiz.trace.alog_messages import Records, in_order
 from perwiz.trace.alog_places import Places
 from perwiz.trace.alog_read import Recording
 from perwiz.trace.alog_regions import Instances
@@ -58,7 +58,7 @@ class Builder:
         column, count = self.column, len(self.column["op"])
         kind = ops.KIND[column["op"]]
         column["comm"] = np.where(((kind >= ops.SEND) & (kind <= ops.SENDRECV)) | (kind >= ops.N_TO_N), np.int32(0), np.int32(NONE))
-        column["root"], column["mode"] = np.full(count, NONE, "i4"), implied_modes(column["op"])
+        column["root"], column["mode"] = np.full(count, NONE, "i4"), ops.MODE[column["op"]]
         for key, name in (("p", "peer"), ("t", "tag"), ("r", "root"), ("sb", "sent"), ("rb", "received"), ("k", "mode")):
             rows, values = self._notes(row.CALL_BEGIN, key)
             column[name][rows] = values
@@ -89,9 +89,7 @@ class Builder:
 
     def _collectives(self) -> None:
         get = self.column
-        done = np.arange(len(get["op"]), dtype="i4")
-        done[ops.NONBLOCKING[get["op"]]] = NONE
-        done[self.requests.posted_by] = self.requests.completed_by
+        done = match.completions(get["op"], self.requests)
         sequence = np.full(len(done), NONE)
         rows, values = self._notes(row.CALL_BEGIN, "s")
         sequence[rows] = values

@@ -14,13 +14,14 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import TraceError, UsageError
+from perwiz.errors import UsageError
 from perwiz.kernels import alog_format
 from perwiz.trace import alog_write_requests as requests
 from perwiz.trace.alog_write_cells import ABSENT, COUNT, KEYS, TEXT, Cells
 from perwiz.trace.alog_write_headers import clean, headers
 from perwiz.trace.alog_write_order import order
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.write_ends import check
 
 EVENTS_AT_ONCE = 1 << 16
 """Bounds the memory: a line takes about 1 KB of it while it is made."""
@@ -37,7 +38,7 @@ def write(trace: Trace, timeline: Timeline, path: str) -> None:
     A timeline with instants before 0 is written later by as much, so that the file begins at 0.
     Raises TraceError when the timeline belongs to another trace, UsageError when the file cannot be written.
     """
-    _check(trace, timeline)
+    check(trace, timeline)
     lists = requests.lists(trace)
     events = order(trace, timeline, lists)
     events.time -= events.time.min(initial=0)
@@ -49,11 +50,24 @@ def write(trace: Trace, timeline: Timeline, path: str) -> None:
             file.write(_lines(cells.make(events.kind[at], events.row[at], events.time[at]), lists.pool, *texts))
 
 
-def _check(trace: Trace, timeline: Timeline) -> None:
-    for table, times in ((trace.calls, timeline.calls), (trace.regions, timeline.regions), (trace.locations, timeline.locations)):
-        if len(table) != len(times):
-            name = type(table).__name__.lower()
-            raise TraceError(f"{trace.path}: a timeline of {len(times)} {name}, must be of the {len(table)} {name} of the trace")
+def missing(trace: Trace) -> list[tuple[str, int]]:
+    """Return what ALOG does not hold of a trace, and how many of each."""
+    names = *trace.names, *trace.communicators.names, *trace.nodes
+    used = np.unique(trace.paths.region[trace.regions.path])
+    found = [
+        ("values of counters", len(trace.counters)),
+        ("parameters", len(trace.parameters)),
+        ("records of threads, windows, files ...", len(trace.records)),
+        ("topologies", len(trace.topologies)),
+        ("places where regions are defined", sum(bool(source) for source in trace.sources)),
+        ("names of metahosts", len(trace.metahosts)),
+        ("tests of unfinished requests", len(trace.unfinished)),
+        ("cancelled requests", int(trace.requests.cancelled.sum())),
+        ("names that are not in printable ASCII as they are", sum(clean(name) != name for name in names)),
+        ("names of regions never entered", len(trace.names) - len(used)),
+        ("defects", len(trace.defects)),
+    ]
+    return [(what, count) for what, count in found if count]
 
 
 def _joined(texts: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from perwiz.trace import alog_write_order as events
 from perwiz.trace import alog_write_requests as requests
-from perwiz.trace import ops
-from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, SYNCHRONOUS
+from perwiz.trace import ops, write_ends
+from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
 TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, LIST, COUNT, MODE, TEXT, C, M, P, T, S, R, SB, RB, B = range(20)
@@ -23,9 +23,6 @@ MESSAGE_SENT, MESSAGE_RECEIVED, POSTED, COMPLETED, BORN, DIED, USER = -101, -102
 """Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
 
 _LETTERS = np.frombuffer(b"srby", "u1")
-_IMPLIED = np.zeros(len(ops.OPS), "u1")
-for _mode, _letters in ((SYNCHRONOUS, "Ss Iss"), (BUFFERED, "Bs Ibs"), (READY, "Rs Irs")):
-    _IMPLIED[[ops.OP[f"MPI_{letters}end"] for letters in _letters.split()]] = _mode
 Rows = NDArray[np.int32]
 At = NDArray[np.int64]
 
@@ -37,13 +34,13 @@ class Cells:
         self.trace, self.lists = trace, lists
         self.posted_rest, self.completed_rest = lists.rest(lists.posted), lists.rest(lists.completed)
         self.first_calls = trace.first_calls
-        self.send_request, self.receive_request = requests.of_sends(trace), requests.of_receives(trace)
+        self.send_request, self.receive_request = write_ends.requests_of_messages(trace)
         self.collective = _per_call(trace, trace.members.call, trace.members.collective)
         self.label = _per_call(trace, trace.labels.call, trace.labels.text)
         self.instance = _instances(trace.collectives.comm)
         self.message_mode, self.call_mode = _modes(trace)
         self.says_sent, self.says_received = _says_bytes(trace)
-        self.rank_keys, self.rank_in = _ranks(trace)
+        self.ranks = write_ends.Ranks(trace.communicators)
         self.name = trace.paths.region[trace.regions.path]
 
     def make(self, kind: NDArray[np.uint8], row: Rows, time: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -149,11 +146,8 @@ class Cells:
 
     def _rank(self, comm: Rows, process: Rows) -> NDArray[np.int64]:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
-        wanted = (np.maximum(comm, 0).astype("i8") << 32) + process
-        at = np.minimum(np.searchsorted(self.rank_keys, wanted), len(self.rank_keys) - 1)
-        if not len(self.rank_keys):
-            return np.full(len(process), ABSENT)
-        return _said(self.rank_in[at], (process >= 0) & (self.rank_keys[at] == wanted))
+        rank = self.ranks.of(comm, process)
+        return _said(rank, rank >= 0)
 
 
 def _said(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -185,7 +179,7 @@ def _instances(comm: Rows) -> NDArray[np.int64]:
 def _modes(trace: Trace) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the letters of the send mode per message and per call, 0 where it is the one the routine implies."""
     messages = trace.messages
-    differs = messages.mode != _IMPLIED[trace.calls.op[messages.send]]
+    differs = messages.mode != ops.MODE[trace.calls.op[messages.send]]
     of_message = np.where(differs, _LETTERS[messages.mode], 0).astype("u1")
     of_call = np.zeros(len(trace.calls), "u1")
     of_call[messages.send[differs]] = of_message[differs]
@@ -196,7 +190,7 @@ def _modes(trace: Trace) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 def _says_bytes(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return per call whether the message lines written in it add up to other bytes than it sends, and than it receives."""
     messages, calls = trace.messages, trace.calls
-    lost_sends, lost_receives = events.lost_sends(trace), events.lost_receives(trace)
+    lost_sends, lost_receives = write_ends.lost_sends(trace), write_ends.lost_receives(trace)
     sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
     shown = np.minimum(messages.bytes, LARGEST)
     np.add.at(sent, messages.send, shown)
@@ -204,12 +198,3 @@ def _says_bytes(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     sent[lost_sends] += np.minimum(calls.bytes_sent[lost_sends], LARGEST)
     received[lost_receives] += np.minimum(calls.bytes_received[lost_receives], LARGEST)
     return sent != calls.bytes_sent, received != calls.bytes_received
-
-
-def _ranks(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (communicator, world rank) as sorted keys, and the rank in the communicator of each."""
-    comms = trace.communicators
-    comm = np.repeat(np.arange(len(comms)), comms.sizes())
-    keys = (comm << 32) + comms.ranks
-    order = np.argsort(keys, kind="stable")
-    return keys[order], (np.arange(len(keys)) - comms.first[comm])[order]

@@ -10,9 +10,10 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import nesting, ops
+from perwiz.trace import nesting
 from perwiz.trace.alog_write_requests import Lists
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.write_ends import lost_receives, lost_sends
 
 KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
 """What an event is: of a location (BORN, DIED), a region (ENTER, LEAVE), a message (SEND, RECEIVE), a further line of a
@@ -105,19 +106,3 @@ def _of_messages(trace: Trace, timeline: Timeline) -> list[_Piece]:
 def _step(trace: Trace, call: NDArray[np.signedinteger]) -> NDArray[np.int64]:
     step: NDArray[np.int64] = 2 * (call.astype("i8") + trace.calls.location[call]) + 1
     return step
-
-
-def lost_sends(trace: Trace) -> NDArray[np.int64]:
-    """Return the calls that send to somebody and have no message. A started request that receives is none of them."""
-    kind = ops.KIND[trace.calls.op]
-    lost = np.isin(kind, (ops.SEND, ops.ISEND, ops.SENDRECV)) & (trace.calls.peer >= 0)
-    lost[trace.messages.send] = False
-    lost[trace.messages.receive[kind[trace.messages.receive] == ops.ISEND]] = False
-    return np.flatnonzero(lost)
-
-
-def lost_receives(trace: Trace) -> NDArray[np.int64]:
-    """Return the blocking receives from somebody that have no message."""
-    lost = (ops.KIND[trace.calls.op] == ops.RECV) & (trace.calls.peer >= 0)
-    lost[trace.messages.receive] = False
-    return np.flatnonzero(lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perwiz.trace.tables import Defects
+from perwiz.trace.tables import NONE, Defects
 
 REASONS = (
     "not six integers",
@@ -18,6 +18,11 @@ REASONS = (
     "cut off in the middle of a line",
     "extension attribute that cannot be used",
     "more than 1000 states open at once on its process",
+    "region that is not defined",
+    "communicator that is not defined",
+    "partner outside its communicator",
+    "completion of a request that was not posted",
+    "event file that cannot be read to its end",
 )
 (
     NOT_INTEGERS,
@@ -30,24 +35,31 @@ REASONS = (
     CUT_OFF,
     BAD_ATTRIBUTE,
     TOO_DEEP,
+    UNDEFINED_REGION,
+    UNDEFINED_COMMUNICATOR,
+    STRANGER,
+    NOT_POSTED,
+    UNREADABLE,
 ) = range(len(REASONS))
 
 
 class Found:
-    """The defects found so far, nine bytes each."""
+    """The defects found so far, thirteen bytes each."""
 
     def __init__(self) -> None:
         self._lines: list[NDArray[np.int64]] = [np.empty(0, "i8")]
+        self._locations: list[NDArray[np.int32]] = [np.empty(0, "i4")]
         self._reasons: list[NDArray[np.uint8]] = [np.empty(0, "u1")]
 
-    def add(self, lines: ArrayLike, reasons: ArrayLike) -> None:
-        """Add one defect per line (from 1; -1 none); `reasons` are as many, or one for all."""
+    def add(self, lines: ArrayLike, reasons: ArrayLike, location: int = NONE) -> None:
+        """Add one defect per line (from 1; -1 none) on a location; `reasons` are as many, or one for all."""
         at = np.atleast_1d(np.array(lines, "i8"))
         self._lines.append(at)
+        self._locations.append(np.full(at.shape, location, "i4"))
         self._reasons.append(np.array(np.broadcast_to(reasons, at.shape), "u1"))
 
     def table(self) -> Defects:
-        """Return all, sorted by line and reason."""
-        lines, reasons = np.concatenate(self._lines), np.concatenate(self._reasons)
-        order = np.lexsort((reasons, lines))
-        return Defects(lines[order], np.full(len(order), -1, "i4"), reasons[order])
+        """Return all, sorted by line, location and reason."""
+        lines, locations, reasons = np.concatenate(self._lines), np.concatenate(self._locations), np.concatenate(self._reasons)
+        order = np.lexsort((reasons, locations, lines))
+        return Defects(lines[order], locations[order], reasons[order])

@@ -4,28 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perwiz.trace.alog_read import record
-from perwiz.trace.alog_tables import Builder
+from perwiz.trace import alog_read, alog_tables, otf2_read, otf2_tables
 from perwiz.trace.source import Source
 from perwiz.trace.trace import Timeline, Trace
 
 
 def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:
-    """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`; `-` is standard input.
+    """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive.
 
+    An archive is named by its anchor file, that without `.otf2`, or the folder around it.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.
     Records that cannot be used become rows of `Trace.defects` and do not stop the reading.
-    Raises TraceError for a file that is missing, empty, a directory or no trace.
+    Raises TraceError for a file that is missing, empty or no trace, LibraryError for OTF2 without its library.
     """
+    if otf2_read.looks_like(path):
+        return otf2_tables.Builder(otf2_read.record(path, progress), path).trace()
     with Source(path, progress) as source:
-        return Builder(record(source), path).trace()
+        return alog_tables.Builder(alog_read.record(source), path).trace()
 
 
-def write(trace: Trace, path: str, timeline: Timeline | None = None) -> None:
-    """Write a trace as ALOG with perwiz-ext 1, under its measured or another timeline; `.gz` and `.zst` names are packed.
+def format_of(path: str) -> str:
+    """Return the format that a name stands for: OTF2 if it ends in `.otf2`, else ALOG."""
+    return "OTF2" if path.endswith(".otf2") else "ALOG"
 
-    The file appears whole or not at all.
+
+def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
+    """Write a trace under its measured or another timeline in the format of the name: `.otf2` an OTF2 archive, else ALOG.
+
+    ALOG is written with perwiz-ext 1, `.gz` and `.zst` names packed; beside the anchor `x.otf2` stand `x.def` and the folder `x`.
+    The file or archive appears whole or not at all. Returns how many events do not have their time, so that none runs backwards.
     """
+    if format_of(path) == "OTF2":
+        from perwiz.trace import otf2_write
+
+        return otf2_write.write(trace, timeline or trace.timeline, path)
     from perwiz.trace import alog_write
 
     alog_write.write(trace, timeline or trace.timeline, path)
+    return 0
+
+
+def missing(trace: Trace, format: str) -> list[tuple[str, int]]:
+    """Return what a file of a format, ALOG or OTF2, does not hold of a trace, and how many of each."""
+    if format == "OTF2":
+        from perwiz.trace import otf2_write
+
+        return otf2_write.missing(trace)
+    from perwiz.trace import alog_write
+
+    return alog_write.missing(trace)

@@ -134,6 +134,14 @@ def _possible(posted: NDArray[np.int32], post: Ints, completed: NDArray[np.int32
     return out[len(posted) :]
 
 
+def completions(op: NDArray[np.uint8], requests: Requests) -> NDArray[np.int32]:
+    """Return the call that completes what each call starts: itself, or the one that completes its request; -1 unknown."""
+    out = np.arange(len(op), dtype="i4")
+    out[ops.NONBLOCKING[op]] = NONE
+    out[requests.posted_by] = requests.completed_by
+    return out
+
+
 @dataclasses.dataclass
 class Instances:
     """The collectives of a trace, their members, and what could not be matched."""

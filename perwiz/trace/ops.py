@@ -80,6 +80,10 @@ NONBLOCKING = np.array(
     [name in _POSTS or (name.startswith("MPI_I") and not name.startswith("MPI_In") and kind != PROBE) for name, kind in [("", 0), *_LISTED]]
 )
 """Per op: returns a request."""
+MODE = np.zeros(len(OPS), "u1")
+"""Send mode per op, as `Messages.mode` numbers them: what the routine implies."""
+for _mode, _names in ((1, "Rsend Irsend"), (2, "Bsend Ibsend"), (3, "Ssend Issend")):
+    MODE[[OP[f"MPI_{name}"] for name in _names.split()]] = _mode
 _ALSO_WAITS = ("MPI_Neighbor_", "MPI_Win_", "MPI_File_open", "MPI_File_close", "MPI_Comm_free", "MPI_Intercomm_create")
 UNMODELLED = np.array(
     [

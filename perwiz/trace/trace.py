@@ -120,6 +120,10 @@ class Counts:
     """Rooted instances whose root the trace does not tell: their members stay untied."""
     silent_processes: int = 0
     """Processes the header declares but that logged nothing."""
+    inferred_completions: int = 0
+    """Requests whose completion was not recorded: put into the wait that must have completed them."""
+    repaired_communicators: int = 0
+    """Receive records with a wrong communicator: the matching send tells the right one."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ from perwiz.clock.condition import Violations, violations
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses import zeroes
 
@@ -60,9 +61,18 @@ class Health:
         return {name: number for name, number in found.items() if number > 0}
 
     @property
+    def repairs(self) -> dict[str, int]:
+        """What the trace lacks or has wrong and its other records tell, by name, zeros left out."""
+        found = {
+            "completions of requests, put into the wait that must have been theirs": self.counts.inferred_completions,
+            "communicators of receives, taken from the sends that fit": self.counts.repaired_communicators,
+        }
+        return {name: number for name, number in found.items() if number > 0}
+
+    @property
     def incomplete(self) -> bool:
         """Whether an answer from this trace must be marked incomplete."""
-        return bool(self.holes)
+        return bool(self.holes or self.repairs)
 
 
 def health(trace: Trace, contradictions: int = 0) -> Health:
@@ -80,10 +90,22 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
         violations=violations(trace, trace.timeline),
         contradictions=contradictions,
         untied=_untied(trace),
-        endless=len(np.setdiff1d(np.flatnonzero(lost & (kind == ops.COMPLETE)), trace.requests.completed_by)),
+        endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),
         partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
         not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
     )
+
+
+def _endless(trace: Trace, waits: NDArray[np.int64]) -> int:
+    """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
+    calls, requests = trace.calls, trace.requests
+    nameless = ops.NONBLOCKING[calls.op] & (calls.comm != NONE)
+    nameless[requests.posted_by] = False
+    open_somewhere = np.zeros(len(trace.locations), bool)
+    open_somewhere[calls.location[nameless]] = True
+    open_somewhere[calls.location[requests.posted_by[requests.completed_by == NONE]]] = True
+    waits = waits[open_somewhere[calls.location[waits]]]
+    return len(np.setdiff1d(waits, requests.completed_by))
 
 
 def _untied(trace: Trace) -> int:

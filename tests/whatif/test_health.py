@@ -48,12 +48,23 @@ def test_bare__waits_were_not_recorded():
 
 
 def test_endless__a_wait_for_nobody_knows_what():
-    """Of two waits one completes a request of the trace, though nobody receives its message."""
+    """Of two waits one completes a request of the trace, though nobody receives its message; the other may be for a send without one."""
     b = Builder(2)
     b.barrier()
     b.wait(0, b.isend(0, 1))
+    b.call(0, "Isend", peer=1, tag=0, comm=0)
     b.call(0, "Wait")
     assert health(b.trace()).holes["waits for requests that the trace does not name"] == 1
+
+
+def test_endless__nothing_to_wait_for():
+    """Where every request is completed elsewhere, a wait that completes none had none to wait for (MPI 3.1, 3.7.3)."""
+    b = Builder(2)
+    b.barrier()
+    b.wait(0, b.isend(0, 1))
+    b.recv(1, 0)
+    b.call(0, "Wait")
+    assert health(b.trace()).holes == {}
 
 
 def test_not_modelled__what_waits_for_others_unknown():

@@ -1,0 +1,69 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Which call completes a request whose completion was not recorded. Kinds of calls: 1 waits for one, 2 for all, 0 for none of these."""
+
+import cython
+
+
+def later_waits(
+    location: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    first: cython.const[cython.int][::1],
+    left: cython.int[::1],
+) -> None:
+    """Write to `left` how many waits for one follow each call before the next that waits for all or posts (`first[e] < first[e + 1]`)."""
+    e: cython.Py_ssize_t
+    count: cython.int = 0
+    for e in range(len(left) - 1, -1, -1):
+        if e + 1 < len(left) and location[e + 1] != location[e]:
+            count = 0
+        left[e] = count
+        if kind[e] == 1:
+            count += 1
+        elif kind[e] == 2 or first[e + 1] > first[e]:
+            count = 0
+
+
+def infer(
+    location: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    first: cython.const[cython.int][::1],
+    left: cython.const[cython.int][::1],
+    sends: cython.const[cython.uchar][::1],
+    by: cython.int[::1],
+    waiting: cython.int[::1],
+) -> None:
+    """Write to `by` the call that completes each request, posted by call e if in first[e] .. first[e + 1] - 1; `waiting` is room."""
+    e: cython.Py_ssize_t
+    r: cython.int
+    k: cython.int
+    begin: cython.int = 0
+    end: cython.int = 0
+    kept: cython.int
+    take: cython.int
+    sending: cython.int = 0
+    which: cython.int
+    for e in range(len(kind)):
+        if e > 0 and location[e] != location[e - 1]:
+            begin, end, sending = 0, 0, 0
+        if kind[e] == 1 and end > begin:
+            by[waiting[begin]] = cython.cast(cython.int, e)
+            sending -= sends[waiting[begin]]
+            begin += 1
+        elif kind[e] == 2 and end - begin > left[e]:
+            take = end - begin - left[e]
+            which = 1 if take == sending else (0 if take == end - begin - sending else 2)
+            kept = begin
+            for k in range(begin, end):
+                r = waiting[k]
+                if take > 0 and (which == 2 or sends[r] == which):
+                    by[r] = cython.cast(cython.int, e)
+                    take -= 1
+                    sending -= sends[r]
+                else:
+                    waiting[kept] = r
+                    kept += 1
+            end = kept
+        for r in range(first[e], first[e + 1]):
+            waiting[end] = r
+            end += 1
+            sending += sends[r]

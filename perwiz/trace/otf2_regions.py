@@ -1,0 +1,105 @@
+"""The user regions of an OTF2 archive: names, where they are defined, paths and instances."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import otf2_extras as extra
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.otf2_columns import Columns
+from perwiz.trace.otf2_definitions import Definitions
+from perwiz.trace.otf2_own import Own
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+_PARALLEL = 5
+"""The role of parallel regions."""
+
+
+class Names:
+    """The user regions that occur: one row per name and place of definition, however often defined."""
+
+    def __init__(self, definitions: Definitions, used: NDArray[np.int32], listed: int | None) -> None:
+        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one.
+
+        From the reference `listed` on, if given, each region is a row, used or not.
+        """
+        refs = sorted(definitions.regions)
+        if listed is not None:
+            used = np.union1d(np.flatnonzero(np.array(refs, "i8") >= listed), used).astype("i4")
+        self.names: list[str] = []
+        self.sources: list[str] = []
+        parallel: list[bool] = []
+        known: dict[tuple[str, str], int] = {}
+        self.row = np.full(len(refs) + 1, NONE, "i4")
+        """Row of names per number of a region."""
+        for number in used.tolist():
+            region = definitions.regions[refs[number]] if number < len(refs) else None
+            name = definitions.string(region.name) if region else "undefined region"
+            file = definitions.string(region.file) if region else ""
+            source = f"{file}:{region.begin_line}" if region and file else ""
+            row = len(known) if listed is not None else known.get((name, source), len(known))
+            known[name, source if listed is None else f"{number}"] = row
+            if row == len(self.names):
+                self.names.append(self._unique(name, source))
+                self.sources.append(source)
+                parallel.append(region is not None and region.role == _PARALLEL)
+            self.row[number] = row
+        self.parallel = np.array(parallel, bool)
+        if not any(self.sources):
+            self.sources = []
+
+        if listed is not None:
+            self.names = [definitions.string(definitions.regions[refs[k]].name) if k < len(refs) else self.names[-1] for k in used.tolist()]
+
+    def _unique(self, name: str, source: str) -> str:
+        if name not in self.names:
+            return name
+        name = f"{name} ({os.path.basename(source) or len(self.names)})"
+        return name if name not in self.names else f"{name} #{len(self.names)}"
+
+
+class Instances:
+    """The table of regions, their times and paths."""
+
+    def __init__(self, columns: Columns, definitions: Definitions, own: Own, first: NDArray[np.int64], leave: NDArray[np.int64]) -> None:
+        """`first` is the first call of each location, `leave` when calls return, ns."""
+        location = columns.locations("region")
+        number = columns.take("region.name")
+        self.known = Names(definitions, np.unique(number), own.property("NAMES", None, int))
+        name = self.known.row[number]
+        parent = columns.shifted("region.parent", columns.starts("region"))
+        path, *above = paths(parent, name)
+        self.paths = Paths(*above)
+        listed = own.table("PATHS", Paths)
+        if listed is not None:
+            path, self.paths = _renumbered(path, self.paths, listed)
+        self.path_of = np.append(path, np.int32(NONE))
+        """Path per instance; the last, so also -1, is none."""
+        begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
+        instance = (running(location, name) + 1).astype("i4")
+        own.one(extra.INSTANCE, instance, 0, 1 << 31)
+        self.times = Times(
+            *(_outside(columns.times(f"region.{key}"), call, first[location], leave) for key, call in (("enter", begin), ("leave", end)))
+        )
+        self.table = Regions(location, path, parent, instance, begin, end)
+
+
+def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[NDArray[np.int32], Paths]:
+    """Return paths numbered as `listed` does, and that; as they are if it lacks one of them."""
+    rows = {pair: row for row, pair in enumerate(zip(listed.parent.tolist(), listed.region.tolist(), strict=True))}
+    new: list[int] = []
+    for parent, region in zip(found.parent.tolist(), found.region.tolist(), strict=True):
+        new.append(rows.get((new[parent] if parent >= 0 else NONE, region), NONE))
+    if NONE in new or (listed.parent >= np.arange(len(listed))).any():
+        return path, found
+    return np.array(new, "i4")[path], listed
+
+
+def _outside(times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], leave: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
+    has = call > first
+    times[has] = np.maximum(times[has], leave[call[has] - 1])
+    return times
