@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.clock.roles import roles
 from perwiz.trace import ops
 from perwiz.trace.table import Ints
-from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
 
@@ -38,6 +38,11 @@ def violations(trace: Trace, timeline: Timeline) -> Violations:
     )
 
 
+def unsynchronised(trace: Trace) -> bool:
+    """Return whether nobody measured how the clocks of the processes differ, though the format has a place for that."""
+    return trace.format == "OTF2" and not len(trace.offsets) and len(trace.locations) > 1
+
+
 def refusal(trace: Trace, found: Violations) -> str:
     """Return, as one line, how a trace breaks the clock condition and what must be."""
     parts = []
@@ -49,32 +54,28 @@ def refusal(trace: Trace, found: Violations) -> str:
         parts.append(f"{found.collective_calls} calls leave a collective before its last member enters ({worst})")
     if found.collective_calls and trace.format == "ALOG":
         parts.append("plain ALOG does not tell collectives of sub-communicators from those of all")
+    if unsynchronised(trace):
+        parts.append("the archive has no clock offsets: each process has a clock of its own")
     return f"{trace.path}: {', '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
 
 
 def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
-    """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or nobody knows when it left."""
+    """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or waits for nobody."""
     members, table = trace.members, trace.collectives
     if not len(members):
         return np.zeros(0, "i8")
-    kind = ops.KIND[table.op][members.collective]
-    rank = trace.locations.process[trace.calls.location[members.call]]
-    root = table.root[members.collective]
-    is_root = rank == root
+    sends, receives = roles(trace)
     enter = timeline.calls.enter[members.call]
-    never = np.iinfo("i8").min
-    causes = (kind == ops.N_TO_N) | np.where(kind == ops.ONE_TO_N, is_root, (kind == ops.N_TO_ONE) & ~is_root & (root >= 0))
-    last = np.maximum.reduceat(np.where(causes, enter, never), table.first_member)[members.collective]
-    prefix = np.flatnonzero(kind == ops.PREFIX)
-    last[prefix] = _running(enter, members.collective, prefix)
-    waits = (kind == ops.N_TO_N) | (kind == ops.PREFIX) | np.where(kind == ops.ONE_TO_N, ~is_root, is_root)
-    known = waits & (last != never) & (members.done != NONE)
+    enter = np.where(sends, enter, enter.min())
+    last = np.maximum.reduceat(enter, table.first_member)[members.collective]
+    prefix = np.flatnonzero(ops.KIND[table.op][members.collective] == ops.PREFIX)
+    last[prefix] = latest_so_far(enter, members.collective, prefix)
     out = np.zeros(len(members), "i8")
-    out[known] = last[known] - timeline.calls.leave[members.done[known]]
+    out[receives] = last[receives] - timeline.calls.leave[members.done[receives]]
     return out
 
 
-def _running(enter: Ints, collective: Ints, rows: Ints) -> Ints:
+def latest_so_far(enter: Ints, collective: Ints, rows: Ints) -> Ints:
     """Return the latest entry among the ranks so far of each prefix instance, for its rows."""
     if not len(rows):
         return np.zeros(0, "i8")

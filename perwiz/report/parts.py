@@ -71,6 +71,7 @@ def health(value: Health) -> Document:
         "repairs": value.repairs,
         "predicted": value.predicted,
         "clock": dataclasses.asdict(value.violations),
+        "own_clocks": value.own_clocks,
         "not_modelled": round(value.not_modelled, 6),
     }
 
@@ -85,6 +86,8 @@ def health_lines(block: Document) -> list[str]:
     facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))
     if counts["size_differs"]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
+    if block["own_clocks"]:
+        facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
     return words.facts([*facts, *_clock(block["clock"], block["predicted"])])
 
 

@@ -16,43 +16,46 @@ from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _PARALLEL = 5
 """The role of parallel regions."""
+_PREFIX = "PRGN "
+"""So begin the names of user regions that the program calls parallel regions."""
 
 
 class Names:
     """The user regions that occur: one row per name and place of definition, however often defined."""
 
-    def __init__(self, definitions: Definitions, used: NDArray[np.int32], listed: int | None) -> None:
-        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one.
-
-        From the reference `listed` on, if given, each region is a row, used or not.
-        """
-        refs = sorted(definitions.regions)
+    def __init__(self, definitions: Definitions, used: NDArray[np.int32], own: Own) -> None:
+        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one."""
+        self._definitions, self._refs = definitions, sorted(definitions.regions)
+        self._written = own.written
+        listed = own.property("NAMES", None, int)
         if listed is not None:
-            used = np.union1d(np.flatnonzero(np.array(refs, "i8") >= listed), used).astype("i4")
+            used = np.union1d(np.flatnonzero(np.array(self._refs, "i8") >= listed), used).astype("i4")
+        self.row = np.full(len(self._refs) + 1, NONE, "i4")
+        """Row of names per number of a region."""
         self.names: list[str] = []
         self.sources: list[str] = []
         parallel: list[bool] = []
         known: dict[tuple[str, str], int] = {}
-        self.row = np.full(len(refs) + 1, NONE, "i4")
-        """Row of names per number of a region."""
         for number in used.tolist():
-            region = definitions.regions[refs[number]] if number < len(refs) else None
-            name = definitions.string(region.name) if region else "undefined region"
-            file = definitions.string(region.file) if region else ""
-            source = f"{file}:{region.begin_line}" if region and file else ""
-            row = len(known) if listed is not None else known.get((name, source), len(known))
-            known[name, source if listed is None else f"{number}"] = row
+            name, source, marked = self._region(number)
+            row = len(self.names) if listed is not None else known.setdefault((name, source), len(self.names))
             if row == len(self.names):
-                self.names.append(self._unique(name, source))
+                self.names.append(name if listed is not None else self._unique(name, source))
                 self.sources.append(source)
-                parallel.append(region is not None and region.role == _PARALLEL)
+                parallel.append(marked)
             self.row[number] = row
         self.parallel = np.array(parallel, bool)
         if not any(self.sources):
             self.sources = []
 
-        if listed is not None:
-            self.names = [definitions.string(definitions.regions[refs[k]].name) if k < len(refs) else self.names[-1] for k in used.tolist()]
+    def _region(self, number: int) -> tuple[str, str, bool]:
+        """Return the name, the `file:line` and the mark of parallel regions of one region."""
+        if number == len(self._refs):
+            return "undefined region", "", False
+        region = self._definitions.regions[self._refs[number]]
+        name, file = self._definitions.string(region.name), self._definitions.string(region.file)
+        marked = region.role == _PARALLEL or (not self._written and name.startswith(_PREFIX))
+        return name, f"{file}:{region.begin_line}" if file else "", marked
 
     def _unique(self, name: str, source: str) -> str:
         if name not in self.names:
@@ -68,7 +71,7 @@ class Instances:
         """`first` is the first call of each location, `leave` when calls return, ns."""
         location = columns.locations("region")
         number = columns.take("region.name")
-        self.known = Names(definitions, np.unique(number), own.property("NAMES", None, int))
+        self.known = Names(definitions, np.unique(number), own)
         name = self.known.row[number]
         parent = columns.shifted("region.parent", columns.starts("region"))
         path, *above = paths(parent, name)

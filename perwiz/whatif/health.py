@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.clock.condition import Violations, violations
+from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
@@ -37,6 +37,8 @@ class Health:
     """Waits for requests that the trace does not name."""
     not_modelled: float
     """Share of the processes' time in communication calls whose partners the trace does not tell."""
+    own_clocks: bool = False
+    """Nobody measured how the clocks of the processes differ, and they do."""
     predicted: bool = False
     """The times are those of a prediction in which waits or calls were zeroed."""
 
@@ -83,11 +85,13 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
+    found = violations(trace, trace.timeline)
     return Health(
         counts=trace.counts,
+        own_clocks=bool(found) and unsynchronised(trace),
         predicted=zeroes(trace.timeline.made_by),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
-        violations=violations(trace, trace.timeline),
+        violations=found,
         contradictions=contradictions,
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),

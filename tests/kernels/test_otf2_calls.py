@@ -136,7 +136,7 @@ def test_calls__in_several_pieces(events, batch):
 def test_calls__requests():
     """Two posted, completed in the other order; times below.
 
-        0 [1 Isend(7) ]2   3 [4 post(8) ]5   6 [7 Irecv(8) done, 8 Isend(7) done ]9
+    0 [1 Isend(7) ]2   3 [4 post(8) ]5   6 [7 Irecv(8) done, 8 Isend(7) done ]9
     """
     events = timed(
         *(enter(SEND), message(row.ISEND, 10, 1), leave(SEND)),
@@ -254,7 +254,7 @@ def test_calls__nested():
 def test_calls__regions():
     """Recursion, a region inside a call, and an improper nesting that leaves the inner one open.
 
-        work loop loop' [call step] loop'-end work-end loop-end
+    work loop loop' [call step] loop'-end work-end loop-end
     """
     events = timed(
         *(enter(WORK), enter(LOOP), enter(LOOP), enter(SEND), enter(STEP), leave(STEP), leave(SEND)),

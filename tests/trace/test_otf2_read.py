@@ -174,6 +174,7 @@ def test_looks_like__no(three, tmp_path):
     assert [path for path in map(str, paths) if otf2_read.looks_like(path)] == []
 
 
+@pytest.mark.slow
 def test_shares__give_the_same(three, monkeypatch):
     alone = read(three)
     monkeypatch.setattr(otf2_read, "_WORTH", 1)
@@ -235,6 +236,7 @@ def test_refused__large_anchor(three):
     assert refused(three) == "traces.otf2: 67108865 bytes, must be the anchor file of an OTF2 archive"
 
 
+@pytest.mark.slow
 def test_refused__definitions(tmp_path):
     path = small.archive(tmp_path / "a", {})
     assert refused(path) == "traces.otf2: no location is defined, must have at least one"
@@ -249,6 +251,7 @@ def test_refused__members_without_end(three, monkeypatch):
         archive.found(1, lambda: None)
 
 
+@pytest.mark.slow
 def test_refused__no_events(tmp_path, three):
     path = small.archive(tmp_path / "a", {0: [], 1: []})
     assert refused(path) == "traces.otf2: no event record, must have at least one"

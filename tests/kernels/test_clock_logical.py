@@ -1,0 +1,162 @@
+"""The controlled logical clock's passes over the graph, against their naive twins on random programs with wrong clocks."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+import naive_clock
+from perwiz.clock.wiring import vertex_times, wire
+from perwiz.graph.build import build as build_graph
+from perwiz.kernels import clock_logical as kernel
+
+FREE = naive_clock.FREE
+MUS = [(0, 0, 0), (1000, 1000, 1000), (300, 2500, 70_000), (0, 0, 5000)]
+
+
+@st.composite
+def programs(draw):
+    """Draw a trace whose locations lie on nodes of metahosts, its wired graph, and vertex times by clocks off by up to 50 us."""
+    trace = draw(st.one_of(build.traces(regions=False), prefixes()))
+    count = len(trace.locations)
+    drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
+    locations = dataclasses.replace(trace.locations, node=np.array(drawn[0], "i4"), metahost=np.array(drawn[1], "i4"))
+    trace = dataclasses.replace(trace, locations=locations)
+    graph = build_graph(trace)
+    time = np.zeros(graph.vertices, "i8")
+    vertex_times(trace, trace.timeline, graph, time)
+    wiring = wire(trace, graph)
+    off = draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count))
+    time[wiring.owner >= 0] += np.array(off, "i8")[wiring.owner[wiring.owner >= 0]] if count else 0
+    return wiring, time
+
+
+@st.composite
+def prefixes(draw):
+    """Draw a program of scans over many ranks, some of which send or receive nothing."""
+    ranks = draw(st.integers(2, 7))
+    b = build.Builder(ranks, work=0)
+    for _ in range(draw(st.integers(1, 3))):
+        for rank in range(ranks):
+            b.compute(rank, draw(st.sampled_from([0, 10, 900, 5000])))
+        routine = draw(st.sampled_from(["Scan", "Exscan", "Allreduce", "Ireduce_scatter"]))
+        for rank in range(ranks):
+            b.join(rank, routine, bytes=draw(st.sampled_from([0, 8])))
+    return b.trace()
+
+
+def lists(wiring):
+    graph = wiring.graph
+    columns = graph.start, graph.source, wiring.lane, wiring.owner
+    return [column.tolist() for column in columns], list(zip(wiring.nodes.tolist(), wiring.metahosts.tolist(), strict=True))
+
+
+def arrays(wiring):
+    return wiring.graph.start, wiring.graph.source, wiring.lane, wiring.owner
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(programs(), st.sampled_from(MUS), st.sampled_from([0, 10_000, 100_000_000, 900_000_000]))
+def test_forward__twin(drawn, mu, rate):
+    wiring, recorded = drawn
+    graph, place = lists(wiring)
+    time, places = np.stack((recorded, recorded)), wiring.places()
+    kernel.forward(*arrays(wiring), places, np.array([rate, *mu]), wiring.tops(), time)
+    out, before, counts = naive_clock.forward(*graph, place, rate, [0, *mu], recorded.tolist())
+    real = wiring.owner >= 0
+    assert time[1][real].tolist() == np.array(out)[real].tolist()
+    expected = [before.get(v, FREE) for v in range(len(out))]
+    assert time[0][real].tolist() == np.array(expected)[real].tolist()
+    assert places[:, 7:].tolist() == counts
+    lead = [max([0, *(out[v] - recorded[v] for v in np.flatnonzero(wiring.owner == row))]) for row in range(len(place))]
+    assert places[:, 6].tolist() == lead
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(programs(), st.sampled_from(MUS))
+def test_limits__twin(drawn, mu):
+    wiring, recorded = drawn
+    graph, place = lists(wiring)
+    time = np.stack((np.full_like(recorded, FREE), recorded))
+    kernel.limits(*arrays(wiring), wiring.places(), np.array([0, *mu]), wiring.tops(), time)
+    expected = np.array(naive_clock.limits(*graph, place, [0, *mu], recorded.tolist()))
+    real = wiring.owner >= 0
+    far = FREE - 1_000_000
+    assert np.minimum(time[0], far)[real].tolist() == np.minimum(expected, far)[real].tolist()
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(programs())
+def test_delays__twin(drawn):
+    """Compared as they are used: no class above a wider one. (Of equally late causes of a collective one stands for all.)"""
+    wiring, recorded = drawn
+    graph, place = lists(wiring)
+    out = np.full(4, FREE, "i8")
+    kernel.delays(*arrays(wiring), wiring.places(), wiring.tops(), recorded, out)
+    expected = naive_clock.delays(*graph, place, recorded.tolist())
+    assert np.minimum.accumulate(out[:0:-1]).tolist() == np.minimum.accumulate(expected[:0:-1]).tolist()
+
+
+def test_forward__collective_over_three_pair_classes():
+    """A barrier of four at 100, 90, 95, 97; latencies 1 in a node, 10 in a metahost, 30 across. Everybody leaves at 98, recorded.
+
+        rank 0 node 0 metahost 0: 95 + 1 (rank 2), 90 + 10, 97 + 30  -> 127
+        rank 1 node 1 metahost 0: 100 + 10, 95 + 10, 97 + 30         -> 127
+        rank 2 node 0 metahost 0: 100 + 1, 90 + 10, 97 + 30          -> 127
+        rank 3 node 0 metahost 1: 100 + 30                           -> 130
+    """
+    b = build.Builder(4)
+    for rank, enter in enumerate((98, 90, 95, 97)):
+        b.join(rank, "Barrier", at=(enter, 98))
+    trace = b.trace()
+    at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
+    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
+    graph = build_graph(trace)
+    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    vertex_times(trace, trace.timeline, graph, time[0])
+    kernel.forward(*arrays(wiring), wiring.places(), np.array([0, 1, 10, 30]), wiring.tops(), time)
+    assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
+    assert time[0][graph.returned].tolist() == [98] * 4
+
+
+def test_forward__decay_is_not_lost_in_short_intervals():
+    """Put forward by 1000, with 1 % off: intervals of 10 ns each give 0.1 ns back, 10 000 of them all of it. (Rounding each gives none.)"""
+    b = build.Builder(2)
+    b.send(0, 1, at=(1000, 1000))
+    b.recv(1, 0, at=(0, 0))
+    for step in range(1, 10_011):
+        b.call(1, "Wtime", at=(10 * step, 10 * step))
+    trace = b.trace()
+    graph = build_graph(trace)
+    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    vertex_times(trace, trace.timeline, graph, time[0])
+    recorded = time[0].copy()
+    kernel.forward(*arrays(wiring), wiring.places(), np.array([10_000_000, 0, 0, 0]), wiring.tops(), time)
+    lead = (time[1] - recorded)[graph.entered[1:]].tolist()
+    assert lead[0] == 0
+    assert [lead[1], lead[10], lead[11], lead[5000], lead[9990], lead[9991], lead[10_000]] == [1000, 999, 999, 500, 1, 1, 0]
+
+
+def test_forward__instants_stay_apart():
+    """With gamma near 0 the lead of 1000 would be gone at once; but 1 ns at least stays between what was apart, and ties stay ties."""
+    b = build.Builder(2)
+    b.send(0, 1, at=(1000, 1000))
+    b.recv(1, 0, at=(0, 0))
+    b.call(1, "Wtime", at=(400, 400))
+    b.call(1, "Wtime", at=(401, 999))
+    b.call(1, "Wtime", at=(2000, 2000))
+    trace = b.trace()
+    graph = build_graph(trace)
+    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    vertex_times(trace, trace.timeline, graph, time[0])
+    kernel.forward(*arrays(wiring), wiring.places(), np.array([999_999_999, 0, 0, 0]), wiring.tops(), time)
+    assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
+    assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]
+
+
