@@ -1,7 +1,6 @@
-"""What a timeline picture shows, as numbers: lanes, groups of routines, bars no narrower than a column of pixels, times as text.
+"""What a timeline picture shows, as numbers and words: lanes, groups of routines, the part of the run that is drawn, what is left out.
 
-Everything here is numpy only and bounded by the size of the picture: a lane never has more than two bars per column,
-however many calls the trace has.
+Everything here is numpy only. What is drawn is bounded by the size of the picture: see `lanes_bars` and `lanes_choice`.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
+from perwiz.report import lanes_bars, lanes_choice, words
 from perwiz.trace import ops
-from perwiz.trace.tables import Locations
+from perwiz.trace.tables import Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
 GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI")
@@ -39,25 +39,27 @@ _GROUP_OF_KIND = {
 GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in ops.KIND], "u1")
 """Row of GROUPS per op."""
 
-MOST_MESSAGES, FEWER_MESSAGES = 4000, 2000
-"""With more messages than the first number, only the second number of them is drawn."""
+_ARCHIVE = "traces.otf2"
+"""The name that Score-P gives every archive; only its folder tells them apart."""
+_INIT = np.isin(ops.OPS, ("MPI_Init", "MPI_Init_thread"))
+_LONG_INIT = 0.1
+"""An MPI_Init that ends after more than this share of the makespan is not drawn."""
+FINE = 4
+"""In lanes of so few dots calls fill the lane from top to bottom."""
+_THINNEST_MARKED = 8
+"""Lanes of fewer dots have no room for marks of zeroed waits beside the bar."""
 
-_GOLDEN = 0.6180339887498949
 
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How large a panel is."""
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Bars:
-    """Bars in drawing order, later ones on top; their ends are in columns from the left edge of the picture."""
-
-    lane: NDArray[np.int64]
-    group: NDArray[np.int64]
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    merged: int
-    """Intervals narrower than a column, which were put together column by column."""
-
-    def __len__(self) -> int:
-        return len(self.lane)
+    width: float
+    """Length of the time axis, dots."""
+    lane: float
+    """Height of a lane, dots."""
+    columns: int
+    """Columns of the time axis."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,22 +76,31 @@ class Scene:
     """Rows of regions: the instances of parallel regions."""
     messages: NDArray[np.int64]
     """Rows of the messages to draw."""
+    marks: str
+    """How the zeroed waits are marked: `frames`, many as `strips` above the bars, in very thin lanes `none`."""
     recorded: int
     """Makespan of the first panel, ns."""
+    origin: int
+    """Where the time axis begins, ns since the start of the run; above 0 if a long MPI_Init is cut off."""
     span: int
     """Length of the time axis, ns; never 0."""
-    height: float
-    """Height of a panel, inches."""
-    columns: int
-    """Columns of the time axis."""
+    size: Size
 
     @property
-    def column(self) -> float:
-        """Width of a column in units of the time axis."""
-        return self.span / unit(self.span)[0] / self.columns
+    def unit(self) -> tuple[int, str]:
+        """Return the nanoseconds and the name of the unit of the time axis."""
+        return unit(self.origin + self.span)
+
+    def columns(self, timeline: Timeline, moments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return where moments of a run lie, in columns from the left edge; what is cut off is below 0."""
+        return (moments - (start(timeline) + self.origin)) / self.span * self.size.columns
+
+    def times(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where columns lie, in units of the time axis."""
+        return (self.origin + columns / self.size.columns * self.span) / self.unit[0]
 
 
-def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64], height: float, columns: int) -> Scene:
+def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64], size: Size) -> Scene:
     """Return what the panels share; the first timeline, one of at least one, decides which messages are drawn.
 
     Raises UsageError for a row of `zeroed` that is not a call.
@@ -97,18 +108,71 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64]
     outside = zeroed[(zeroed < 0) | (zeroed >= len(trace.calls))]
     if len(outside):
         raise UsageError(f"{trace.path}: no call e{outside[0]}, must be one of the {len(trace.calls)} calls from e0 on")
-    calls, done = timelines[0].calls, trace.messages.receive_done
-    return Scene(
+    cut = origin(trace, timelines)
+    bare = Scene(
         lane=lanes(trace.locations),
         labels=labels(trace.locations),
         zeroed=np.unique(zeroed),
         bands=np.flatnonzero(trace.parallel[trace.paths.region[trace.regions.path]]),
-        messages=choose(calls.leave[done] - calls.enter[done]),
+        messages=np.empty(0, np.int64),
+        marks="none",
         recorded=timelines[0].makespan,
-        span=max(timeline.makespan for timeline in timelines) or 1000,
-        height=height,
-        columns=columns,
+        origin=cut,
+        span=max(timeline.makespan - cut for timeline in timelines) or 1000,
+        size=size,
     )
+    return dataclasses.replace(bare, messages=_messages(trace, timelines, bare), marks=_marks(trace, timelines[0], bare))
+
+
+def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
+    """Return where the axis begins, ns since the start: where the last process leaves MPI_Init if that is late, else 0."""
+    rows = np.flatnonzero(_INIT[trace.calls.op])
+    if not len(rows):
+        return 0
+    ends = [int(timeline.calls.leave[rows].max()) - start(timeline) for timeline in timelines]
+    late = ends[0] > _LONG_INIT * timelines[0].makespan
+    return min(ends) if late and min(ends) < max(timeline.makespan for timeline in timelines) else 0
+
+
+def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> NDArray[np.int64]:
+    """Return the messages to draw: as many as leave the lanes visible in every panel."""
+    send, done = trace.messages.send, trace.messages.receive_done
+    width, lane, first = drawn.size.width / drawn.size.columns, drawn.size.lane, timelines[0]
+    up = (drawn.lane[trace.calls.location[send]] - drawn.lane[trace.calls.location[done]]) * lane
+    length = np.zeros(len(send))
+    for timeline in timelines:
+        left, right = drawn.columns(timeline, timeline.calls.enter[send]), drawn.columns(timeline, timeline.calls.leave[done])
+        length = np.maximum(length, np.hypot((right.clip(0) - left.clip(0)) * width, up))
+    place = drawn.columns(first, first.calls.leave[done]) / drawn.size.columns
+    wait = first.calls.leave[done] - first.calls.enter[done]
+    return lanes_choice.messages(wait, length, place, drawn.size.width * lane * len(drawn.lane))
+
+
+def _marks(trace: Trace, timeline: Timeline, drawn: Scene) -> str:
+    """Return how zeroed waits are marked, so that the marks do not bury the lanes."""
+    middle = (timeline.calls.enter[drawn.zeroed] + timeline.calls.leave[drawn.zeroed]) // 2
+    dots = drawn.columns(timeline, middle) / drawn.size.columns * drawn.size.width
+    if not lanes_choice.crowded(drawn.lane[trace.calls.location[drawn.zeroed]], dots):
+        return "frames"
+    return "strips" if drawn.size.lane >= _THINNEST_MARKED else "none"
+
+
+def bars(
+    scene: Scene,
+    timeline: Timeline,
+    times: Times,
+    rows: NDArray[np.int64],
+    location: NDArray[np.int32],
+    group: NDArray[np.integer],
+) -> lanes_bars.Bars:
+    """Return the bars of some rows of a table, whose times are part of a timeline; location and group: one per row of the table."""
+    left, right = (scene.columns(timeline, moments[rows]) for moments in (times.enter, times.leave))
+    return lanes_bars.bars(scene.lane[location[rows]], group[rows], left, right, scene.size.columns)
+
+
+def calls(trace: Trace, timeline: Timeline, scene: Scene) -> lanes_bars.Bars:
+    """Return the bars of all calls, each in its group of routines."""
+    return bars(scene, timeline, timeline.calls, np.arange(len(trace.calls)), trace.calls.location, GROUP[trace.calls.op])
 
 
 def start(timeline: Timeline) -> int:
@@ -139,87 +203,11 @@ def label_step(lane_height: float, text_height: float) -> int:
     return step
 
 
-def bars(
-    lane: NDArray[np.int64],
-    group: NDArray[np.integer],
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    columns: int,
-) -> Bars:
-    """Return what to draw for many intervals, at most two bars per lane and column.
-
-    Intervals of at least one column stay as they are. Of the narrower ones each column keeps the group that covers most of
-    it (the smaller number on a tie), and neighbouring columns of one lane and group become one bar. Those come last.
-    lane, group: rows of an interval; left, right: its ends in columns, 0 to `columns`. Order does not matter.
-    """
-    wide = np.flatnonzero(right - left >= 1)
-    narrow = np.flatnonzero(right - left < 1)
-    some = _columnwise(lane[narrow], group[narrow], left[narrow], right[narrow], columns)
-    return Bars(
-        lane=np.concatenate([lane[wide], some.lane]),
-        group=np.concatenate([group[wide].astype(np.int64), some.group]),
-        left=np.concatenate([left[wide], some.left]),
-        right=np.concatenate([right[wide], some.right]),
-        merged=some.merged,
-    )
-
-
-def _columnwise(
-    lane: NDArray[np.int64], group: NDArray[np.integer], left: NDArray[np.float64], right: NDArray[np.float64], columns: int
-) -> Bars:
-    """Return runs of columns whose dominant group is the same; an interval counts in the column of its middle."""
-    column = np.clip((left + right) / 2, 0, columns - 1).astype(np.int64)
-    winner = _dominant(lane * columns + column, group, right - left)
-    cell = np.flatnonzero(winner >= 0)
-    kind = winner[cell]
-    new = np.ones(len(cell), np.bool_)
-    new[1:] = (np.diff(cell) != 1) | (np.diff(kind) != 0) | (cell[1:] % columns == 0)
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], len(cell))[: len(first)] - 1
-    return Bars(
-        lane=cell[first] // columns,
-        group=kind[first],
-        left=(cell[first] % columns).astype(np.float64),
-        right=(cell[last] % columns + 1).astype(np.float64),
-        merged=len(lane),
-    )
-
-
-def _dominant(cell: NDArray[np.int64], group: NDArray[np.integer], width: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return per cell the group with the largest sum of widths, or -1 where nothing is; a width of zero still counts a little."""
-    if not len(cell):
-        return np.empty(0, np.int64)
-    groups = int(group.max()) + 1
-    cover = np.bincount(cell * groups + group, width + 1e-9, (int(cell.max()) + 1) * groups).reshape(-1, groups)
-    return np.where(cover.any(axis=1), cover.argmax(axis=1), -1)
-
-
-def boxes(lane: NDArray[np.int64], left: NDArray[np.float64], right: NDArray[np.float64], height: float) -> NDArray[np.float64]:
-    """Return the corners (n, 4, 2) of boxes centred on their lanes; `height` is in lanes."""
-    low, high = lane - height / 2, lane + height / 2
-    return np.stack([np.stack([left, left, right, right], 1), np.stack([low, high, high, low], 1)], 2)
-
-
-def choose(wait: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the messages to draw, ascending rows: all, or of many those with the longest waits, spread evenly among equal ones."""
-    rows = np.arange(len(wait))
-    if len(wait) <= MOST_MESSAGES:
-        return rows
-    return np.sort(np.lexsort((rows * _GOLDEN % 1, -wait))[:FEWER_MESSAGES])
-
-
 def unit(time: int) -> tuple[int, str]:
     """Return the nanoseconds and the name of the unit in which to write a time of so many nanoseconds."""
     if time >= 1_000_000_000:
         return 1_000_000_000, "s"
     return (1_000_000, "ms") if time >= 1_000_000 else (1_000, "us")
-
-
-def duration(time: int) -> str:
-    """Return nanoseconds as text with four digits or more: `1.250 s`, `12.34 ms`, `0.040 us`."""
-    scale, name = unit(time)
-    value = time / scale
-    return f"{value:.{max(0, 4 - len(str(int(value))))}f} {name}"
 
 
 def gain(recorded: int, predicted: int) -> str:
@@ -230,23 +218,30 @@ def gain(recorded: int, predicted: int) -> str:
     return f"{'gain' if share >= 0 else 'loss'} {abs(share):.1f} %"
 
 
-def shorten(text: str, most: int) -> str:
-    """Return the text, its end replaced by three dots if it has more than `most` characters."""
-    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
-
-
 def title(trace: Trace) -> str:
-    """Return the name of the trace and its size: `ring.alog: 4 processes, 80 MPI calls`."""
-    processes, calls = len(np.unique(trace.locations.process)), len(trace.calls)
-    size = f"{processes} process{'' if processes == 1 else 'es'}, {calls} MPI call{'' if calls == 1 else 's'}"
-    return f"{shorten(os.path.basename(trace.path), 70)}: {size}"
+    """Return the name of the trace and its size: `ring.alog: 4 processes, 80 MPI calls`; of a Score-P archive also the folder."""
+    folder, name = os.path.split(os.path.abspath(trace.path))
+    if name == _ARCHIVE:
+        name = os.path.join(os.path.basename(folder), name)
+    processes = words.several(len(np.unique(trace.locations.process)), "process")
+    return f"{words.shown(name, 70)}: {processes}, {words.several(len(trace.calls), 'MPI call')}"
 
 
-def notes(trace: Trace, drawn: Scene, merged: int) -> str:
+def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
     """Return what the picture leaves out or changes, given the number of calls too short to be drawn on their own."""
     said = []
+    if drawn.origin:
+        said.append(f"0 to {words.duration(drawn.origin)}, until the last process left MPI_Init, is not drawn")
     if len(drawn.messages) < len(trace.messages):
         said.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, those with the longest waits")
+    if drawn.marks == "strips":
+        said.append(
+            f"{words.several(len(drawn.zeroed), 'zeroed wait')} marked by strips above the bars, pale where they cover little of a dot"
+        )
+    if drawn.marks == "none":
+        said.append(f"{words.several(len(drawn.zeroed), 'zeroed wait')} not marked, as lanes are too thin")
     if merged:
-        said.append(f"{merged} of {len(trace.calls)} calls, shorter than a dot, drawn one dot wide (per dot the kind that lasts longest)")
-    return "; ".join(said)
+        measure = "height" if drawn.size.lane > FINE else "strength"
+        short = f"{merged} of {len(trace.calls)} calls are shorter than a dot: per dot"
+        said.append(f"{short} the colour is the kind that lasts longest, the {measure} the share of time in calls")
+    return said

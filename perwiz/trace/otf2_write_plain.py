@@ -70,13 +70,14 @@ def _columns(partners: Partners) -> list[_Piece]:
 def told(partners: Partners) -> tuple[Column, ...]:
     """Return peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
 
-    Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted; communicator and
-    root of a collective those of its record. Bytes are counted where the record lies, but a non-blocking collective's where it starts.
+    Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted or, without a
+    request, received; communicator and root of a collective those of its record. Bytes are counted where the record lies, but a
+    non-blocking collective's where it starts.
     """
     calls, sends, receives = partners.trace.calls, partners.sends, partners.receives
     peer, tag, comm, root = (np.full(len(calls), NONE, "i4") for _ in range(4))
-    for side in (receives, sends):
-        back = side.call[::-1]
+    for side, owner in ((receives, np.where(receives.request >= 0, receives.call, receives.done)), (sends, sends.call)):
+        back = owner[::-1]
         peer[back], tag[back], comm[back] = side.peer[::-1], side.tag[::-1], side.comm[::-1]
     sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
     np.add.at(sent, sends.call, sends.bytes)
@@ -153,22 +154,26 @@ def _receives(partners: Partners) -> list[_Piece]:
 
 
 def _pairs(partners: Partners) -> list[_Piece]:
-    """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there."""
+    """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there.
+
+    So have those between processes where the communicator of one is not that of its records.
+    """
     trace, sends, receives = partners.trace, partners.sends, partners.receives
     mode = np.zeros(len(sends.call), "u1")
     found, _ = match.messages(_ends(partners, sends), _ends(partners, receives), mode)
     wanted, had = _partners_of(trace.messages), _partners_of(found)
-    if np.array_equal(wanted, had):
+    other = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
+    if np.array_equal(wanted, had) and not len(other):
         return []
     process = partners.process
-    differ = _difference(wanted, had)
+    differ = np.concatenate([_difference(wanted, had), wanted[other]])
     width = int(process.max()) + 2
     channels = np.unique(process[differ[:, 0]] * width + process[differ[:, 2]])
     out = []
-    for name, side, call, other in ((extra.MESSAGE, sends, sends.call, 0), (extra.RECEIVED, receives, receives.done, 1)):
+    for name, side, call, end in ((extra.MESSAGE, sends, sends.call, 0), (extra.RECEIVED, receives, receives.done, 1)):
         own = process[side.call]
-        channel = own * width + side.peer if other == 0 else side.peer * width + own
-        number = np.where(side.message >= 0, side.message, len(trace.messages) + 2 * np.arange(len(side.call)) + other)
+        channel = own * width + side.peer if end == 0 else side.peer * width + own
+        number = np.where(side.message >= 0, side.message, len(trace.messages) + 2 * np.arange(len(side.call)) + end)
         number[~np.isin(channel, channels)] = NONE
         at = _whole(call, number >= 0, len(trace.calls))
         out.append((name, call[at], number[at]))

@@ -1,0 +1,207 @@
+"""`perwiz convert` from the command line: what it prints, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+import build
+import perwiz
+from build import table
+from perwiz.cli import main
+from perwiz.trace import alog_write, files, tables
+from perwiz.trace.trace import Topology
+
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+SRTEST = str(TRACES / "srtest.alog")
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def convert(capsys):
+    """Return convert(*words): exit code, output and complaint."""
+
+    def run(*words):
+        code = main(["convert", *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_text(convert):
+    code, out, err = convert(SRTEST, "out.otf2")
+    assert (code, err) == (0, "")
+    assert out == (
+        f"out.otf2: OTF2, from {SRTEST} (ALOG)\n\n"
+        "locations     3\n"
+        "calls         36\n"
+        "messages      15\n"
+        "collectives   2\n\n"
+        "health        complete\n"
+        "records       102 read\n"
+        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown\n"
+        "clocks        consistent: nothing is received before it was sent\n"
+    )
+    assert sorted(os.listdir()) == ["out", "out.def", "out.otf2"]
+
+
+@pytest.mark.slow
+def test_there_and_back(convert):
+    """The tables stay what they are on the way through both formats."""
+    for words in ((SRTEST, "a.otf2"), ("a.otf2", "b.alog.gz"), ("b.alog.gz", "c.otf2"), ("c", "d.alog.zst"), ("d.alog.zst", "e.alog")):
+        assert convert(*words)[0] == 0
+    one, other = perwiz.read(SRTEST), perwiz.read("e.alog")
+    assert (one.calls, one.messages, one.timeline.calls) == (other.calls, other.messages, other.timeline.calls)
+    assert pathlib.Path("b.alog.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_incomplete_traces_exit_with_4(convert):
+    files.write(build.CATALOGUE["unmatched"](), "in.alog")
+    code, out, _ = convert("in.alog", "out.otf2")
+    assert code == 4
+    assert "health        INCOMPLETE: " in out
+
+
+def rich():
+    """Return a trace with what ALOG does not hold."""
+    trace = build.CATALOGUE["no_messages"]()
+    none = np.full(3, -1, "i4")
+    return dataclasses.replace(
+        trace,
+        names=("Größe",),
+        sources=("main.c:1",),
+        metahosts=("here",),
+        topologies=(Topology("grid", 0, (3,), (False,), ("x",), np.array([[0], [1], [2]], "i4")),),
+        counters=table(tables.Counters, call=[0], counter=[0], entered=[1], returned=[2]),
+        counter_names=("cycles",),
+        texts=("n", "1", "RmaWinCreate"),
+        parameters=table(tables.Parameters, location=[0], region=[-1], call=[0], name=[0], value=[1]),
+        records=tables.Records(none[:1] + 1, np.array([2], "i4"), none[:1] + 1, np.array([5]), np.array([0])),
+        values=np.array([1]),
+    )
+
+
+MISSING = [
+    ("values of counters", 1),
+    ("parameters", 1),
+    ("records of threads, windows, files ...", 1),
+    ("topologies", 1),
+    ("places where regions are defined", 1),
+    ("names of metahosts", 1),
+    ("names that are not in printable ASCII as they are", 1),
+]
+
+
+def test_missing__in_alog():
+    assert alog_write.missing(rich()) == MISSING
+    assert files.missing(build.CATALOGUE["halo"](), "ALOG") == []
+    requests = table(tables.Requests, posted_by=[0], completed_by=[-1], cancelled=[1])
+    tested = dataclasses.replace(
+        build.CATALOGUE["no_messages"](),
+        names=("work", "never"),
+        parallel=np.zeros(2, bool),
+        requests=requests,
+        unfinished=table(tables.Unfinished, call=[0], request=[0]),
+    )
+    assert files.missing(tested, "ALOG") == [
+        ("tests of unfinished requests", 1),
+        ("cancelled requests", 1),
+        ("names of regions never entered", 1),
+    ]
+
+
+@pytest.mark.slow
+def test_missing__is_said(convert):
+    files.write(rich(), "in.otf2")
+    code, out, _ = convert("in.otf2", "out.alog")
+    assert code == 4
+    assert [line for line in out.splitlines() if line.startswith("not written")] == [
+        f"not written   {what}: {count}" for what, count in MISSING
+    ]
+    code, out, _ = convert("in.otf2", "again.otf2")
+    assert "not written" not in out
+
+
+def refused(convert, *words):
+    code, out, err = convert(*words)
+    assert (code, out) == (2, "")
+    return err.removeprefix("perwiz: ").rstrip("\n")
+
+
+def test_refuses__to_overwrite_what_is_read(convert, tmp_path):
+    shutil.copy(SRTEST, "in.alog")
+    assert refused(convert, "in.alog", "in.alog") == "in.alog: is read by this command, must be another file"
+    assert convert("in.alog", "run.otf2")[0] == 0
+    for source in ("run.otf2", "run", str(tmp_path)):
+        for target in ("run.otf2", "run.def", "run/0.evt", "run/new.alog"):
+            assert refused(convert, source, target) == f"{target}: is read by this command, must be another file"
+    assert convert("run.otf2", "other.otf2")[0] == 0
+
+
+def test_refuses__what_is_in_the_way(convert, tmp_path):
+    pathlib.Path("out").mkdir()
+    assert refused(convert, SRTEST, "out.otf2") == f"{tmp_path}/out: no part of the archive out.otf2, must not be there"
+    pathlib.Path("text.otf2").write_text("mine")
+    assert refused(convert, SRTEST, "text.otf2") == "text.otf2: no OTF2 archive, must be one to be replaced"
+    pathlib.Path("folder.otf2").mkdir()
+    assert refused(convert, SRTEST, "folder.otf2") == "folder.otf2: a directory, must be the name of a file"
+    assert sorted(os.listdir()) == ["folder.otf2", "out", "text.otf2"]
+
+
+def test_refuses__without_the_library(convert, monkeypatch):
+    from perwiz.trace import otf2_library
+
+    otf2_library.load.cache_clear()
+    monkeypatch.setattr(otf2_library, "_candidates", lambda: iter(()))
+    try:
+        message = refused(convert, SRTEST, "out.otf2")
+    finally:
+        otf2_library.load.cache_clear()
+    assert message == "reading and writing OTF2 needs the OTF2 library: pip install otf2, or a system libotf2"
+    assert os.listdir() == []
+
+
+def test_replaces_an_archive(convert):
+    for _ in range(2):
+        assert convert(SRTEST, "out.otf2")[0] == 0
+    assert sorted(os.listdir()) == ["out", "out.def", "out.otf2"]
+    assert sorted(os.listdir("out")) == [f"{place}.{kind}" for place in range(3) for kind in ("def", "evt")]
+
+
+@pytest.mark.slow
+def test_predict_writes_an_archive(capsys):
+    assert main(["predict", SRTEST, "--zero-wait", "e25", "-o", "out.otf2"]) == 0
+    assert capsys.readouterr().err == ""
+    trace = perwiz.read("out.otf2")
+    assert (trace.timeline.makespan, trace.timeline.made_by) == (403_130_934, "predicted under zero-wait e25")
+
+
+def test_moved__is_said(convert, capsys, monkeypatch):
+    def write(trace, path):
+        pathlib.Path(path).write_text("")
+        return 2
+
+    monkeypatch.setattr(files, "write", write)
+    _, out, _ = convert(SRTEST, "out.alog")
+    assert "moved         2 events, region boundaries or records, so that no time runs backwards\n" in out
+    main(["predict", SRTEST, "-o", "out.alog"])
+    wanted = "perwiz: out.alog: 2 region boundaries or records moved, so that no time runs backwards\n"
+    assert capsys.readouterr().err == wanted
+
+
+def test_standard_input(convert, monkeypatch):
+    with open(SRTEST) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        code, out, _ = convert("-", "out.alog")
+    assert code == 0
+    assert out.startswith("out.alog: ALOG, from - (ALOG)\n")

@@ -1,0 +1,51 @@
+"""The slow twins of the kernel that writes OTF2 events."""
+
+from __future__ import annotations
+
+from perwiz.trace import otf2_events as row
+
+WHERE = {
+    **dict.fromkeys(("region", "metric", "parameter", "collective_op", "receiver", "sender", "program_name", "exit_status"), row.A),
+    **dict.fromkeys(("measurement_mode",), row.A),
+    **dict.fromkeys(("communicator",), row.B),
+    **dict.fromkeys(("msg_tag", "root"), row.C),
+    **dict.fromkeys(("msg_length", "size_sent", "value", "string", "stop_time"), row.D),
+    **dict.fromkeys(("request_id",), row.E),
+    **dict.fromkeys(("size_received",), row.F),
+}
+"""The column of each argument."""
+
+
+def arguments(cells):
+    """Return name and arguments of the call that writes a row, behind (writer, attributes, time); None for kinds without function."""
+    if cells[row.KIND] >= len(row.COMPILED):
+        return None
+    name = list(row.COMPILED)[cells[row.KIND]]
+    if name == "Metric":
+        return name, [cells[row.A], 1, [cells[row.C]], [cells[row.D]]]
+    if name == "ProgramBegin":
+        return name, [cells[row.A], 0, []]
+    return name, [cells[WHERE[argument]] for argument in row.EVENTS[name]]
+
+
+def innermost(region, leaves, parent):
+    """Return the innermost open region after each boundary, -1 none: of those open, the one entered last."""
+    open_, out = [], []
+    for one, left in zip(region, leaves, strict=True):
+        if left:
+            open_.remove(one)
+        else:
+            open_.append(one)
+        out.append(open_[-1] if open_ else -1)
+    return out
+
+
+def place(gap, inner, wanted, region):
+    """Return the boundary each item lies behind, -1 none."""
+    out, least = [], -1
+    for here, inside in zip(wanted, region, strict=True):
+        least = max([least, *(k for k, one in enumerate(gap) if one < here)])
+        behind = [k for k in range(least, len(gap)) if k < 0 or gap[k] <= here]
+        least = next((k for k in behind if (inner[k] if k >= 0 else -1) == inside), least)
+        out.append(least)
+    return out
