@@ -251,8 +251,9 @@ class Builder:
         pairs = []
         for half in sorted(self.receives, key=lambda half: half.call.row):
             queue = waiting[half.peer, half.call.rank, half.tag, half.comm]
-            if queue and half.done is not None:
-                pairs.append((queue.popleft(), half))
+            taken = queue.popleft() if queue else None
+            if taken and half.done is not None:
+                pairs.append((taken, half))
         return sorted(pairs, key=lambda pair: pair[0].call.row)
 
     def _causes(self, messages):

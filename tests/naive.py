@@ -125,6 +125,11 @@ def number(pairs, known=()):
     return [numbers.setdefault(tuple(pair), len(numbers)) for pair in pairs], list(numbers)
 
 
+def running(numbers):
+    """Return how often each number occurs before its place."""
+    return [numbers[:place].count(number) for place, number in enumerate(numbers)]
+
+
 def paths(parent, region):
     """Return (path per region instance, (parent path, region) per path)."""
     numbers, out = {}, []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import perwiz
 from build import CATALOGUE
-from perwiz.errors import ClockError, UsageError
+from perwiz.errors import UsageError
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SRTEST = str(ROOT / "traces" / "srtest.alog")
@@ -90,8 +90,8 @@ def test_predict__every_hypothesis_and_the_trace_stays(hypothesis):
 def test_predict__refusals(trace):
     with pytest.raises(UsageError, match=r"^engine 'guess': must be one of sweep, replay$"):
         perwiz.predict(trace, engine="guess")
-    with pytest.raises(ClockError, match=r"^built: 2 of 2 messages are received before they are sent"):
-        perwiz.predict(dataclasses.replace(CATALOGUE["clock_violation_message"](), path="built"))
+    with pytest.raises(UsageError, match=r"^clock 'sundial': must be one of none, linear, clc$"):
+        perwiz.predict(trace, clock="sundial")
 
 
 def test_write__gives_the_predicted_timeline_back(trace, tmp_path):

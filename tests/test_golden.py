@@ -46,11 +46,12 @@ def test_goldens__none_is_left_over():
     assert names == {case.values[0] for case in CASES}
 
 
-def test_readme__shows_what_is_printed(monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
+def test_readme__shows_what_is_printed(monkeypatch, capsys, tmp_path):
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    monkeypatch.chdir(tmp_path)
     blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n$ perwiz ")[1:]
     for block in blocks:
         line, _, output = block.partition("```")[0].partition("\n")
         assert main(line.split()) == 0
         assert capsys.readouterr() == (output, "")
-    assert len(blocks) == 2
+    assert len(blocks) == 3

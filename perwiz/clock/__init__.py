@@ -1,1 +1,1 @@
-"""When it happened: whether the clocks of a trace can be true."""
+"""When it happened: offsets and their interpolation, the clock condition, the controlled logical clock and its quality figures."""

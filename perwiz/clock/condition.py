@@ -43,22 +43,6 @@ def unsynchronised(trace: Trace) -> bool:
     return trace.format == "OTF2" and not len(trace.offsets) and len(trace.locations) > 1
 
 
-def refusal(trace: Trace, found: Violations) -> str:
-    """Return, as one line, how a trace breaks the clock condition and what must be."""
-    parts = []
-    if found.messages:
-        worst = f"worst {found.worst_message / 1e6:.3f} ms"
-        parts.append(f"{found.messages} of {len(trace.messages)} messages are received before they are sent ({worst})")
-    if found.collective_calls:
-        worst = f"worst {found.worst_collective / 1e6:.3f} ms"
-        parts.append(f"{found.collective_calls} calls leave a collective before its last member enters ({worst})")
-    if found.collective_calls and trace.format == "ALOG":
-        parts.append("plain ALOG does not tell collectives of sub-communicators from those of all")
-    if unsynchronised(trace):
-        parts.append("the archive has no clock offsets: each process has a clock of its own")
-    return f"{trace.path}: {', '.join(parts)}; its clocks must agree, or --clock none must say to take them as they are"
-
-
 def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
     """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or waits for nobody."""
     members, table = trace.members, trace.collectives

@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.waits(parser, 0, "list the N longest waits with their calls")
     parser.add_argument("--regions", action="store_true", help="list the user regions")
     options.model(parser)
+    options.clock(parser)
     options.json(parser)
     options.ending(parser, _ENDING)
 
@@ -39,13 +40,14 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.loggps.model import load
     from perwiz.report import overview
     from perwiz.whatif.health import health
-    from perwiz.whatif.predict import waiting, weighted_graph
+    from perwiz.whatif.predict import treated, waiting, weighted_graph
 
     model = load(args.model)
-    trace = read(args.trace)
-    weighted = weighted_graph(trace, model, clock="none")
+    clocks = treated(read(args.trace), args.clock)
+    trace = clocks.trace
+    weighted = weighted_graph(trace, model)
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
-    state = health(trace, weighted.graph.contradictions)
+    state = health(trace, weighted.graph.contradictions, clocks)
     block = overview.document(trace, state, waits, args.waits, model.name)
     print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions, args.waits > 0))
     return INCOMPLETE if state.incomplete else DONE

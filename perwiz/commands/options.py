@@ -24,6 +24,15 @@ def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
     parser.add_argument("--waits", type=_count, default=default, metavar="N", help=f"{meaning} (default {default})")
 
 
+def clock(parser: argparse.ArgumentParser) -> None:
+    """Declare --clock."""
+    meaning = (
+        "what to do about clocks that disagree: clc, correct them with the controlled logical clock where effects precede their causes"
+        " (default); linear, interpolate measured offsets; none, take the times as they are"
+    )
+    parser.add_argument("--clock", choices=("none", "linear", "clc"), default="clc", help=meaning)
+
+
 def json(parser: argparse.ArgumentParser) -> None:
     """Declare --json."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")

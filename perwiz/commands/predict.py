@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{word}", dest="hypotheses", action=_Ask, word=word, metavar=name, help=meaning, default=[])
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
-    parser.add_argument("--clock", choices=("none",), help="none: take timestamps that break the clock condition as they are")
+    options.clock(parser)
     options.waits(parser, 5, "list the N longest waits before and after")
     options.json(parser)
     parser.add_argument(
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], load(args.model)
     _check_outputs(args)
-    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock or "refuse")
+    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
     block = report.document(prediction, args.waits)
     shown = json.dumps(block, indent=2) if args.json else report.text(block)
     outputs.write(_jobs(args, prediction))

@@ -51,8 +51,9 @@ def _shift(hull: cython.longlong[:, ::1], piece: cython.Py_ssize_t, at: cython.l
     """Return the height of the hull at an instant on the piece that ends at a point, ns, rounded down."""
     if at >= hull[piece, 0]:
         return hull[piece, 1]
-    up: cython.double = _slope(hull, piece) * cython.cast(cython.double, at - hull[piece - 1, 0])
-    return hull[piece - 1, 1] + cython.cast(cython.longlong, up)
+    rise: cython.double = cython.cast(cython.double, hull[piece, 1] - hull[piece - 1, 1])
+    run: cython.double = cython.cast(cython.double, hull[piece, 0] - hull[piece - 1, 0])
+    return hull[piece - 1, 1] + cython.cast(cython.longlong, rise * cython.cast(cython.double, at - hull[piece - 1, 0]) / run)
 
 
 def backward(
@@ -100,7 +101,7 @@ def backward(
             for k in range(i, e + 1):
                 at = time[1, entered[k]]
                 room = time[0, entered[k]] - at
-                if at > left and room < jump and (hull[piece, 0] < at or hull[piece, 1] > room):
+                if at > left and room < jump:
                     piece = _push(hull, piece, at, room)
             piece = _push(hull, piece, corner, jump)
             for k in range(1, piece + 1):

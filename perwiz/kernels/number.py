@@ -35,20 +35,34 @@ def number(
     return count
 
 
+def running(number: cython.int[::1], seen: cython.int[::1]) -> None:
+    """Replace each number by how often it occurred before; `seen` has a zero per number."""
+    i: cython.Py_ssize_t
+    k: cython.int
+    for i in range(len(number)):
+        k = number[i]
+        number[i] = seen[k]
+        seen[k] += 1
+
+
 def paths(
     parent: cython.const[cython.int][::1],
     region: cython.const[cython.int][::1],
+    begin: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
     table: cython.int[::1],
     known: cython.longlong[:, ::1],
     out: cython.int[::1],
 ) -> int:
-    """Write to `out` the path of each region instance, its parent's path and its region; parents come first. Return the number of paths."""
+    """Write to `out` the path of each region instance from row `begin` on, its parent's path and its region; parents come first.
+
+    `count` paths are known before; return how many are then.
+    """
     i: cython.Py_ssize_t
     above: cython.longlong
     at: cython.longlong
-    count: cython.Py_ssize_t = 0
     mask: cython.longlong = len(table) - 1
-    for i in range(len(out)):
+    for i in range(begin, len(parent)):
         above = out[parent[i]] if parent[i] >= 0 else -1
         at = _slot(above, region[i], mask)
         while table[at] >= 0 and (known[table[at], 0] != above or known[table[at], 1] != region[i]):

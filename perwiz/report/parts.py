@@ -71,6 +71,8 @@ def health(value: Health) -> Document:
         "repairs": value.repairs,
         "predicted": value.predicted,
         "clock": dataclasses.asdict(value.violations),
+        "recorded_clock": dataclasses.asdict(value.recorded),
+        "correction": dataclasses.asdict(value.correction) if value.correction else None,
         "own_clocks": value.own_clocks,
         "not_modelled": round(value.not_modelled, 6),
     }
@@ -88,7 +90,21 @@ def health_lines(block: Document) -> list[str]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
     if block["own_clocks"]:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
-    return words.facts([*facts, *_clock(block["clock"], block["predicted"])])
+    return words.facts([*facts, *_clocks(block)])
+
+
+def _clocks(block: Document) -> Facts:
+    correction = block["correction"]
+    facts = _clock(block["recorded_clock"], block["predicted"])
+    if correction:
+        moved, jumps = words.duration(correction["largest"]), correction["jumps"]
+        facts.append(("corrected", f"by the controlled logical clock: {jumps} return{'s' * (jumps != 1)} put forward, calls moved by at most {moved}"))
+        facts += [("left", text) for _, text in _clock(block["clock"], block["predicted"])] if _reversed(block["clock"]) else []
+    return facts
+
+
+def _reversed(block: Document) -> bool:
+    return bool(block["messages"] or block["collective_calls"])
 
 
 def _clock(block: Document, predicted: bool) -> Facts:

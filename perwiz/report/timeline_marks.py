@@ -14,7 +14,7 @@ from perwiz.trace.trace import Timeline, Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#0A3D7A", "#6FBDF0", "#94307F", "#F2C12E", "#10A078", "#777777")
+COLOURS = ("#08306B", "#6FBDF0", "#8A2275", "#F6CD3A", "#22B088", "#666666")
 """One per group of routines: told apart by the colour-blind, and in grey, as no two are equally light."""
 COMPUTATION, MESSAGE, ZEROED = "#D6D6D6", "#222222", "#D4002A"
 SHADES = ("#F3F3FA", "#E0E4F4")

@@ -63,7 +63,7 @@ def record(source: Source) -> Recording:
     """Return what the file holds. Raises TraceError for a file that holds no ALOG event."""
     head = source.head()
     if not looks_like(head):
-        raise TraceError(f"{source.path}: {describe(head)}, must be a trace in ALOG format")
+        raise TraceError(f"{source.path}: {describe(head)}, must be ALOG or the anchor file of an OTF2 archive")
     try:
         return _Pass(source, Headers(source.path), complete=False).run()
     except _LateDefinition:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import match as kernel
+from perwiz.kernels import order as sorting
 from perwiz.trace import ops
 from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE, Calls, Collectives, Members, Messages, Requests
 from perwiz.trace.trace import Communicators
 
@@ -52,10 +54,27 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8]) -> tuple[Mess
 
     Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted; records that
     carry a message number are matched by sender, receiver and that. The receiver's size counts (MPI 3.1, 3.5; FORMATS of ALOG:
-    actual bytes).
+    actual bytes). The ends are used up.
     """
     by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
+    by = _receive_of_each(sends, receives, by_id)
+    s: slice | Ints = slice(None)
+    if not ((by >= 0).all() and _sorted(sends.call)):
+        s = np.flatnonzero(by >= 0)
+        s = s[np.argsort(sends.call[s], kind="stable")]
+    r = by[s]
+    del by
+    table = Messages(
+        *(_i4(sends.call[s]), _i4(sends.done[s]), _i4(receives.call[r]), _i4(receives.done[r])),
+        *(_i4(sends.tag[s]), np.maximum(_i4(sends.comm[s]), np.int32(NONE)), mode[s], receives.bytes[r].astype("i8", copy=False)),
+    )
+    return table, int((sends.bytes[s] != table.bytes).sum())
+
+
+def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> NDArray[np.int32]:
+    """Return the receive that takes each send, or -1. Who takes part, and what of receives says which, is forgotten."""
     sent, received = _key(sends, sends.rank, sends.peer, by_id), _key(receives, receives.peer, receives.rank, by_id)
+    sends.rank = sends.peer = receives.rank = receives.peer = receives.tag = receives.comm = np.empty(0, "i4")
     if _sorted(receives.call):
         taken = fifo(sent, received)
     else:
@@ -63,17 +82,10 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8]) -> tuple[Mess
         taken = np.empty(len(order), "i4")
         taken[order] = fifo(sent, [column[order] for column in received])
     by = np.full(len(sends.call), NONE, "i4")
-    found = np.flatnonzero(taken >= 0)
-    by[taken[found]] = found
-    s = np.flatnonzero(by >= 0)
-    if not _sorted(sends.call):
-        s = s[np.argsort(sends.call[s], kind="stable")]
-    r = by[s]
-    table = Messages(
-        *(_i4(sends.call[s]), _i4(sends.done[s]), _i4(receives.call[r]), _i4(receives.done[r])),
-        *(_i4(sends.tag[s]), np.maximum(_i4(sends.comm[s]), np.int32(NONE)), mode[s], receives.bytes[r].astype("i8")),
-    )
-    return table, int((sends.bytes[s] != receives.bytes[r]).sum())
+    for piece in pieces(len(taken)):
+        found = np.flatnonzero(taken[piece] >= 0)
+        by[taken[piece][found]] = found + piece.start
+    return by
 
 
 def _i4(column: Column) -> NDArray[np.int32]:
@@ -169,26 +181,25 @@ def collectives(
     later ones of its communicator stay unmatched (MPI 3.1, 5.12: same order on all ranks). `traffic` (1 sent, 2 received internally)
     tells the root where the trace does not name it.
     """
-    e = np.flatnonzero(ops.COLLECTIVE[calls.op] & (calls.comm >= 0))
+    process = process.astype("i4")
+    e = np.flatnonzero(ops.COLLECTIVE[calls.op] & (calls.comm >= 0)).astype("i4")
     if len(np.unique(process)) < len(process):
         e = e[np.lexsort((enter[e], process[calls.location[e]]))]
-    rank, comm = process[calls.location[e]], calls.comm[e]
     counted = sequence[e] < 0
-    step = np.where(counted, running(rank, comm), sequence[e])
-    again = running(Numbers().of(rank, comm), step)
-    rank = _rank_in(comms, comm, rank)
-    order = np.lexsort((rank, again, step, comm))
-    order = order[rank[order] >= 0]
-    e, step, again, counted, comm = e[order], step[order], again[order], counted[order], comm[order]
-    new = np.ones(len(e), bool)
-    new[1:] = (step[1:] != step[:-1]) | (again[1:] != again[:-1]) | (comm[1:] != comm[:-1])
-    start = np.flatnonzero(new)
-    group = np.cumsum(new) - 1
+    if counted.all():
+        order, new = _counted(calls.comm[e], process[calls.location[e]], comms)
+    else:
+        order, new = _numbered(calls.comm[e], process[calls.location[e]], comms, sequence[e])
+    e, counted = e[order], counted[order]
+    del order
+    comm, start = calls.comm[e], np.flatnonzero(new)
+    group = np.cumsum(new, dtype="i4")
+    group -= 1
     good = _agreeing(calls.op[e], comm, counted, start, group)
     sizes = np.diff(np.append(start, len(e)))[good]
     first = (np.cumsum(sizes) - sizes).astype("i4")
     kept = e[good[group]]
-    members = Members(np.repeat(np.arange(len(sizes), dtype="i4"), sizes), kept.astype("i4"), done[kept])
+    members = Members(np.repeat(np.arange(len(sizes), dtype="i4"), sizes), kept, done[kept])
     head = e[start[good]]
     table = Collectives(calls.op[head], calls.comm[head], _roots(calls, members, first, traffic, process), first)
     rooted = np.isin(ops.KIND[table.op], (ops.ONE_TO_N, ops.N_TO_ONE))
@@ -198,17 +209,60 @@ def collectives(
     )
 
 
-def _rank_in(comms: Communicators, comm: NDArray[np.int32], rank: Ints) -> Ints:
+def _counted(comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance; strangers left out."""
+    step = running(rank, comm)
+    steps = np.zeros(len(comms), "i8")
+    np.maximum.at(steps, comm, step + 1)
+    step += (np.cumsum(steps) - steps).astype("i4")[comm]
+    rank = _rank_in(comms, comm, rank)
+    order = np.flatnonzero(rank >= 0).astype("i4")
+    if not _sorted(rank[order]):
+        order = order[_grouped(rank[order])]
+    order = order[_grouped(step[order])]
+    step = step[order]
+    return order, np.concatenate([np.ones(min(len(order), 1), bool), step[1:] != step[:-1]])
+
+
+def _numbered(
+    comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators, sequence: Ints
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return what `_counted` does where some calls have a number in `sequence`, the others -1."""
+    step = np.where(sequence < 0, running(rank, comm), sequence)
+    again = running(Numbers().of(rank, comm), step)
+    rank = _rank_in(comms, comm, rank)
+    order = np.lexsort((rank, again, step, comm))
+    order = order[rank[order] >= 0]
+    new = np.ones(len(order), bool)
+    new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in (step, again, comm)])
+    return order, new
+
+
+def _grouped(key: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows of small numbers, sorted by them, equal ones in order."""
+    counts = np.zeros(int(key.max(initial=-1)) + 1, "i4")
+    sorting.count(key, counts)
+    out = np.empty(len(key), "i4")
+    sorting.group(key, np.cumsum(counts, dtype="i4") - counts, out)
+    return out
+
+
+def _rank_in(comms: Communicators, comm: NDArray[np.int32], rank: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rank in the communicator of each world rank, -1 for strangers."""
     owner = np.repeat(np.arange(len(comms)), comms.sizes())
     known = Numbers()
     known.of(owner, comms.ranks)
     count = known.count
-    number = known.of(comm, rank).astype("i8")
-    return np.where(number < count, number - comms.first[comm], NONE)
+    out = known.of(comm, rank)
+    strange = out >= count
+    out -= comms.first.astype("i4")[comm]
+    out[strange] = NONE
+    return out
 
 
-def _agreeing(op: NDArray[np.uint8], comm: NDArray[np.int32], counted: NDArray[np.bool_], start: Ints, group: Ints) -> NDArray[np.bool_]:
+def _agreeing(
+    op: NDArray[np.uint8], comm: NDArray[np.int32], counted: NDArray[np.bool_], start: Ints, group: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """Return per instance whether all members call the same routine, and no counted instance before it went wrong."""
     wrong = np.zeros(len(start), bool)
     wrong[group[op != op[start][group]]] = True
@@ -225,7 +279,7 @@ def _roots(calls: Calls, members: Members, first: NDArray[np.int32], traffic: ND
         return np.empty(0, "i4")
     kind = ops.KIND[calls.op[members.call]]
     pure = ((kind == ops.ONE_TO_N) & (traffic[members.call] == 1)) | ((kind == ops.N_TO_ONE) & (traffic[members.call] == 2))
-    alone = np.add.reduceat(pure.astype("i8"), first) == 1
+    alone = np.add.reduceat(pure.astype("i4"), first) == 1
     rank = process[calls.location[members.call]]
     inferred = np.where(alone, np.maximum.reduceat(np.where(pure, rank, -1), first), -1)
     recorded = np.maximum.reduceat(calls.root[members.call], first)

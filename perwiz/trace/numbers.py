@@ -56,26 +56,31 @@ class Numbers:
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._known):
-            known = np.empty((max(rows, 2 * len(self._known)), 2), "i8")
-            known[: self.count] = self._known[: self.count]
-            self._table = _table(len(known))
-            kernel.number(self._known[: self.count], self._table, known, 0, np.empty(self.count, "i4"))
-            self._known = known
+            self._known, self._table = _longer(self._known, self.count, rows)
 
 
-def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return per row how many rows before it have the same pair, int64."""
-    number = Numbers().of(first, second)
-    order = np.argsort(number, kind="stable")
-    sizes = np.bincount(number)
-    out = np.empty(len(number), "i8")
-    out[order] = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+def _longer(known: NDArray[np.int64], count: int, rows: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return room for at least so many pairs, in which the first `count` of those known are, and their hash table."""
+    out = np.empty((max(rows, 2 * len(known)), 2), "i8")
+    table = _table(len(out))
+    kernel.number(known[:count], table, out, 0, np.empty(count, "i4"))
+    return out, table
+
+
+def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """Return per row how many rows before it have the same pair, int32."""
+    numbers = Numbers()
+    out = numbers.of(first, second)
+    kernel.running(out, np.zeros(numbers.count, "i4"))
     return out
 
 
 def paths(parent: NDArray[np.int32], region: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return (path per region instance, parent per path, region per path), all int32. Instances come after their parents."""
     out = np.empty(len(parent), "i4")
-    known = np.empty((len(parent), 2), "i8")
-    count = kernel.paths(parent, region, _table(len(parent)), known, out)
+    known, table, count = np.empty((0, 2), "i8"), _table(0), 0
+    for begin in range(0, len(parent), SLICE):
+        if count + SLICE > len(known):
+            known, table = _longer(known, count, count + SLICE)
+        count = kernel.paths(parent[: begin + SLICE], region, begin, count, table, known, out)
     return out, known[:count, 0].astype("i4"), known[:count, 1].astype("i4")

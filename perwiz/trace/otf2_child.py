@@ -13,12 +13,13 @@ import tempfile
 import time
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from perwiz.trace.otf2_packed import Arrays
 
 _BITE = 1 << 16
 _QUIET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Threads of a numerical library would cost a worker start-up time and address space, and are not used."""
+_KEEPS = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(32 << 20))
+"""The GNU C library keeps what arrays of one location took for those of the next: getting it anew takes as long as reading."""
 _LEISURE = 10.0
 """Seconds a worker that has said everything may take to end."""
 
@@ -55,7 +56,7 @@ class Child:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(index, self._data.fileno()),
-                env={**os.environ, **_QUIET, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
+                env={**os.environ, **_QUIET, **_KEEPS, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
             )
 
     def hear(self) -> dict[str, Any]:
@@ -101,15 +102,11 @@ class Child:
         except ValueError:
             return f"crashed (signal {-code})"
 
-    def columns(self) -> dict[int, dict[str, NDArray[Any]]]:
-        """Return the arrays of every location it has read, views of the file it wrote, once it has ended."""
+    def columns(self) -> dict[int, Arrays]:
+        """Return the arrays of every location it has read, from the file it wrote, once it has ended."""
         size = os.fstat(self._data.fileno()).st_size
-        content = mmap.mmap(self._data.fileno(), size, access=mmap.ACCESS_COPY) if size else b""
-        return {line["location"]: {name: _column(content, *place) for name, *place in line["arrays"]} for line in self.read}
-
-
-def _column(content: Any, dtype: str, length: int, offset: int) -> NDArray[Any]:
-    return np.frombuffer(content, dtype, length, offset) if length else np.empty(0, dtype)
+        content = mmap.mmap(self._data.fileno(), size, access=mmap.ACCESS_WRITE) if size else None
+        return {line["location"]: Arrays(content, line["arrays"]) for line in self.read}
 
 
 def _unnamed() -> IO[bytes]:

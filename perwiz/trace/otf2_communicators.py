@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.otf2_definitions import Definitions
+from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
@@ -82,10 +83,9 @@ class Comms:
     def rows(self, ref: Ints, rank: Ints) -> NDArray[np.int32]:
         """Return the row of each communicator as the process `rank` sees it, -1 for one that is not defined, int32."""
         out = np.full(len(ref), NONE, "i4")
-        if len(self._refs):
-            at = np.minimum(np.searchsorted(self._refs, ref), len(self._refs) - 1)
-            known = self._refs[at] == ref
-            out[known] = self._rows[at[known]]
+        for piece in pieces(len(ref) if len(self._refs) else 0):
+            at = np.minimum(np.searchsorted(self._refs, ref[piece]), len(self._refs) - 1)
+            out[piece] = np.where(self._refs[at] == ref[piece], self._rows[at], NONE)
         for self_ref, name in self._self.items():
             mine = np.flatnonzero(ref == self_ref)
             if len(mine):
@@ -116,6 +116,12 @@ class Comms:
 
         In an inter-communicator a peer is one of the other group.
         """
+        out = np.empty(len(row), "i4")
+        for piece in pieces(len(row)):
+            out[piece] = self._piece(comms, row[piece], peer[piece], rank[piece])
+        return out
+
+    def _piece(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> NDArray[np.int32]:
         place = peer.astype("i8")
         for split, size in self._split.items():
             at = np.flatnonzero((row == split) & (peer >= 0))

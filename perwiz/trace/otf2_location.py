@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +15,8 @@ from perwiz.trace.otf2_definitions import Definitions, Region
 from perwiz.trace.otf2_extras import EVENTS, MARK, POSTS, PREFIX
 
 CALLS, OPEN, DEPTH, MESSAGES, REGIONS, INNERMOST, REQUESTS, CLOCK, PAIRS, INTERNAL, BACKWARDS = range(11)
-NOT_OPEN, NOT_POSTED, COLLECTIVE_TIME, UNDEFINED, NEVER_ENDS, FIRST, RECORDS = range(11, 18)
-STATE = 18
+NOT_OPEN, NOT_POSTED, COLLECTIVE_TIME, UNDEFINED, NEVER_ENDS, FIRST, RECORDS, SENDS, RECEIVES, POLLS = range(11, 21)
+STATE = 21
 """State of a location between pieces; those from PAIRS on are counts, except COLLECTIVE_TIME and FIRST (ticks of the first record)."""
 
 CALL = {
@@ -36,6 +38,7 @@ REGION = {"enter": "i8", "leave": "i8", "name": "i4", "parent": "i4", "first_cal
 MESSAGE = {"call": "i4", "kind": "u1", "peer": "i4", "tag": "i4", "comm": "i4", "bytes": "i8", "request": "i4"}
 SENT, RECEIVED, INCOMPLETE = range(3)
 """Kinds of message rows: a send, a receive, a request found not complete."""
+RECORD = {name: dtype for name, dtype in MESSAGE.items() if name != "kind"}
 REQUEST = {"posted": "i4", "done": "i4", "cancelled": "u1"}
 _OPEN_REQUEST = 3
 """Column of the request matrix, indexed by the number of a request id: the row that is open under it."""
@@ -51,7 +54,7 @@ _REQUEST_KINDS = (
     *(row.ISEND, row.ISEND_COMPLETE, row.IRECV_REQUEST, row.IRECV, row.REQUEST_TEST, row.REQUEST_CANCELLED),
     *(row.NONBLOCKING_REQUEST, row.NONBLOCKING_COMPLETE),
 )
-_WITH_REQUEST = np.isin(np.arange(64), _REQUEST_KINDS)
+_WITH_REQUEST = np.isin(np.arange(256), _REQUEST_KINDS)
 _DENSE = 1 << 20
 """References of regions below this are looked up in a table."""
 _MPI = 4
@@ -91,7 +94,7 @@ class Location:
 
     def __init__(self, definitions: Definitions, ref: int) -> None:
         self.ref = ref
-        self._regions = Regions(definitions)
+        self._regions = Regions.known(definitions)
         self._state = np.zeros(STATE, "i8")
         self._state[[OPEN, INNERMOST, FIRST]] = -1
         self._state[CLOCK] = np.iinfo("i8").min
@@ -109,8 +112,10 @@ class Location:
             return
         if not state[RECORDS]:
             state[FIRST] = rows[0, row.TIME]
-        state[RECORDS] += count - int(((rows[:, row.KIND] == row.METRIC) & (rows[:, row.B] > 0)).sum())
-        self._number(rows)
+        kind = rows[:, row.KIND].astype("u1")
+        others = np.flatnonzero(kind >= row.METRIC)
+        state[RECORDS] += count - int(((kind[others] == row.METRIC) & (rows[others, row.B] > 0)).sum())
+        self._number(rows, kind)
         kernel.calls(
             *(rows, self._regions.op, self._bare, state),
             *(self._stack.reserve(int(state[DEPTH]) + count), self._calls.reserve(int(state[CALLS]) + count)),
@@ -120,13 +125,15 @@ class Location:
                 self._requests.reserve(max(int(state[REQUESTS]), self._ids.count) + count),
             ),
         )
-        self._rest.append(rows[rows[:, row.KIND] >= row.METRIC])
+        others = others[kind[others] >= row.METRIC]
+        if len(others):
+            self._rest.append(rows[others])
 
-    def _number(self, rows: NDArray[np.int64]) -> None:
-        """Replace references of regions by their numbers, operations by known ones, and number the requests."""
-        kind = rows[:, row.KIND]
+    def _number(self, rows: NDArray[np.int64], kind: NDArray[np.uint8]) -> None:
+        """Replace references of regions by their numbers, operations by known ones, and number the requests; `kind` is as in rows."""
         if self._posts:
             at = np.flatnonzero(((kind == row.PARAMETER_INT) | (kind == row.PARAMETER_UNSIGNED)) & np.isin(rows[:, row.A], self._posts))
+            kind[at] = row.IRECV_REQUEST
             rows[at, row.KIND], rows[at, row.E] = row.IRECV_REQUEST, rows[at, row.D]
         at = np.flatnonzero(kind <= row.LEAVE)
         numbers, undefined = self._regions.of(rows[at, row.A])
@@ -134,8 +141,8 @@ class Location:
         self._state[UNDEFINED] += undefined
         at = np.flatnonzero((kind == row.COLLECTIVE_END) | (kind == row.NONBLOCKING_COMPLETE))
         rows[at, row.A] = np.clip(rows[at, row.A], 0, len(_OPERATIONS))
-        at = np.flatnonzero(_WITH_REQUEST[np.minimum(kind, 63)])
-        rows[at, row.CALLS] = self._ids.of(np.zeros(len(at), "i8"), rows[at, row.E])
+        at = np.flatnonzero(_WITH_REQUEST[kind])
+        rows[at, row.CALLS] = self._ids.of(np.broadcast_to(np.int64(0), len(at)), rows[at, row.E])
 
     def result(self) -> dict[str, NDArray[np.generic]]:
         """Return all columns; call numbers count from 0 on this location. Closes what is still open."""
@@ -146,18 +153,40 @@ class Location:
         for prefix, names, matrix, count in (
             ("call", CALL, calls, CALLS),
             ("region", REGION, regions, REGIONS),
-            ("message", MESSAGE, self._messages.rows, MESSAGES),
             ("request", REQUEST, self._requests.rows, REQUESTS),
         ):
             for k, (name, dtype) in enumerate(names.items()):
                 out[f"{prefix}.{name}"] = matrix[: state[count], k].astype(dtype)
+        out |= self._ends()
         rest = np.concatenate(self._rest)
         out |= {f"rest.{name}": rest[:, k].copy() for k, name in enumerate(REST) if len(rest)}
         return out | {"state": state}
 
 
+    def _ends(self) -> dict[str, NDArray[np.generic]]:
+        """Return the message records, those of each kind as columns of their own."""
+        rows = self._messages.rows[: self._state[MESSAGES]]
+        out: dict[str, NDArray[np.generic]] = {}
+        for kind, (prefix, count) in enumerate((("send", SENDS), ("receive", RECEIVES), ("poll", POLLS))):
+            at = np.flatnonzero(rows[:, 1] == kind)
+            self._state[count] = len(at)
+            for k, (name, dtype) in enumerate(MESSAGE.items()):
+                if name in RECORD:
+                    out[f"{prefix}.{name}"] = rows[at, k].astype(dtype)
+        return out
+
+
 class Regions:
     """The defined regions by number, and an undefined one behind them."""
+
+    _last: ClassVar[tuple[Definitions, Regions] | None] = None
+
+    @classmethod
+    def known(cls, definitions: Definitions) -> Regions:
+        """Return those of some definitions; all locations of an archive have the same."""
+        if cls._last is None or cls._last[0] is not definitions:
+            cls._last = definitions, cls(definitions)
+        return cls._last[1]
 
     def __init__(self, definitions: Definitions) -> None:
         refs = np.array(sorted(definitions.regions), "i8")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz.trace.otf2_communicators import world
 from perwiz.trace.otf2_definitions import Definitions
-from perwiz.trace.otf2_location import CLOCK, FIRST, RECORDS
+from perwiz.trace.otf2_location import CLOCK, FIRST, RECORDS, STATE
 from perwiz.trace.otf2_read import Recorded, Recording
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
@@ -40,7 +40,10 @@ class Places:
         first = np.searchsorted(self.process, self.process)
         self.thread = (np.arange(len(rows)) - first).astype("i4")
         self._group = [group[recorded.ref] for recorded in rows]
-        self.start = min((int(one.arrays["state"][FIRST]) for one in rows if one.arrays["state"][RECORDS]), default=0)
+        self.state = np.array([one.arrays["state"] for one in rows], "i8").reshape(len(rows), STATE)
+        """The state of each."""
+        first = self.state[self.state[:, RECORDS] > 0, FIRST]
+        self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
 
@@ -53,8 +56,8 @@ class Places:
 
     def instants(self) -> Times:
         """Return the first and last instant of each location; 0 for one that recorded nothing."""
-        enter, leave = (np.array([int(one.arrays["state"][key]) for one in self.recorded], "i8") for key in (FIRST, CLOCK))
-        silent = np.array([one.arrays["state"][RECORDS] == 0 for one in self.recorded], bool)
+        enter, leave = self.state[:, FIRST], self.state[:, CLOCK]
+        silent = self.state[:, RECORDS] == 0
         return Times(*(np.where(silent, 0, self.nanoseconds(np.where(silent, self.start, times))) for times in (enter, leave)))
 
     def table(self, definitions: Definitions) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:

@@ -12,7 +12,7 @@ import pathlib
 import selectors
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Recorded:
     """What one location recorded: the columns its consumer made, records read, and why that is not all, None if it is."""
 
     ref: int
-    arrays: dict[str, NDArray[Any]]
+    arrays: MutableMapping[str, NDArray[Any]]
     records: int
     error: str | None
 

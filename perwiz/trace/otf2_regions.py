@@ -12,6 +12,7 @@ from perwiz.trace.numbers import paths, running
 from perwiz.trace.otf2_columns import Columns
 from perwiz.trace.otf2_definitions import Definitions
 from perwiz.trace.otf2_own import Own
+from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _PARALLEL = 5
@@ -71,23 +72,34 @@ class Instances:
         """`first` is the first call of each location, `leave` when calls return, ns."""
         location = columns.locations("region")
         number = columns.take("region.name")
-        self.known = Names(definitions, np.unique(number), own)
+        self.known = Names(definitions, _occurring(number), own)
         name = self.known.row[number]
+        del number
         parent = columns.shifted("region.parent", columns.starts("region"))
         path, *above = paths(parent, name)
         self.paths = Paths(*above)
         listed = own.table("PATHS", Paths)
         if listed is not None:
             path, self.paths = _renumbered(path, self.paths, listed)
-        self.path_of = np.append(path, np.int32(NONE))
-        """Path per instance; the last, so also -1, is none."""
         begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
-        instance = (running(location, name) + 1).astype("i4")
+        instance = running(location, name)
+        instance += 1
         own.one(extra.INSTANCE, instance, 0, 1 << 31)
         self.times = Times(
-            *(_outside(columns.times(f"region.{key}"), call, first[location], leave) for key, call in (("enter", begin), ("leave", end)))
+            *(_outside(columns.times(f"region.{key}"), call, first, location, leave) for key, call in (("enter", begin), ("leave", end)))
         )
         self.table = Regions(location, path, parent, instance, begin, end)
+
+    def path_of(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the path of each instance, -1 for -1."""
+        return np.append(self.table.path, np.int32(NONE))[rows]
+
+
+def _occurring(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the different ones of small numbers, sorted."""
+    seen = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
+    seen[numbers] = True
+    return np.flatnonzero(seen).astype("i4")
 
 
 def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[NDArray[np.int32], Paths]:
@@ -101,8 +113,11 @@ def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[N
     return np.array(new, "i4")[path], listed
 
 
-def _outside(times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], leave: NDArray[np.int64]) -> NDArray[np.int64]:
+def _outside(
+    times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], location: NDArray[np.int32], leave: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
-    has = call > first
-    times[has] = np.maximum(times[has], leave[call[has] - 1])
+    for piece in pieces(len(times)):
+        has = np.flatnonzero(call[piece] > first[location[piece]]) + piece.start
+        times[has] = np.maximum(times[has], leave[call[has] - 1])
     return times

@@ -50,7 +50,7 @@ class Rest:
         self._places, self._definitions, self.texts = places, definitions, Texts(texts)
         self.written = definitions.creator.startswith(extra.CREATOR)
         parts = [one.arrays for one in places.recorded]
-        sizes = [len(part.get("rest.kind", ())) for part in parts]
+        sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
         self.location = np.repeat(np.arange(len(parts), dtype="i4"), sizes)
         self.column: dict[str, NDArray[Any]] = {
             name: np.concatenate([np.empty(0, "i8"), *(part.pop(f"rest.{name}") for part in parts if f"rest.{name}" in part)])

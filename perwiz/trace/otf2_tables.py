@@ -59,7 +59,7 @@ class Builder:
         self.rest = Rest(self.places, self.recording.definitions, self.first, self.columns.starts("region"), texts)
         self.own.take(self.rest)
         self.regions = Instances(self.columns, self.recording.definitions, self.own, self.first, self.column["leave"])
-        self.column["path"] = self.regions.path_of[self.columns.shifted("call.region", self.columns.starts("region"))]
+        self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
         self._requests()
         self._partners()
         self._messages()
@@ -99,19 +99,13 @@ class Builder:
         return rows
 
     def _messages(self) -> None:
-        kind, request = self.columns.take("message.kind"), self.columns.shifted("message.request", self.columns.starts("request"))
-        call = self.columns.shifted("message.call", self.first)
-        rest = {name: self.columns.take(f"message.{name}") for name in ("peer", "tag", "comm", "bytes")}
-        poll = kind == local.INCOMPLETE
-        self.unfinished = self.own.unfinished(Unfinished(call[poll], request[poll]), len(self.requests))
-        get = {"call": call, "request": request, **rest}
-        sends, receives = (
-            self._ends({name: values[kind == which] for name, values in get.items()}) for which in (local.SENT, local.RECEIVED)
-        )
-        posts = np.zeros(len(self.requests), bool)
-        posts[request[(kind == local.SENT) & (request >= 0)]] = True
+        polls = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
+        self.unfinished = self.own.unfinished(polls, len(self.requests))
+        sends, receives = self._half("send"), self._half("receive")
         self.inferred = self.repaired = 0
         if not self.own.written:
+            posts = np.zeros(len(self.requests), bool)
+            posts[sends.request[sends.request >= 0]] = True
             self.requests, self.inferred = otf2_repair.completions(self.column["op"], self.column["location"], self.requests, posts)
         self._complete(sends, receives)
         mode = ops.MODE[self.column["op"][sends.ends.call]]
@@ -119,16 +113,23 @@ class Builder:
             self._extras(sends.ends, receives.ends, mode)
         else:
             self.repaired = otf2_repair.communicators(sends.ends, receives.ends)
-        self.messages: Messages
-        self.messages, self.size_differs = match.messages(sends.ends, receives.ends, mode)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
         self.strangers = int((sends.ends.peer < 0).sum() + (receives.ends.peer < 0).sum())
+        self.messages: Messages
+        self.messages, self.size_differs = match.messages(sends.ends, receives.ends, mode)
 
-    def _ends(self, get: dict[str, NDArray[Any]]) -> Half:
-        rank = self.places.process[self.column["location"][get["call"]]]
-        comm = self._rows(get["comm"], rank)
-        peer = self.comms.processes_of(self.comms.table(), comm, get["peer"], rank)
-        return Half(match.Ends(get["call"], get["call"].copy(), rank, peer, get["tag"], comm, get["bytes"]), get["request"])
+    def _half(self, side: str) -> Half:
+        rank = self.columns.each(side, self.places.process)
+        comm = self._rows(self.columns.take(f"{side}.comm"), rank)
+        peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
+        call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
+        return Half(match.Ends(call, call.copy(), rank, peer, tag, comm, size), self._requests_of(side))
+
+    def _calls_of(self, side: str) -> NDArray[np.int32]:
+        return self.columns.shifted(f"{side}.call", self.first)
+
+    def _requests_of(self, side: str) -> NDArray[np.int32]:
+        return self.columns.shifted(f"{side}.request", self.columns.starts("request"))
 
     def _complete(self, sends: Half, receives: Half) -> None:
         """A send is completed where its request is; a receive was posted where its request was."""

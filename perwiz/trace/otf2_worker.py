@@ -29,6 +29,7 @@ from perwiz.errors import LibraryError
 from perwiz.trace.otf2_archive import Archive
 from perwiz.trace.otf2_definitions import Definitions, Place, definitions
 from perwiz.trace.otf2_library import Failure
+from perwiz.trace.otf2_packed import Line, packed
 
 ALIGNMENT = 64
 """Bytes to which every array is aligned in the data file."""
@@ -61,7 +62,7 @@ class Worker:
         self._folder = asked["path"].removesuffix(".otf2")
         module, _, name = asked["consumer"].partition(":")
         self._consumer = getattr(importlib.import_module(module), name)
-        self._bytes, self._said = 0, 0.0
+        self._bytes, self._written, self._said = 0, 0, 0.0
         self.reading = asked["path"]
         """The file whose damage is everybody's."""
 
@@ -125,14 +126,14 @@ class Worker:
         error = "; ".join(errors) or None
         self.say(location=place.ref, records=archive.records, offsets=offsets, arrays=self._write(arrays), error=error)
 
-    def _write(self, arrays: dict[str, NDArray[Any]]) -> list[tuple[str, str, int, int]]:
-        """Return (name, dtype, length, offset) of arrays, written to the data file."""
-        index = []
+    def _write(self, arrays: dict[str, NDArray[Any]]) -> list[Line]:
+        """Return where and how arrays lie in the data file, after writing them there."""
+        index: list[Line] = []
         for name, array in arrays.items():
-            at = self._data.tell()
-            self._data.write(bytes(-at % ALIGNMENT))
-            index.append((name, array.dtype.str, len(array), self._data.tell()))
-            self._data.write(np.ascontiguousarray(array).data)
+            stored, low = packed(array)
+            index.append((name, array.dtype.str, len(array), self._written, stored.dtype.str if len(stored) else "", low))
+            self._written += self._data.write(np.ascontiguousarray(stored).data)
+            self._written += self._data.write(bytes(-self._written % ALIGNMENT))
         self._data.flush()
         return index
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.clock.condition import Violations, unsynchronised, violations
+from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
@@ -20,6 +21,16 @@ _STARTS = (ops.OP["MPI_Start"], ops.OP["MPI_Startall"])
 
 
 @dataclasses.dataclass(frozen=True)
+class Correction:
+    """What the controlled logical clock did to the recorded times."""
+
+    jumps: int
+    """Returns of calls that had to be put forward."""
+    largest: int
+    """Largest distance of a call from its recorded time, ns."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Health:
     """The state of a trace as far as it bears on predictions."""
 
@@ -27,6 +38,10 @@ class Health:
     defects: dict[str, int]
     """Records that could not be used, by reason."""
     violations: Violations
+    """Of the times that were used."""
+    recorded: Violations
+    """Of the recorded times, before the clocks were corrected."""
+    correction: Correction | None
     contradictions: int
     """Edges left out of the graph because they would close a cycle."""
     partnerless: int
@@ -77,8 +92,8 @@ class Health:
         return bool(self.holes or self.repairs)
 
 
-def health(trace: Trace, contradictions: int = 0) -> Health:
-    """Return the health of a trace under its measured timeline."""
+def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None) -> Health:
+    """Return the health of a trace under its timeline; `clocks` tells how that came about from the recorded one."""
     reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
     lost = _unexplained(trace)
     kind = ops.KIND[trace.calls.op]
@@ -86,18 +101,30 @@ def health(trace: Trace, contradictions: int = 0) -> Health:
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     found = violations(trace, trace.timeline)
+    before = clocks.recorded if clocks else found
     return Health(
         counts=trace.counts,
-        own_clocks=bool(found) and unsynchronised(trace),
+        own_clocks=bool(before) and unsynchronised(trace),
         predicted=zeroes(trace.timeline.made_by),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=found,
+        recorded=before,
+        correction=_correction(clocks),
         contradictions=contradictions,
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),
         partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
         not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
     )
+
+
+def _correction(clocks: Treated | None) -> Correction | None:
+    if clocks is None or clocks.correction is None:
+        return None
+    found = clocks.correction
+    old, new = found.before.calls, found.timeline.calls
+    largest = max(int((new.enter - old.enter).max(initial=0)), int((new.leave - old.leave).max(initial=0)))
+    return Correction(found.by_message + found.by_collective, largest)
 
 
 def _endless(trace: Trace, waits: NDArray[np.int64]) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.condition import refusal, violations
+from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
-from perwiz.errors import ClockError, UsageError
+from perwiz.errors import UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as reading
@@ -70,19 +70,17 @@ class Prediction:
         return self.recorded.makespan - self.predicted.makespan
 
 
-def weighted_graph(trace: Trace, model: Model, clock: str = "refuse", hypotheses: Sequence[Hypothesis] = ()) -> Weighted:
-    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of the hypotheses needs.
-
-    Raises ClockError if `clock` is not "none" and the trace breaks the clock condition for no known reason: records are missing or
-    damaged, or waits were zeroed.
-    """
-    return weigh(trace, trace.timeline, _graph(trace, model, clock, hypotheses), model)
+def treated(trace: Trace, clock: str) -> Treated:
+    """Return the trace with consistent clocks, as `perwiz.clock.treatment` does; a run predicted with waits zeroed keeps its times."""
+    return treat(trace, clock, sound=zeroes(trace.timeline.made_by))
 
 
-def _graph(trace: Trace, model: Model, clock: str, hypotheses: Sequence[Hypothesis]) -> Graph:
-    found = violations(trace, trace.timeline)
-    if found and clock != "none" and not _explained(trace):
-        raise ClockError(refusal(trace, found))
+def weighted_graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Weighted:
+    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of the hypotheses needs."""
+    return weigh(trace, trace.timeline, _graph(trace, model, hypotheses), model)
+
+
+def _graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> Graph:
     waits = synchronous(trace.messages, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
@@ -93,26 +91,19 @@ def _graph(trace: Trace, model: Model, clock: str, hypotheses: Sequence[Hypothes
     return build(trace, waits, gaps, model.progress, supposed & ~waits)
 
 
-def _explained(trace: Trace) -> bool:
-    """Return whether something else than wrong clocks can make effects precede their causes."""
-    counts = trace.counts
-    holes = len(trace.defects) + counts.unmatched_sends + counts.unmatched_receives
-    return holes > 0 or zeroes(trace.timeline.made_by)
-
-
 def predict(
     trace: Trace,
     hypotheses: Hypothesis | str | Sequence[Hypothesis | str] = (),
     model: Model | str | None = None,
     engine: str = "sweep",
-    clock: str = "refuse",
+    clock: str = "clc",
 ) -> Prediction:
     """Return the run that a trace would become under hypotheses, all times int64 ns.
 
     A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: "default"); `engine` is sweep or
-    replay; `clock` "none" takes timestamps that break the clock condition as they are. Hypotheses are applied network and messages
-    first, then computation, then single calls; within each in the order given.
-    Raises UsageError, ModelError, ClockError.
+    replay; `clock` says what to do about clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes
+    the times as they are. Hypotheses are applied network and messages first, then computation, then single calls; within each in the
+    order given. Raises UsageError, ModelError, ClockError.
     """
     asked = _asked(hypotheses)
     if engine not in ENGINES:
@@ -120,7 +111,9 @@ def predict(
     if not isinstance(model, Model):
         model = models.load(model or "default")
     run = ENGINES[engine]
-    graph = _graph(trace, model, clock, asked)
+    clocks = treated(trace, clock)
+    trace = clocks.trace
+    graph = _graph(trace, model, asked)
     spread = _spread(trace, graph, asked, model)
     weighted = weigh(trace, trace.timeline, graph, model)
     misfit = weighted.misfit
@@ -141,7 +134,7 @@ def predict(
         *(trace, model, tuple(asked), engine, trace.timeline, predicted, error, size, waits_before, waits_after),
         zeroed=_zeroed(trace, asked),
         misfit=misfit,
-        health=health(trace, graph.contradictions),
+        health=health(trace, graph.contradictions, clocks),
         deadlocks=graph.deadlocks,
         range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 import build
 from build import Builder
 from perwiz.clock.condition import Violations, violations
-from perwiz.errors import ClockError
 from perwiz.trace import ops, tables
-from perwiz.whatif.predict import predict
 
 
 def found(trace):
@@ -112,38 +110,6 @@ def test_truth():
     assert not Violations(0, 0, 0, 0)
     assert Violations(1, 5, 0, 0)
     assert Violations(0, 0, 1, 5)
-
-
-@pytest.mark.parametrize(
-    ("trace", "message"),
-    [
-        (
-            lambda: message((1_250_000, 1_250_001), (0, 50_000)),
-            "built: 1 of 1 messages are received before they are sent (worst 1.200 ms)",
-        ),
-        (
-            build.clock_violation_collective,
-            "built: 4 calls leave a collective before its last member enters (worst 0.001 ms)",
-        ),
-    ],
-)
-def test_refusal(trace, message):
-    with pytest.raises(ClockError) as error:
-        predict(trace())
-    assert str(error.value) == f"{message}; its clocks must agree, or --clock none must say to take them as they are"
-
-
-def test_refusal__both():
-    b = Builder(2)
-    b.send(0, 1, at=(3_000_000, 3_000_000))
-    b.recv(1, 0, at=(0, 500_000))
-    b.barrier(at=[(3_000_000, 4_000_000), (500_000, 1_000_000)])
-    with pytest.raises(ClockError) as error:
-        predict(b.trace())
-    assert str(error.value) == (
-        "built: 1 of 1 messages are received before they are sent (worst 2.500 ms), 1 calls leave a collective before its last"
-        " member enters (worst 2.000 ms); its clocks must agree, or --clock none must say to take them as they are"
-    )
 
 
 def twin(trace):

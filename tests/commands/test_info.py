@@ -95,7 +95,7 @@ def test_incomplete__is_marked_and_has_its_own_code(info, tmp_path):
     path.write_bytes(pathlib.Path(SRTEST).read_bytes()[:-40])
     code, out = info(str(path))
     assert code == 4
-    assert out.startswith(f"{path}: ALOG  (INCOMPLETE trace)\n")
+    assert out.startswith(f"{path}: ALOG, corrected by the controlled logical clock  (INCOMPLETE trace)\n")
     assert "\nhealth        INCOMPLETE: what is left out or missing waits for nobody here and delays nobody\n" in out
 
 

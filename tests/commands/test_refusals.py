@@ -65,8 +65,8 @@ def refused(tmp_path, monkeypatch, capsys):
         ("none.alog", "none.alog: no such file or directory"),
         ("empty.alog", "empty.alog: an empty file, must be a trace"),
         ("folder", "folder: a directory, must be a trace file"),
-        ("picture.png", "picture.png: a PNG image, must be a trace in ALOG format"),
-        ("words.txt", "words.txt: 'It was a dark and stormy night.', must be a trace in ALOG format"),
+        ("picture.png", "picture.png: a PNG image, must be ALOG or the anchor file of an OTF2 archive"),
+        ("words.txt", "words.txt: 'It was a dark and stormy night.', must be ALOG or the anchor file of an OTF2 archive"),
         ("headers.alog", "headers.alog: no event record, must have at least one"),
     ],
 )
@@ -93,12 +93,11 @@ def test_record_that_cannot_be_used__is_left_out_and_told(tmp_path, monkeypatch,
     assert err == ""
 
 
-def test_clock(refused):
-    assert refused("predict backwards.alog") == (
-        3,
-        "backwards.alog: 1 of 1 messages are received before they are sent (worst 0.040 ms); "
-        "its clocks must agree, or --clock none must say to take them as they are",
-    )
+def test_clock__corrected(refused, capsys):
+    assert main(["predict", "backwards.alog"]) == 0
+    out = capsys.readouterr().out
+    assert "clocks        messages received before they were sent: 1, worst 40.00 us\n" in out
+    assert "corrected     by the controlled logical clock: 1 return put forward, calls moved by at most 41.00 us\n" in out
 
 
 def test_clock__taken_as_it_is(refused, capsys):

@@ -21,7 +21,7 @@ SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces")
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_sample(path, model):
     trace = read(str(path))
-    weighted = weighted_graph(trace, load(model), clock="none", hypotheses=[Network("S_bytes=8")])
+    weighted = weighted_graph(trace, load(model), hypotheses=[Network("S_bytes=8")])
     for engine in (sweep, replay):
         found = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")
         assert (found.calls, found.regions, found.locations) == (trace.timeline.calls, trace.timeline.regions, trace.timeline.locations)

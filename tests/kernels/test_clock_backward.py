@@ -1,5 +1,7 @@
 """Backward amortization, against the naive twin and worked by hand (PATTERNS 8.10: Becker et al. 2009, Fig. 2)."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ def backward(begun, locations, stretch):
     hull = np.empty((max(map(len, locations), default=0) + 2, 2), "i8")
     steepest = kernel.backward(first, np.array(begun, "i8"), entered, returned, time, hull, stretch)
     moved = np.stack((time[1][::2], time[1][1::2]), 1).tolist()
-    return [moved[a:b] for a, b in zip(first[:-1], first[1:], strict=True)], steepest
+    return [moved[a:b] for a, b in itertools.pairwise(first)], steepest
 
 
 @st.composite
@@ -59,7 +61,7 @@ def test_backward__laws(drawn, stretch):
     (found,), _ = backward([begun], [calls], stretch)
     flat = [begun, *(t for call in found for t in call)]
     assert flat == sorted(flat)
-    for (enter, leave, limit, before), (entered, returned) in zip(calls, found, strict=True):
+    for (enter, leave, limit, _), (entered, returned) in zip(calls, found, strict=True):
         assert enter <= entered <= limit
         assert returned >= leave
 
@@ -81,7 +83,7 @@ def test_backward__under_a_limit():
 def test_backward__lower_hull():
     """Points (0, 0), (400, 20), (600, 90), (800, 100), (1000, 200): the second bends up, (600, 90) lies above the line and counts not.
 
-        slopes: 20/400 = 0.05 to the first, 80/400 = 0.2 to (800, 100), 100/200 = 0.5 to the jump; at 600 it is 20 + 40 = 60.
+    slopes: 20/400 = 0.05 to the first, 80/400 = 0.2 to (800, 100), 100/200 = 0.5 to the jump; at 600 it is 20 + 40 = 60.
     """
     calls = [[400, 400, 420, FREE], [600, 600, 690, FREE], [800, 800, 900, FREE], [900, 1200, FREE, 1000]]
     found, slope = backward([0], [calls], 5)

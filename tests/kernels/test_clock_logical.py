@@ -20,7 +20,7 @@ MUS = [(0, 0, 0), (1000, 1000, 1000), (300, 2500, 70_000), (0, 0, 5000)]
 @st.composite
 def programs(draw):
     """Draw a trace whose locations lie on nodes of metahosts, its wired graph, and vertex times by clocks off by up to 50 us."""
-    trace = draw(st.one_of(build.traces(regions=False), prefixes()))
+    trace = draw(st.one_of(naive_clock.traces(regions=False), prefixes()))
     count = len(trace.locations)
     drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
     locations = dataclasses.replace(trace.locations, node=np.array(drawn[0], "i4"), metahost=np.array(drawn[1], "i4"))
@@ -106,10 +106,10 @@ def test_delays__twin(drawn):
 def test_forward__collective_over_three_pair_classes():
     """A barrier of four at 100, 90, 95, 97; latencies 1 in a node, 10 in a metahost, 30 across. Everybody leaves at 98, recorded.
 
-        rank 0 node 0 metahost 0: 95 + 1 (rank 2), 90 + 10, 97 + 30  -> 127
-        rank 1 node 1 metahost 0: 100 + 10, 95 + 10, 97 + 30         -> 127
-        rank 2 node 0 metahost 0: 100 + 1, 90 + 10, 97 + 30          -> 127
-        rank 3 node 0 metahost 1: 100 + 30                           -> 130
+    rank 0 node 0 metahost 0: 95 + 1 (rank 2), 90 + 10, 97 + 30  -> 127
+    rank 1 node 1 metahost 0: 100 + 10, 95 + 10, 97 + 30         -> 127
+    rank 2 node 0 metahost 0: 100 + 1, 90 + 10, 97 + 30          -> 127
+    rank 3 node 0 metahost 1: 100 + 30                           -> 130
     """
     b = build.Builder(4)
     for rank, enter in enumerate((98, 90, 95, 97)):
@@ -123,6 +123,42 @@ def test_forward__collective_over_three_pair_classes():
     kernel.forward(*arrays(wiring), wiring.places(), np.array([0, 1, 10, 30]), wiring.tops(), time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
     assert time[0][graph.returned].tolist() == [98] * 4
+
+
+def test_delays__what_a_later_cause_hides():
+    """A barrier of O 900 and S 100 on two nodes of metahost 1, T 950 and i 50 on one node of metahost 0.
+
+    i leaves at 500, before T and O entered: neither counts, nor does S, which O hides; it is no pair of class 2 either. The others leave
+    at 2000: T 1950 after i in its node and 1100 after O across; O and S 1050 after T.
+    """
+    b = build.Builder(4)
+    for rank, (enter, leave) in enumerate([(900, 2000), (100, 2000), (950, 2000), (50, 500)]):
+        b.join(rank, "Barrier", at=(enter, leave))
+    trace = b.trace()
+    at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([1, 1, 0, 0], "i4")}
+    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
+    graph = build_graph(trace)
+    wiring, time, out = wire(trace, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
+    vertex_times(trace, trace.timeline, graph, time)
+    kernel.delays(*arrays(wiring), wiring.places(), wiring.tops(), time, out)
+    assert out.tolist() == [FREE, 1950, FREE, 1050]
+
+
+def test_limits__of_several_receivers():
+    """One call starts two sends (MPI_Startall), received at 500 and 300: it may be entered at 299 at the latest, whichever comes last."""
+    for first, second in ((500, 300), (300, 500)):
+        b = build.Builder(3)
+        call = b.send(0, 1, at=(100, 110))
+        b._send(call, 2, 8, 0, 0, "", call)
+        b.recv(1, 0, at=(0, first))
+        b.recv(2, 0, at=(0, second))
+        trace = b.trace()
+        graph = build_graph(trace)
+        wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+        vertex_times(trace, trace.timeline, graph, time[1])
+        time[0] = FREE
+        kernel.limits(*arrays(wiring), wiring.places(), np.array([0, 1, 1, 1]), wiring.tops(), time)
+        assert time[0][graph.entered[0]] == 299
 
 
 def test_forward__decay_is_not_lost_in_short_intervals():
@@ -158,5 +194,3 @@ def test_forward__instants_stay_apart():
     kernel.forward(*arrays(wiring), wiring.places(), np.array([999_999_999, 0, 0, 0]), wiring.tops(), time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
     assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]
-
-

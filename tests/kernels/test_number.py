@@ -71,6 +71,15 @@ def test_paths__twin(drawn):
 def test_paths__crowded_table(drawn):
     parent, region = drawn
     table, known, out = np.full(16, -1, "i4"), np.empty((len(parent), 2), "i8"), np.empty(len(parent), "i4")
-    count = number.paths(np.array(parent, "i4"), np.array(region, "i4"), table, known, out)
+    half, count = len(parent) // 2, 0
+    for begin, end in ((0, half), (half, len(parent))):
+        count = number.paths(np.array(parent[:end], "i4"), np.array(region, "i4"), begin, count, table, known, out)
     expected, pairs = naive.paths(parent, region)
     assert (out.tolist(), known[:count].tolist()) == (expected, [list(pair) for pair in pairs])
+
+
+@given(st.lists(st.integers(0, 3), max_size=15))
+def test_running__twin(drawn):
+    out = np.array(drawn, "i4")
+    number.running(out, np.zeros(4, "i4"))
+    assert out.tolist() == naive.running(drawn)

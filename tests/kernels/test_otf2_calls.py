@@ -10,9 +10,9 @@ from perwiz.kernels import otf2_calls
 from perwiz.trace import otf2_events as row
 from perwiz.trace import otf2_location as local
 
-OP_OF = [11, 12, -1, -1, -1, 13]
-"""Regions 0, 1 and 5 are MPI routines, 2 to 4 the user's."""
-SEND, WAIT, WORK, LOOP, STEP, BCAST = range(6)
+OP_OF = [11, 12, -1, -1, -1, 13, 0]
+"""Regions 0, 1, 5 and 6 are MPI routines, the last one that nobody knows; 2 to 4 are the user's."""
+SEND, WAIT, WORK, LOOP, STEP, BCAST, NEW = range(7)
 BARE = [*range(100, 114), *range(200, 220)]
 BARRIER, LAST = 0, 19
 NUMBERS = 4
@@ -96,7 +96,7 @@ REQUESTING += (row.NONBLOCKING_REQUEST, row.NONBLOCKING_COMPLETE)
 def event(draw):
     """Draw a record that makes sense by itself, not always where it stands."""
     kind = draw(st.sampled_from([*range(14), row.ENTER, row.LEAVE, row.ENTER, row.LEAVE, row.METRIC, row.BUFFER_FLUSH, row.OTHER]))
-    a = draw(st.integers(0, 5)) if kind <= row.LEAVE else draw(st.sampled_from([-1, 0, 3, 19]))
+    a = draw(st.integers(0, 6)) if kind <= row.LEAVE else draw(st.sampled_from([-1, 0, 3, 19]))
     if kind in (row.COLLECTIVE_END, row.NONBLOCKING_COMPLETE):
         a = draw(st.integers(0, LAST))
     request = draw(st.integers(0, NUMBERS - 1)) if kind in REQUESTING else -1
@@ -249,6 +249,14 @@ def test_calls__nested():
     assert [line[:3] for line in found[1]] == [(0, 4, 13), (5, 7, 11), (8, 8, 100 + row.SEND)]
     assert [line[0] for line in found[3]] == [0, 2]
     assert found[5] == [4, 2, 0, 0, 0, 0]
+
+
+def test_calls__routine_that_nobody_knows():
+    """It is a call like others, or inside one."""
+    events = timed(enter(NEW), enter(NEW), leave(NEW), leave(NEW), enter(WORK), leave(WORK))
+    found = run(events)
+    assert found == twin(events)
+    assert ([line[:3] for line in found[1]], len(found[2]), found[5][:2]) == ([(0, 3, 0)], 1, [3, 1])
 
 
 def test_calls__regions():

@@ -50,12 +50,14 @@ def programs(draw):
     return location, kind, first, draw(st.lists(st.integers(0, 1), min_size=first[-1], max_size=first[-1]))
 
 
+@pytest.mark.slow
 @given(programs())
 def test_later_waits__twin(drawn):
     location, kind, first, _ = drawn
     assert later(location, kind, first) == naive.later_waits(location, kind, np.diff(first).tolist())
 
 
+@pytest.mark.slow
 @given(programs(), st.data())
 def test_infer__twin(drawn, data):
     """Whatever number is to be left over."""
@@ -64,6 +66,7 @@ def test_infer__twin(drawn, data):
     assert inferred(location, kind, first, left, sends) == naive.infer(location, kind, first, left, sends)
 
 
+@pytest.mark.slow
 @given(programs())
 def test_both__twin(drawn):
     location, kind, first, sends = drawn

@@ -14,7 +14,7 @@ from perwiz.whatif.hypotheses import parse
 from perwiz.whatif.predict import predict, weighted_graph
 
 
-def leaves(trace, *hypotheses, model=None, engine="sweep", clock="refuse"):
+def leaves(trace, *hypotheses, model=None, engine="sweep", clock="clc"):
     """Return the predicted return of every call."""
     found = predict(trace, [parse(text) for text in hypotheses], model or hand_model(), engine, clock)
     assert found.replay_error == 0

@@ -20,7 +20,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def document(trace, most=5):
-    weighted = weighted_graph(trace, hand_model(), clock="none")
+    weighted = weighted_graph(trace, hand_model())
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, "by hand")
     VALIDATOR.validate(block)

@@ -16,7 +16,7 @@ from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Health
 from perwiz.whatif.predict import Waits
 
-SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), 0, 0, 0, 0, 0.0)
+SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), Violations(0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
 
 
 @pytest.fixture
@@ -95,6 +95,7 @@ def test_health__everything_wrong():
         counts=counts,
         defects={"not six integers": 6},
         violations=Violations(7, 8000, 9, 10_000_000),
+        recorded=Violations(7, 8000, 9, 10_000_000),
         contradictions=11,
         partnerless=15,
         untied=13,

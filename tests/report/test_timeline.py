@@ -4,14 +4,15 @@ import dataclasses
 import re
 import subprocess
 import sys
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
 
 from perwiz.errors import UsageError
-from perwiz.report import lanes
+from perwiz.report import lanes, lanes_bars, lanes_choice
 from perwiz.report.timeline import Row, plot
+from perwiz.report.timeline_marks import COLOURS, COMPUTATION
 from perwiz.trace import tables as tb
 from perwiz.trace.ops import OP
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
@@ -95,7 +96,7 @@ def table(bars):
 
 def drawn(rows, columns=10):
     lane, group, left, right = (np.array(c) for c in zip(*rows, strict=True))
-    return lanes.bars(lane, group, left.astype(float), right.astype(float), columns)
+    return lanes_bars.bars(lane, group, left.astype(float), right.astype(float), columns)
 
 
 def size(path):
@@ -160,9 +161,21 @@ def test_bars__narrow_ones_lie_on_top():
     assert table(drawn([(0, 0, 4.0, 4.1), (0, 3, 4.0, 8.0)])) == [(0, 3, 4, 8), (0, 0, 4, 5)]
 
 
+def test_bars__the_share_of_a_column_that_calls_cover():
+    bars = drawn([(0, 1, 2.0, 3.5), (0, 1, 3.7, 4.6), (0, 1, 5.0, 5.2), (0, 1, 5.9, 5.9), (0, 1, 6.0, 6.26)])
+    expected = [(0, 1, 2, 3.5), (0, 1, 4, 5), (0, 1, 5, 6), (0, 1, 6, 7)]
+    assert table(bars) == expected
+    assert bars.share.tolist() == [1, 0.75, 0.25, 0.5]
+
+
+def test_bars__nothing_of_what_is_cut_off():
+    bars = drawn([(0, 0, -5.0, 2.0), (2, 1, -3.0, 0.0), (0, 2, -0.5, 0.5), (0, 3, -4.0, -4.0), (1, 3, 0.0, 0.0)])
+    assert table(bars) == [(0, 0, 0, 2), (0, 2, 0, 1), (1, 3, 0, 1)]
+
+
 def test_bars__bounded_by_the_picture():
     left = np.sort(np.random.default_rng(7).uniform(0, 100, 20_000))
-    bars = lanes.bars(np.zeros(20_000, int), np.arange(20_000) % 6, left, left + 0.001, 100)
+    bars = lanes_bars.bars(np.zeros(20_000, int), np.arange(20_000) % 6, left, left + 0.001, 100)
     assert len(bars) <= 100
     assert bars.left.min() == 0
     assert bars.right.max() == 100
@@ -170,11 +183,11 @@ def test_bars__bounded_by_the_picture():
 
 def test_bars__none():
     empty = np.empty(0)
-    assert len(lanes.bars(empty.astype(int), empty.astype(int), empty, empty, 10)) == 0
+    assert len(lanes_bars.bars(empty.astype(int), empty.astype(int), empty, empty, 10)) == 0
 
 
 def test_boxes():
-    corners = lanes.boxes(np.array([2]), np.array([1.0]), np.array([4.0]), 0.5)
+    corners = lanes_bars.boxes(np.array([2]), np.array([1.0]), np.array([4.0]), 0.5)
     assert corners.tolist() == [[[1, 1.75], [1, 2.25], [4, 2.25], [4, 1.75]]]
 
 
@@ -190,49 +203,101 @@ def test_label_step(lane, step):
     assert lanes.label_step(lane, 0.15) == step
 
 
-def test_choose__all_of_few():
-    assert lanes.choose(np.zeros(4000, int)).tolist() == list(range(4000))
+def choose(wait, length=10, place=0.5, area=1e9):
+    wait = np.asarray(wait, np.int64)
+    return lanes_choice.messages(wait, np.full(len(wait), float(length)), np.zeros(len(wait)) + place, area).tolist()
 
 
-def test_choose__longest_waits_first():
+def test_messages__all_of_few():
+    assert choose(np.zeros(60, int), length=1000, area=1) == list(range(60))
+    assert choose(np.zeros(2000, int)) == list(range(2000))
+
+
+def test_messages__longest_waits_first():
     wait = np.zeros(9052, int)
     wait[[3, 5000, 9051]] = 7
-    rows = lanes.choose(wait)
+    rows = choose(wait, place=np.linspace(0, 1, 9052))
     assert len(rows) == 2000
-    assert {3, 5000, 9051} <= set(rows.tolist())
-    assert (np.diff(rows) > 0).all()
+    assert {3, 5000, 9051} <= set(rows)
+    assert rows == sorted(rows)
 
 
-def test_choose__evenly_among_equals():
-    rows = lanes.choose(np.zeros(10_000, int))
+def test_messages__evenly_among_equals():
+    rows = choose(np.zeros(10_000, int), place=np.linspace(0, 1, 10_000))
     assert np.abs(np.histogram(rows, 10, (0, 10_000))[0] - 200).max() <= 2
+
+
+@pytest.mark.parametrize(("length", "drawn"), [(99, 400), (399, 100), (3999, 10)])
+def test_messages__cover_little_of_the_panel(length, drawn):
+    assert len(choose(np.arange(1200), length, np.arange(1200) % 12 / 12, 1e6)) == drawn
+
+
+def test_messages__not_all_in_one_place():
+    wait, place = np.arange(1000), np.repeat([0.1, 0.9], 500)
+    rows = choose(wait, 99, place, 1e6)
+    assert rows == [*range(434, 500), *range(934, 1000)]
+
+
+def test_messages__none_of_what_is_cut_off():
+    assert choose([9, 1, 2], place=np.array([-0.1, 0.0, 1.0])) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("lane", "place", "crowded"),
+    [
+        ([], [], False),
+        ([0, 0, 0], [0, 14, 28], False),
+        ([0, 0, 0, 0], [28, 0, 27, 60], False),
+        ([0, 0, 0], [0, 13, 40], True),
+        ([0, 1, 2], [5, 5, 5], False),
+        ([0] * 400, range(0, 40_000, 100), False),
+        ([0] * 401, range(0, 40_100, 100), True),
+    ],
+)
+def test_crowded(lane, place, crowded):
+    assert lanes_choice.crowded(i8(lane), np.array(place, float)) == crowded
+
+
+SIZE = lanes.Size(width=150.0, lane=48.0, columns=100)
 
 
 def test_scene__axis_of_the_longest_run_and_bands_of_parallel_regions():
     trace = make([(0, "MPI_Send", 5, 6)], regions=[(0, 0, 4), (0, 4, 8)], ends=[10])
     trace = dataclasses.replace(trace, regions=dataclasses.replace(trace.regions, path=i4([1, 0])))
-    scene = lanes.scene(trace, [trace.timeline, timeline(((2,), (3,)), ends=[40])], i8([0, 0]), 1.0, 100)
-    assert (scene.recorded, scene.span, scene.column) == (10, 40, 0.0004)
+    scene = lanes.scene(trace, [trace.timeline, timeline(((2,), (3,)), ends=[40])], i8([0, 0]), SIZE)
+    assert (scene.recorded, scene.origin, scene.span, scene.unit, scene.marks) == (10, 0, 40, (1000, "us"), "frames")
+    assert scene.times(np.array([0.0, 100.0])).tolist() == [0, 0.04]
     assert scene.bands.tolist() == [1]
     assert scene.zeroed.tolist() == [0]
 
 
+def test_scene__begins_where_the_last_process_leaves_a_long_init():
+    trace = make([(0, "MPI_Init", 1, 11), (1, "MPI_Init_thread", 5, 9)], ends=[100, 90])
+    scene = lanes.scene(trace, [trace.timeline, timeline(((1, 5), (8, 9)), ends=[80, 70])], i8([]), SIZE)
+    assert (scene.origin, scene.span) == (9, 91)
+    assert scene.times(np.array([0.0, 100.0])).tolist() == [0.009, 0.1]
+    assert scene.columns(trace.timeline, i8([0, 9, 100])).round(3).tolist() == [-9.89, 0, 100]
+
+
+@pytest.mark.parametrize(("leave", "end"), [(10, 100), (100, 100)])
+def test_scene__keeps_a_short_init_and_one_that_is_all(leave, end):
+    trace = make([(0, "MPI_Init", 0, leave)], ends=[end])
+    assert lanes.scene(trace, [trace.timeline], i8([]), SIZE).origin == 0
+
+
+@pytest.mark.parametrize(("lane", "marks"), [(48.0, "strips"), (8.0, "strips"), (7.9, "none")])
+def test_scene__crowded_zeroed_waits(lane, marks):
+    trace = make([(0, "MPI_Wait", k, k + 1) for k in range(0, 40, 2)], ends=[100])
+    scene = lanes.scene(trace, [trace.timeline], np.arange(20), dataclasses.replace(SIZE, lane=lane))
+    assert scene.marks == marks
+
+
+def test_colours__differ_in_grey():
+    grey = sorted(int(np.dot([0.299, 0.587, 0.114], list(bytes.fromhex(colour[1:])))) for colour in (*COLOURS, COMPUTATION))
+    assert min(b - a for a, b in pairwise(grey)) >= 14
+
+
 # Words
-
-
-@pytest.mark.parametrize(
-    ("time", "text"),
-    [
-        (0, "0.000 us"),
-        (40, "0.040 us"),
-        (999_999, "1000.0 us"),
-        (12_345_678, "12.35 ms"),
-        (1_250_000_000, "1.250 s"),
-        (86_400_000_000_000, "86400 s"),
-    ],
-)
-def test_duration(time, text):
-    assert lanes.duration(time) == text
 
 
 def test_gain():
@@ -241,9 +306,37 @@ def test_gain():
     assert lanes.gain(0, 5) == ""
 
 
-def test_shorten():
-    assert lanes.shorten("four", 4) == "four"
-    assert lanes.shorten("a long title", 9) == "a long..."
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("folder/ring.alog", "ring.alog: 1 process, 0 MPI calls"),
+        ("data/lulesh-8/traces.otf2", "lulesh-8/traces.otf2: 1 process, 0 MPI calls"),
+        ("/traces.otf2", "traces.otf2: 1 process, 0 MPI calls"),
+    ],
+)
+def test_title(path, text):
+    assert lanes.title(make(ends=[5], path=path)) == text
+
+
+def test_title__of_an_archive_in_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "snap-8").mkdir()
+    monkeypatch.chdir(tmp_path / "snap-8")
+    assert lanes.title(make(ends=[5], path="traces.otf2")).startswith("snap-8/traces.otf2: ")
+
+
+def test_notes():
+    calls = [(0, "MPI_Init", 0, 600_000), *((0, "MPI_Wait", 600_000 + k, 600_000 + k) for k in range(20))]
+    trace = make(calls, ends=[1_000_000])
+    scene = lanes.scene(trace, [trace.timeline], np.arange(1, 21), SIZE)
+    thin = dataclasses.replace(scene, marks="none", size=dataclasses.replace(SIZE, lane=4.0))
+    assert lanes.notes(trace, scene, 0) == [
+        "0 to 600.0 us, until the last process left MPI_Init, is not drawn",
+        "20 zeroed waits marked by strips above the bars, pale where they cover little of a dot",
+    ]
+    assert lanes.notes(trace, thin, 20)[1:] == [
+        "20 zeroed waits not marked, as lanes are too thin",
+        "20 of 21 calls are shorter than a dot: per dot the colour is the kind that lasts longest, the strength the share of time in calls",
+    ]
 
 
 # The file
@@ -266,7 +359,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "rank 0",
         "rank 1",
         "makespan 1.000 us",
-        "makespan 0.750 us, gain 25.0 %",
+        "makespan 750 ns, gain 25.0 %",
         "time since the start of the run [us]",
         "send",
         "receive",
@@ -277,7 +370,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "zeroed wait",
         "end of the run",
         "end of recorded",
-        "1 of 3 calls, shorter than a dot, drawn one dot wide (per dot the kind that lasts longest)",
+        "1 of 3 calls are shorter than a dot: per dot the colour is the kind that lasts longest, the height the share of time in calls",
     ):
         assert text in texts
     assert not {"collective", "send-receive", "other MPI"} & set(texts)
@@ -287,6 +380,15 @@ def test_plot__legend_only_of_what_occurs(tmp_path):
     trace = make(ends=[5000])
     plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"))
     assert words(tmp_path / "a.svg")[-2:] == ["computation", "end of the run"]
+
+
+def test_plot__begins_after_a_long_init(tmp_path):
+    trace = make([(0, "MPI_Init", 0, 800_000), (0, "MPI_Barrier", 850_000, 900_000)], ends=[1_000_000])
+    plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"), [1])
+    texts = words(tmp_path / "a.svg")
+    assert {"0.800", "1.000", "makespan 1.000 ms", "collective", "zeroed wait"} <= set(texts)
+    assert not {"0.000", "0.600", "other MPI"} & set(texts)
+    assert "0 to 800.0 us, until the last process left MPI_Init, is not drawn" in texts
 
 
 @pytest.mark.parametrize(("ends", "ranks"), [([], 0), ([0], 1), ([0, 0], 2), ([70], 1)])
@@ -316,7 +418,7 @@ def test_plot__many_calls(tmp_path, suffix):
     plot(trace, [Row("recorded", trace.timeline), Row("predicted", trace.timeline)], str(path), [2, 6])
     assert 20_000 < path.stat().st_size < 6_000_000
     if suffix == "svg":
-        assert any(text.startswith("2000 of 5120 messages drawn, those with the longest waits") for text in words(path))
+        assert "144 of 5120 messages drawn, those with the longest waits" in words(path)
 
 
 def test_plot__same_input_same_bytes(tmp_path):

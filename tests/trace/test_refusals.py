@@ -45,19 +45,19 @@ class Stdin:
     ("content", "what"),
     [
         (b"", "an empty file, must be a trace"),
-        (b"\n\n", "'', must be a trace in ALOG format"),
-        (b"hello\r\nworld\n", "'hello', must be a trace in ALOG format"),
-        (b"1 2 3 4 5\n", "'1 2 3 4 5', must be a trace in ALOG format"),
-        (b"x" * 10_000, f"'{'x' * 40}', must be a trace in ALOG format"),
-        (b"\x1b[31mred\n", "unprintable text, must be a trace in ALOG format"),
-        (b"\x00\x01\x02", "binary data, must be a trace in ALOG format"),
-        (b"\x89PNG\r\n\x1a\n", "a PNG image, must be a trace in ALOG format"),
-        (b"\x7fELF\x02", "a program, must be a trace in ALOG format"),
-        (b"PK\x03\x04....", "a zip archive, must be a trace in ALOG format"),
-        (b"%PDF-1.5\n", "a PDF document, must be a trace in ALOG format"),
-        (b"CLOG-02.44\0", "a CLOG2 file, must be a trace in ALOG format"),
-        (b"SLOG 2.0.6", "a SLOG file, must be a trace in ALOG format"),
-        (gzip.compress(b"hello"), "'hello', must be a trace in ALOG format"),
+        (b"\n\n", "'', must be ALOG or the anchor file of an OTF2 archive"),
+        (b"hello\r\nworld\n", "'hello', must be ALOG or the anchor file of an OTF2 archive"),
+        (b"1 2 3 4 5\n", "'1 2 3 4 5', must be ALOG or the anchor file of an OTF2 archive"),
+        (b"x" * 10_000, f"'{'x' * 40}', must be ALOG or the anchor file of an OTF2 archive"),
+        (b"\x1b[31mred\n", "unprintable text, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"\x00\x01\x02", "binary data, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"\x7fELF\x02", "a program, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"PK\x03\x04....", "a zip archive, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"%PDF-1.5\n", "a PDF document, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"CLOG-02.44\0", "a CLOG2 file, must be ALOG or the anchor file of an OTF2 archive"),
+        (b"SLOG 2.0.6", "a SLOG file, must be ALOG or the anchor file of an OTF2 archive"),
+        (gzip.compress(b"hello"), "'hello', must be ALOG or the anchor file of an OTF2 archive"),
         (gzip.compress(b""), "an empty file, must be a trace"),
         (zstandard.compress(b""), "an empty file, must be a trace"),
         (b"-1 0 0 0 0 0 Me\n-13 0 1 2 0 0 red: work\n", "no event record, must have at least one"),
@@ -171,7 +171,7 @@ def test_standard_input_refused(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", Stdin(data))
     with pytest.raises(TraceError) as info:
         perwiz.read("-")
-    assert str(info.value) == ("-: 'hello', must be a trace in ALOG format" if data else "-: an empty file, must be a trace")
+    assert str(info.value) == ("-: 'hello', must be ALOG or the anchor file of an OTF2 archive" if data else "-: an empty file, must be a trace")
 
 
 def test_endless_input_that_is_no_trace(monkeypatch):
@@ -188,7 +188,7 @@ def test_endless_input_that_is_no_trace(monkeypatch):
     stdin = Stdin(b"")
     stdin.buffer = Endless()
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(TraceError, match=r"^-: 'y', must be a trace in ALOG format$"):
+    with pytest.raises(TraceError, match=r"^-: 'y', must be ALOG or the anchor file of an OTF2 archive$"):
         perwiz.read("-")
     assert stdin.buffer.taken == 2 * source.CHUNK
 

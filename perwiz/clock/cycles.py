@@ -1,0 +1,76 @@
+"""Where causes and effects contradict each other no clock can help: what the graph had to leave out, and a cycle by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from perwiz.clock.roles import roles
+from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+
+
+def lost(trace: Trace, graph: Graph) -> tuple[Ints, Ints, Ints]:
+    """Return what a graph leaves out because it lies on a cycle: messages, members whose entry binds nobody, whose return is not bound.
+
+    Rows of the tables of messages and members.
+    """
+    kept = np.zeros(len(trace.messages), bool)
+    kept[graph.cause[graph.kind == MESSAGE]] = True
+    edge = np.flatnonzero(graph.kind == COLLECTIVE)
+    bound = np.zeros(graph.vertices, bool)
+    bound[graph.source[edge]] = True
+    bound[np.searchsorted(graph.start, edge, side="right") - 1] = True
+    sends, receives = roles(trace)
+    members = trace.members
+    mute = sends & ~bound[graph.entered[members.call]]
+    deaf = receives & ~bound[graph.returned[members.done]]
+    return np.flatnonzero(~kept), np.flatnonzero(mute), np.flatnonzero(deaf)
+
+
+def cycle(trace: Trace, graph: Graph) -> list[tuple[int, int]]:
+    """Return a cycle of causes and effects as (call entered, call that returns only then), each entered after the one before returned.
+
+    Empty if there is none.
+    """
+    messages, mute, deaf = lost(trace, graph)
+    effects = {int(trace.messages.send[m]): int(trace.messages.receive_done[m]) for m in messages[::-1]}
+    leaves = {int(trace.members.collective[row]): int(trace.members.done[row]) for row in deaf}
+    for row in mute:
+        effect = leaves.get(int(trace.members.collective[row]))
+        if effect is not None:
+            effects[int(trace.members.call[row])] = effect
+    return _walk(trace, effects)
+
+
+def named(trace: Trace, steps: Iterable[tuple[int, int]]) -> str:
+    """Return a cycle in words."""
+    location = trace.calls.location
+
+    def call(row: int) -> str:
+        return f"e{row} (rank {trace.locations.process[location[row]]})"
+
+    return ", then ".join(f"{call(cause)} must be entered before {call(effect)} returns" for cause, effect in steps)
+
+
+def _walk(trace: Trace, effects: dict[int, int]) -> list[tuple[int, int]]:
+    """Return the steps from cause to effect to the next cause of that location, from where they repeat."""
+    causes = np.array(sorted(effects), "i8")
+    seen: dict[int, int] = {}
+    steps: list[tuple[int, int]] = []
+    at = int(causes[0]) if len(causes) else -1
+    while at >= 0 and at not in seen:
+        seen[at] = len(steps)
+        steps.append((at, effects[at]))
+        at = _following(trace, causes, effects[at])
+    return steps[seen[at] :] if at >= 0 else []
+
+
+def _following(trace: Trace, causes: Ints, call: int) -> int:
+    """Return the first of these calls behind a call on its location, or -1."""
+    place = int(np.searchsorted(causes, call, side="right"))
+    if place == len(causes) or trace.calls.location[causes[place]] != trace.calls.location[call]:
+        return -1
+    return int(causes[place])

@@ -1,0 +1,61 @@
+"""The minimum latencies between causes and effects, by pair class: the mu of the clock condition (Becker et al. 2009, section 3.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import Locations
+
+CAP = 1000
+"""What the latencies taken from a trace are at most, ns; a microsecond is what Scalasca supposes everywhere."""
+FREE = 1 << 62
+"""A time nobody reaches: no limit, no delay seen; as in the kernels."""
+SAME, NODE, METAHOST, ACROSS = range(4)
+"""Pair classes: a location with itself, two of one node, two nodes of one metahost, two metahosts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Latencies:
+    """The least time from a cause to its effect, whole ns, by pair class. Raises UsageError if negative or falling with the distance."""
+
+    node: int
+    metahost: int
+    across: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.node <= self.metahost <= self.across:
+            raise UsageError(f"minimum latencies of {self}; must not be negative, nor fall with the distance")
+
+    def __str__(self) -> str:
+        return f"{self.node} ns in a node, {self.metahost} ns in a metahost, {self.across} ns across"
+
+    @classmethod
+    def of(cls, mu: int | tuple[int, int, int] | Latencies) -> Latencies:
+        """Return the latencies that one number for all, or one per pair class, stands for."""
+        if isinstance(mu, Latencies):
+            return mu
+        return cls(mu, mu, mu) if isinstance(mu, int) else cls(*mu)
+
+
+def safe(shortest: Ints) -> Latencies:
+    """Return latencies that do not push a consistent trace: per pair class the shortest delay seen (ns, by class), at most CAP.
+
+    Delays of effects recorded before their causes must be left out. Where clocks are wrong this may be far too small, never too large.
+    """
+    across = min(CAP, int(shortest[ACROSS]))
+    metahost = min(across, int(shortest[METAHOST]))
+    return Latencies(min(metahost, int(shortest[NODE])), metahost, across)
+
+
+def distance(locations: Locations, a: Ints, b: Ints) -> Ints:
+    """Return the pair class of each pair of locations, uint8. Where nodes are not recorded, a metahost counts as one node."""
+    out = np.full(len(a), ACROSS, "u1")
+    near = locations.metahost[a] == locations.metahost[b]
+    out[near] = METAHOST
+    out[near & (locations.node[a] == locations.node[b])] = NODE
+    out[a == b] = SAME
+    return out

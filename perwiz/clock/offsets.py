@@ -1,0 +1,85 @@
+"""From the local clock of each location to global time, by measured offsets (Becker et al. 2007, section 3; 2009, section 5.1)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.errors import ClockError
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import Times
+from perwiz.trace.trace import Timeline, Trace
+
+Line = tuple[Ints, Ints]
+"""Local times (int64 ns, rising) and the offsets to global time measured there (int64 ns)."""
+
+
+def to_global(line: Line, local: Ints) -> Ints:
+    """Return the global time of local times, int64 ns: the offset is interpolated between measurements and extrapolated at both ends.
+
+    With one measurement the offset is constant. It is rounded once; times are never multiplied.
+    """
+    time, offset = line
+    if len(time) == 1:
+        return local + offset[0]
+    before = np.clip(np.searchsorted(time, local, side="right") - 1, 0, len(time) - 2)
+    slope = np.diff(offset) / np.diff(time)
+    return local + offset[before] + np.rint((local - time[before]) * slope[before]).astype("i8")
+
+
+def apply(trace: Trace, applied: bool) -> Timeline:
+    """Return the timeline of a trace in global time; if its offsets are `applied` already, as it is.
+
+    The earliest instant keeps its time. A thread without measurements has the clock of its process. Raises ClockError where a location has
+    no measurements, or they are not in order of local time, or an offset falls faster than the clock runs.
+    """
+    if applied:
+        return trace.timeline
+    old, of = trace.timeline, lines(trace)
+    calls = _mapped(of, old.calls, trace.calls.location)
+    regions = _mapped(of, old.regions, trace.regions.location)
+    locations = _mapped(of, old.locations, np.arange(len(of)))
+    back = int(old.locations.enter.min()) - int(locations[0].min()) if len(of) else 0
+    parts = [Times(enter + back, leave + back) for enter, leave in (calls, regions, locations)]
+    return Timeline(parts[0], parts[1], parts[2], f"{old.made_by}, clock offsets applied")
+
+
+def _mapped(of: Sequence[Line], times: Times, location: Ints) -> tuple[Ints, Ints]:
+    """Return enter and leave in global time; `location` rises."""
+    enter, leave = times.enter.copy(), times.leave.copy()
+    bound = np.searchsorted(location, np.arange(len(of) + 1))
+    for line, (begin, end) in zip(of, itertools.pairwise(bound), strict=True):
+        enter[begin:end], leave[begin:end] = to_global(line, enter[begin:end]), to_global(line, leave[begin:end])
+    return enter, leave
+
+
+def lines(trace: Trace) -> list[Line]:
+    """Return the measurements of each location. Raises ClockError as `apply` does."""
+    table, process = trace.offsets, trace.locations.process
+    order = np.argsort(table.location, kind="stable")
+    bound = np.searchsorted(table.location[order], np.arange(len(process) + 1))
+    own = [order[a:b] for a, b in itertools.pairwise(bound)]
+    shared: dict[int, Ints] = {}
+    for rank, rows in zip(process.tolist(), own, strict=True):
+        if len(rows):
+            shared.setdefault(rank, rows)
+    return [_line(trace, row, rows if len(rows) else shared.get(int(process[row]), rows)) for row, rows in enumerate(own)]
+
+
+def _line(trace: Trace, location: int, rows: Ints) -> Line:
+    """Return the measurements of a location from these rows of the table of offsets."""
+    who = f"{trace.path}: rank {trace.locations.process[location]} (location {location})"
+    if not len(rows):
+        raise ClockError(f"{who} has no clock offset; each location must have one")
+    time, offset = trace.offsets.time[rows], np.rint(trace.offsets.offset[rows] * 1e3).astype("i8")
+    wrong = np.flatnonzero(np.diff(time) <= 0)
+    if len(wrong):
+        at, then = time[wrong[0]], time[wrong[0] + 1]
+        raise ClockError(f"{who} has a clock offset measured at {then} ns behind one at {at} ns; local times must rise")
+    wrong = np.flatnonzero(np.diff(offset) <= -np.diff(time))
+    if len(wrong):
+        first, then = time[wrong[0]], time[wrong[0] + 1]
+        raise ClockError(f"{who} has clock offsets by which global time does not rise from {first} to {then} ns local time; it must")
+    return time, offset

@@ -1,0 +1,90 @@
+"""Collectives as logical messages: whose entry must come before whose return (Becker et al. 2009, section 4)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import ops
+from perwiz.trace.table import Table
+from perwiz.trace.tables import NONE, Collectives, Members
+from perwiz.trace.trace import Trace
+
+Bools = NDArray[np.bool_]
+_MOVES_DATA = ["Allreduce", "Allgather", "Allgatherv", "Alltoall", "Reduce_scatter", "Reduce_scatter_block"]
+_PAIRS_UNKNOWN = ["Alltoallv", "Alltoallw"]
+
+
+def _ops(names: list[str]) -> Bools:
+    """Return which ops these routines are, blocking or not."""
+    out = np.zeros(len(ops.OPS), bool)
+    out[[ops.OP[f"MPI_{name}"] for name in names] + [ops.OP[f"MPI_I{name.lower()}"] for name in names]] = True
+    return out
+
+
+BY_DATA = _ops(_MOVES_DATA) | np.isin(ops.KIND, (ops.ONE_TO_N, ops.N_TO_ONE, ops.PREFIX))
+"""Per op: who sends nothing keeps nobody waiting, who receives nothing waits for nobody. Others of N to N synchronise by themselves."""
+PAIRS_UNKNOWN = _ops(_PAIRS_UNKNOWN)
+"""Per op: who exchanges data with whom is not recorded, so that nobody is known to wait for anybody."""
+_WORLD = (("MPI_Init", "MPI_Init_thread"), ("MPI_Finalize",))
+
+
+def roles(trace: Trace) -> tuple[Bools, Bools]:
+    """Return per member of a collective (sends, receives): others wait for its entry, its return waits for others.
+
+    The root sends to all and receives from all others in operations from and to a root; in a prefix operation each receives from the
+    ranks before it. A contribution of zero bytes is none, unless no member of the instance has any, as where sizes are not recorded.
+    """
+    members, table = trace.members, trace.collectives
+    op, root = table.op[members.collective], table.root[members.collective]
+    kind = ops.KIND[op]
+    at_root = trace.locations.process[trace.calls.location[members.call]] == root
+    all_to_all = ((kind == ops.N_TO_N) & ~PAIRS_UNKNOWN[op]) | (kind == ops.PREFIX)
+    down, up = (kind == ops.ONE_TO_N) & (root >= 0), (kind == ops.N_TO_ONE) & (root >= 0)
+    sends = (all_to_all | (down & at_root) | (up & ~at_root)) & _contributes(trace, op, trace.calls.bytes_sent > 0)
+    receives = (all_to_all | (down & ~at_root) | (up & at_root)) & _contributes(trace, op, trace.calls.bytes_received > 0)
+    receives[table.first_member[ops.KIND[table.op] == ops.PREFIX]] = False
+    return sends, receives & (members.done != NONE)
+
+
+def _contributes(trace: Trace, op: NDArray[np.uint8], by_call: Bools) -> Bools:
+    """Return per member whether its part of a collective counts: it moves data, or nobody's data is known, or there is none to move."""
+    members = trace.members
+    if not len(members):
+        return np.zeros(0, bool)
+    some = by_call[members.call]
+    known = np.logical_or.reduceat(some, trace.collectives.first_member)[members.collective]
+    return some | ~known | ~BY_DATA[op]
+
+
+def with_world_barriers(trace: Trace) -> Trace:
+    """Return the trace with MPI_Init and MPI_Finalize as barriers of all processes, where each calls it once and the trace has none yet.
+
+    For clocks only: implementations synchronise there (as Scalasca supposes), the MPI standard does not promise it.
+    """
+    for routines in _WORLD:
+        calls = np.flatnonzero(np.isin(trace.calls.op, [ops.OP[routine] for routine in routines])).astype("i4")
+        ranks = trace.locations.process[trace.calls.location[calls]]
+        if (
+            len(calls) > 1
+            and np.array_equal(np.sort(ranks), np.unique(trace.locations.process))
+            and not np.isin(calls, trace.members.call).any()
+        ):
+            trace = _with_barrier(trace, calls[np.argsort(ranks)])
+    return trace
+
+
+def _with_barrier(trace: Trace, calls: NDArray[np.int32]) -> Trace:
+    """Return the trace with one more barrier of all, made by these calls."""
+    op = ops.OP["MPI_Barrier"]
+    one = Collectives(np.array([op], "u1"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
+    more = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
+    return dataclasses.replace(trace, collectives=_joined(trace.collectives, one), members=_joined(trace.members, more))
+
+
+def _joined(one: Table, other: Table) -> Any:
+    """Return the table of the rows of both."""
+    return type(one)(*(np.concatenate((getattr(one, f.name), getattr(other, f.name))) for f in dataclasses.fields(one)))

@@ -1,0 +1,41 @@
+"""What is done about the clocks of a trace before anything is read off its times."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from perwiz.clock import offsets
+from perwiz.clock.condition import Violations, violations
+from perwiz.clock.logical import Correction, correct
+from perwiz.errors import UsageError
+from perwiz.trace.trace import Trace
+
+CLOCKS = ("none", "linear", "clc")
+"""Take the times as they are; interpolate measured offsets; that, and then the controlled logical clock where effects precede causes."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Treated:
+    """A trace whose timeline is the one to work with."""
+
+    trace: Trace
+    recorded: Violations
+    """How the recorded times break the clock condition, offsets applied."""
+    correction: Correction | None
+    """None where nothing had to be corrected, or should be."""
+
+
+def treat(trace: Trace, clock: str = "clc", sound: bool = False) -> Treated:
+    """Return the trace with the clocks `clock` asks for; `sound` clocks may show effects before causes for a known reason.
+
+    Raises UsageError for another `clock`, ClockError for measured offsets that cannot be used.
+    """
+    if clock not in CLOCKS:
+        raise UsageError(f"clock '{clock}': must be one of {', '.join(CLOCKS)}")
+    if clock != "none" and not trace.offsets_applied:
+        trace = dataclasses.replace(trace, timeline=offsets.apply(trace, applied=False), offsets_applied=True)
+    found = violations(trace, trace.timeline)
+    if clock != "clc" or sound or not found:
+        return Treated(trace, found, None)
+    correction = correct(trace)
+    return Treated(dataclasses.replace(trace, timeline=correction.timeline), found, correction)

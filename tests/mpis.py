@@ -1,0 +1,96 @@
+"""The MPIs of this machine, programs compiled for them, and runs recorded with them.
+
+PERWIZ_MPIS names folders with mpiexec and mpicc, joined by colons (`.ci/run` makes two); beside them those of Debian are found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+from collections import defaultdict
+
+import numpy as np
+
+from perwiz.trace import ops
+from perwiz.trace.recorded_columns import ALIKE
+from perwiz.trace.trace import Trace
+
+PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "scripts" / "programs"
+_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mpi:
+    """One MPI: its launcher and its compiler."""
+
+    name: str
+    mpiexec: str
+    mpicc: str
+
+    @property
+    def python(self) -> str:
+        """A Python with mpi4py for it, or nothing."""
+        found = os.path.join(os.path.dirname(self.mpiexec), "python3")
+        good = os.path.exists(found) and subprocess.run([found, "-c", "import mpi4py"], capture_output=True, check=False).returncode == 0
+        return found if good else ""
+
+    def command(self, ranks: int, *program: str) -> list[str]:
+        """Return the command line that runs a program, more processes than processors if need be."""
+        more = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if self.is_open else []
+        return [self.mpiexec, *more, "-n", str(ranks), *program]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is Open MPI."""
+        return "open" in subprocess.run([self.mpiexec, "--version"], capture_output=True, text=True, check=False).stdout.lower()
+
+
+@functools.cache
+def installed() -> tuple[Mpi, ...]:
+    """Return the MPIs that can be used here, two at most."""
+    os.environ.update(_ROOT)
+    folders = [folder for folder in os.environ.get("PERWIZ_MPIS", "").split(":") if folder]
+    found = [Mpi(pathlib.Path(folder).parent.name, f"{folder}/mpiexec", f"{folder}/mpicc") for folder in folders]
+    for name in ("openmpi", "mpich") if not found else ():
+        paths = shutil.which(f"mpiexec.{name}"), shutil.which(f"mpicc.{name}")
+        if paths[0] and paths[1]:
+            found.append(Mpi(name, paths[0], paths[1]))
+    if not found and (paths := (shutil.which("mpiexec"), shutil.which("mpicc"))) and all(paths):
+        found.append(Mpi("mpi", str(paths[0]), str(paths[1])))
+    return tuple(found)
+
+
+def compiled(compiler: str, source: str, folder: pathlib.Path) -> str:
+    """Return the program made from a source of scripts/programs."""
+    from perwiz.record import build
+
+    out = folder / f"{pathlib.Path(source).stem}-{pathlib.Path(compiler).name}-{abs(hash(compiler))}"
+    if not out.exists():
+        command = [compiler, "-O1", "-g", "-w", f"-I{build.HERE}", str(PROGRAMS / source), "-o", str(out), "-pthread"]
+        subprocess.run(command, check=True, capture_output=True)
+    return str(out)
+
+
+def tallies(text: str) -> dict[tuple[int, str], tuple[int, int, int]]:
+    """Return (calls, bytes sent, bytes received) per (rank, routine) as the program itself has counted them."""
+    out: dict[tuple[int, str], np.ndarray] = defaultdict(lambda: np.zeros(3, int))
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["tally"]:
+            name = ALIKE.get(words[2], words[2])
+            out[int(words[1]), name if name in ops.OP else "MPI_other"] += np.array([int(word) for word in words[3:]])
+    return {key: tuple(row.tolist()) for key, row in out.items()}
+
+
+def counted(trace: Trace) -> dict[tuple[int, str], tuple[int, int, int]]:
+    """Return the same as the trace has it."""
+    calls = trace.calls
+    rank = trace.locations.process[calls.location].astype("i8")
+    key, back = np.unique(rank * 256 + calls.op, return_inverse=True)
+    columns = [np.bincount(back, values, len(key)) for values in (np.ones(len(back)), calls.bytes_sent, calls.bytes_received)]
+    rows = np.array(columns, "i8").T.tolist()
+    return {(int(k) // 256, ops.OPS[int(k) % 256]): tuple(row) for k, row in zip(key, rows, strict=True)}
