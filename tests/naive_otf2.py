@@ -129,7 +129,10 @@ class Location:
     def of_mpi(self, kind, a, b, c, d, f, request):
         call, bare = self.current(), self.current() is None
         if bare and kind == END:
-            call = self.call(self.bare_op[14 + a], self.begun, 1)
+            begun = self.clock if self.begun is None else self.begun
+            self.begun = None
+            before = self.calls[-1].leave if self.calls else begun
+            call = self.call(self.bare_op[14 + a], max(begun, before), 1)
         elif bare:
             call = self.call(self.bare_op[kind], self.clock, 1)
         if kind == END:

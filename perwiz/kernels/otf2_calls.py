@@ -202,6 +202,20 @@ def _point_to_point(
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
+def _begun(state: cython.longlong[::1], calls: cython.longlong[:, ::1]) -> cython.longlong:
+    """Return when a collective outside any call began, not before the last call returned; now, if nobody said. Forgets it."""
+    t: cython.longlong = state[13]
+    state[13] = -4611686018427387904
+    if t == state[13]:
+        t = state[7]
+    if state[0] > 0 and t < calls[state[0] - 1, 1]:
+        t = calls[state[0] - 1, 1]
+    return t
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
 def _collective(cell: cython.longlong[::1], call: cython.longlong[::1]) -> cython.void:
     """Give a call the communicator, root and sizes of its collective record."""
     call[6], call[7] = cell[3], cell[4]
@@ -248,7 +262,10 @@ def calls(
         elif kind < 14:
             bare = state[1] < 0
             if bare:
-                _open_call(state, calls, bare_op[14 + cell[2]] if kind == 11 else bare_op[kind], state[13] if kind == 11 else state[7], 1)
+                if kind == 11:
+                    _open_call(state, calls, bare_op[14 + cell[2]], _begun(state, calls), 1)
+                else:
+                    _open_call(state, calls, bare_op[kind], state[7], 1)
             if kind != 11:
                 _point_to_point(state, cell, calls, messages, requests)
             else:

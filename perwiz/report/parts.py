@@ -98,7 +98,8 @@ def _clocks(block: Document) -> Facts:
     facts = _clock(block["recorded_clock"], block["predicted"])
     if correction:
         moved, jumps = words.duration(correction["largest"]), correction["jumps"]
-        facts.append(("corrected", f"by the controlled logical clock: {jumps} return{'s' * (jumps != 1)} put forward, calls moved by at most {moved}"))
+        returns = f"{jumps} return{'s' * (jumps != 1)} put forward"
+        facts.append(("corrected", f"by the controlled logical clock: {returns}, calls moved by at most {moved}"))
         facts += [("left", text) for _, text in _clock(block["clock"], block["predicted"])] if _reversed(block["clock"]) else []
     return facts
 

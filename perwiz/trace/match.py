@@ -186,6 +186,7 @@ def collectives(
     if len(np.unique(process)) < len(process):
         e = e[np.lexsort((enter[e], process[calls.location[e]]))]
     counted = sequence[e] < 0
+    order: NDArray[np.integer[Any]]
     if counted.all():
         order, new = _counted(calls.comm[e], process[calls.location[e]], comms)
     else:

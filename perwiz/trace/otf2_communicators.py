@@ -17,8 +17,8 @@ COMM_LOCATIONS, COMM_GROUP, COMM_SELF = 4, 5, 6
 """Types of groups."""
 MPI = 4
 """The paradigm."""
-ROOT_SELF, ROOT_THIS_GROUP = -2, -3
-"""Roots in inter-communicators: the caller; somebody in the caller's own group."""
+ROOT_SELF = -2
+"""Root in inter-communicators: the caller."""
 
 
 def world(definitions: Definitions) -> list[int]:
@@ -45,29 +45,31 @@ class Comms:
         self._self: dict[int, str] = {}
         groups = self._groups(definitions, locations)
         for ref, comm in definitions.comms.items():
-            members = groups.get(comm.group)
+            members = groups.get(comm.group, [])
             if members is None:
-                self._self[ref] = definitions.string(comm.name)
-            else:
-                self._add(ref, definitions.string(comm.name), members)
+                self._self[_narrow(ref)] = definitions.string(comm.name)
+            elif comm.group in groups:
+                self._add(_narrow(ref), definitions.string(comm.name), members)
         for ref, inter in definitions.inter_comms.items():
             one, other = (groups.get(group) or [] for group in (inter.group_a, inter.group_b))
-            self._add(ref, definitions.string(inter.name), one + other)
-            self._split[self._row_of[ref]] = len(one)
-        self._refs = np.array(sorted(self._row_of), "i8")
+            self._add(_narrow(ref), definitions.string(inter.name), one + other)
+            self._split[self._row_of[_narrow(ref)]] = len(one)
+        self._refs = np.array(sorted(self._row_of), "i4")
         self._rows = np.array([self._row_of[ref] for ref in self._refs.tolist()], "i4")
 
     def _groups(self, definitions: Definitions, locations: list[int]) -> dict[int, list[int] | None]:
-        """Return the world ranks per group of MPI, None for a group of oneself."""
+        """Return the world ranks per group of MPI (-1 for strangers), None for a group of oneself."""
         rank = {ref: number for number, ref in enumerate(locations)}
         out: dict[int, list[int] | None] = {}
         for group in definitions.groups:
+            if group.paradigm != MPI:
+                continue
             if group.type == COMM_SELF:
                 out[group.ref] = None
             elif group.type == COMM_LOCATIONS and group.ref not in out:
-                out[group.ref] = [rank[member] for member in group.members if member in rank]
+                out[group.ref] = [rank.get(member, NONE) for member in group.members]
             elif group.type == COMM_GROUP:
-                out[group.ref] = [int(member) for member in group.members if member < self.processes]
+                out[group.ref] = [int(member) if member < self.processes else NONE for member in group.members]
         return out
 
     def _add(self, ref: int, name: str, members: list[int]) -> None:
@@ -111,14 +113,17 @@ class Comms:
         ranks = np.array([rank for members in self._members for rank in members], "i4")
         return Communicators(tuple(self._names), np.concatenate([[0], np.cumsum(sizes)]), ranks)
 
-    def processes_of(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> NDArray[np.int32]:
+    def processes_of(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints, roots: bool = False) -> NDArray[np.int32]:
         """Return the process that `peer` means to the process `rank` in each communicator, -1 where there is none, int32.
 
-        In an inter-communicator a peer is one of the other group.
+        In an inter-communicator a peer is one of the other group; among `roots`, ROOT_SELF is the caller.
         """
         out = np.empty(len(row), "i4")
         for piece in pieces(len(row)):
             out[piece] = self._piece(comms, row[piece], peer[piece], rank[piece])
+        if roots:
+            own = np.flatnonzero(peer == ROOT_SELF)
+            out[own] = rank[own]
         return out
 
     def _piece(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> NDArray[np.int32]:
@@ -132,6 +137,9 @@ class Comms:
         good[good] = place[good] < sizes[row[good]]
         out = np.full(len(row), NONE, "i4")
         out[good] = comms.ranks[first[row[good]] + place[good]]
-        own = peer == ROOT_SELF
-        out[own] = rank[own]
         return out
+
+
+def _narrow(ref: int) -> int:
+    """Return an unsigned number of 32 bits as the columns of int32 hold it."""
+    return ref - (1 << 32) if ref >= 1 << 31 else ref

@@ -97,7 +97,7 @@ class Location:
         self._regions = Regions.known(definitions)
         self._state = np.zeros(STATE, "i8")
         self._state[[OPEN, INNERMOST, FIRST]] = -1
-        self._state[CLOCK] = np.iinfo("i8").min
+        self._state[CLOCK], self._state[COLLECTIVE_TIME] = np.iinfo("i8").min, -(1 << 62)
         self._stack, self._calls, self._region = _Matrix(2), _Matrix(len(CALL)), _Matrix(len(REGION))
         self._messages, self._requests = _Matrix(len(MESSAGE)), _Matrix(len(REQUEST) + 1, fill=-1)
         self._ids = Numbers()
@@ -161,7 +161,6 @@ class Location:
         rest = np.concatenate(self._rest)
         out |= {f"rest.{name}": rest[:, k].copy() for k, name in enumerate(REST) if len(rest)}
         return out | {"state": state}
-
 
     def _ends(self) -> dict[str, NDArray[np.generic]]:
         """Return the message records, those of each kind as columns of their own."""

@@ -38,11 +38,11 @@ class Arrays(MutableMapping[str, NDArray[Any]]):
     def __init__(self, content: mmap.mmap | None, lines: list[Line]) -> None:
         """`content` is a shared mapping of the file."""
         self._content = content
-        self._lines = {name: line for name, *line in lines}
+        self._lines = {line[0]: line for line in lines}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column, an array of its own."""
-        dtype, length, offset, stored, low = self._lines[name]
+        _, dtype, length, offset, stored, low = self._lines[name]
         if not stored:
             return np.full(length, low, dtype)
         assert self._content is not None
@@ -55,7 +55,7 @@ class Arrays(MutableMapping[str, NDArray[Any]]):
         raise TypeError("the columns of a location cannot be changed")
 
     def __delitem__(self, name: str) -> None:
-        _, length, offset, stored, _ = self._lines.pop(name)
+        _, _, length, offset, stored, _ = self._lines.pop(name)
         if stored:
             _release(self._content, offset, offset + length * np.dtype(stored).itemsize)
 

@@ -15,6 +15,7 @@ from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 CPU_THREAD, ACCELERATOR = 1, 2
 """Types of locations that call and compute; the third holds metrics alone."""
+_ACCELERATOR_GROUP = 2
 _GIGA = 10**9
 
 
@@ -29,7 +30,9 @@ class Places:
         kind = {location.ref: location.type for location in definitions.locations}
         rank = {group[ref]: number for number, ref in reversed(list(enumerate(self.world))) if ref in group}
         for one in group.values():
-            rank.setdefault(one, len(rank))
+            host = _host(definitions, one)
+            if one not in rank:
+                rank[one] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
         master = set(self.world)
         rows = [recorded for recorded in recording.locations if kind[recorded.ref] in (CPU_THREAD, ACCELERATOR)]
         rows.sort(key=lambda recorded: (rank[group[recorded.ref]], recorded.ref not in master))
@@ -83,13 +86,19 @@ class Places:
         return Offsets(np.array([where for where, *_ in found], "i4"), time, offset, np.zeros(len(found)), error)
 
 
+def _host(definitions: Definitions, group: int) -> int:
+    """Return the location group that a process or accelerator belongs to: an accelerator to the process that started it."""
+    found = definitions.location_groups.get(group)
+    return found.creator if found is not None and found.type == _ACCELERATOR_GROUP else group
+
+
 def nanoseconds(ticks: NDArray[np.int64], per_tick: Fraction) -> NDArray[np.int64]:
     """Return `ticks * per_tick`, rounded to the nearest, int64; exact as long as a tick is longer than about 0.1 ns."""
     if per_tick.denominator == 1:
         return ticks * per_tick.numerator
     above, below = per_tick.numerator, per_tick.denominator
     whole, rest = np.divmod(ticks, below)
-    if above * below >= 1 << 62:
+    if above * below + below // 2 >= 1 << 63:
         return whole * above + np.rint(rest * (above / below)).astype("i8")
     return whole * above + (rest * above + below // 2) // below
 

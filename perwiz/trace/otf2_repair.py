@@ -10,6 +10,7 @@ from perwiz.trace import ops
 from perwiz.trace.match import Ends, fifo
 from perwiz.trace.tables import NONE, Requests
 
+_REQUEST_FREE = ops.OP["MPI_Request_free"]
 _ONE, _ALL = 1, 2
 _COMPLETES = np.zeros(len(ops.OPS), "u1")
 _COMPLETES[ops.OP["MPI_Wait"]], _COMPLETES[ops.OP["MPI_Waitall"]] = _ONE, _ALL
@@ -42,9 +43,10 @@ def completions(op: NDArray[np.uint8], location: NDArray[np.int32], requests: Re
 
     `posts` says which requests are sends. A Wait that completed nothing completes the oldest open request of its process; a Waitall
     completes all, but leaves one for each such Wait before the next post or Waitall: sends or receives alone where their number
-    fits, else the oldest.
+    fits, else the oldest. A location that calls MPI_Request_free is left alone: what is missing there may have been freed.
     """
-    missing = requests.completed_by == NONE
+    frees = np.unique(location[op == _REQUEST_FREE])
+    missing = (requests.completed_by == NONE) & ~np.isin(location[requests.posted_by], frees)
     if not missing.any():
         return requests, 0
     kind = _COMPLETES[op]

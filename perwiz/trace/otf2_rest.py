@@ -17,8 +17,8 @@ from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
 Ints = NDArray[np.int64]
-_INT64, _UINT64, _DOUBLE = 8, 4, 10
-"""Types of metric values."""
+_UINT64, _DOUBLE = 4, 10
+"""Types of metric values that are not signed integers."""
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (row.MEASUREMENT, row.BUFFER_FLUSH)}
 _KEPT |= {row.OTHER + number: name for number, name in enumerate(row.OTHERS)}
 
@@ -48,6 +48,7 @@ class Rest:
     def __init__(self, places: Places, definitions: Definitions, first: Ints, regions: Ints, texts: tuple[str, ...]) -> None:
         """`first` is the first call of each location and the end of the last; `regions` the same of its region instances."""
         self._places, self._definitions, self.texts = places, definitions, Texts(texts)
+        self._own: list[Ints] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
         parts = [one.arrays for one in places.recorded]
         sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
@@ -125,6 +126,7 @@ class Rest:
         at = at[np.isin(self.column["a"][at], refs)]
         rows = self.region[at] if of_regions else self.call[at] - 1
         good = rows >= 0 if of_regions else self.inside[at]
+        self._own.append(at)
         at, rows = at[good], rows[good]
         values = self.column["d"][at].copy()
         texts = np.flatnonzero(self.column["kind"][at] == row.PARAMETER_STRING)
@@ -140,6 +142,11 @@ class Rest:
         if kind == row.PARAMETER_STRING:
             return self._definitions.string(int(value))
         return str(int(value) % (1 << 64) if kind == row.PARAMETER_UNSIGNED else int(value))
+
+    def singles(self, kept: int) -> int:
+        """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
+        own = sum(len(rows) for rows in self._own)
+        return int((self.column["kind"] != row.METRIC).sum()) - own - kept
 
     def records(self) -> tuple[Records, Ints]:
         """Return the records of other models, and their values one after the other."""
@@ -178,9 +185,9 @@ def _last(key: Ints, value: NDArray[np.float64], where: NDArray[np.bool_]) -> tu
 def topologies(definitions: Definitions, comms: Comms) -> tuple[Topology, ...]:
     """Return the Cartesian topologies of communicators that are defined."""
     out = []
-    table = comms.table()
     for found in definitions.topologies.values():
-        comm = int(comms.rows(np.array([found.comm]), np.array([0]))[0])
+        comm = int(comms.rows(np.array([found.comm]).astype("i4"), np.array([0]))[0])
+        table = comms.table()
         dimensions = [definitions.dimensions[ref] for ref in found.dimensions if ref in definitions.dimensions]
         if comm < 0 or len(dimensions) != len(found.dimensions):
             continue

@@ -85,23 +85,21 @@ class Builder:
         rank = self.places.process[get["location"]]
         collective = ops.COLLECTIVE[get["op"]]
         get["comm"][~collective & ~np.isin(ops.KIND[get["op"]], _TALKS) & ((get["flags"] & local.COLLECTIVE_RECORD) != 0)] = NONE
-        self.undefined = 0
-        get["comm"] = self._rows(get["comm"], rank)
+        self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
+        get["comm"] = self.comms.rows(get["comm"], rank)
         get["comm"][(get["op"] == _FINALIZE) & (get["comm"] == NONE)] = 0
         table = self.comms.table()
         for name in ("peer", "root"):
-            get[name] = self.comms.processes_of(table, get["comm"], get[name], rank)
+            get[name] = self.comms.processes_of(table, get["comm"], get[name], rank, roots=name == "root")
         self.own.calls(get, self.comms.processes, len(table))
-
-    def _rows(self, refs: NDArray[np.int32], rank: NDArray[np.int32]) -> NDArray[np.int32]:
-        rows = self.comms.rows(refs, rank)
-        self.undefined += int(((rows == NONE) & (refs != NONE)).sum())
-        return rows
 
     def _messages(self) -> None:
         polls = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
         self.unfinished = self.own.unfinished(polls, len(self.requests))
+        self.strangers = self.internal = 0
         sends, receives = self._half("send"), self._half("receive")
+        self.talked = np.zeros(len(self.column["op"]), bool)
+        self.talked[sends.ends.call] = self.talked[receives.ends.call] = True
         self.inferred = self.repaired = 0
         if not self.own.written:
             posts = np.zeros(len(self.requests), bool)
@@ -114,16 +112,24 @@ class Builder:
         else:
             self.repaired = otf2_repair.communicators(sends.ends, receives.ends)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
-        self.strangers = int((sends.ends.peer < 0).sum() + (receives.ends.peer < 0).sum())
         self.messages: Messages
         self.messages, self.size_differs = match.messages(sends.ends, receives.ends, mode)
 
     def _half(self, side: str) -> Half:
         rank = self.columns.each(side, self.places.process)
-        comm = self._rows(self.columns.take(f"{side}.comm"), rank)
+        refs = self.columns.take(f"{side}.comm")
+        comm = self.comms.rows(refs, rank)
+        self.undefined += int(((comm == NONE) & (refs != NONE)).sum())
         peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
+        self.strangers += int(((peer == NONE) & (comm != NONE)).sum())
         call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
-        return Half(match.Ends(call, call.copy(), rank, peer, tag, comm, size), self._requests_of(side))
+        columns = [call, rank, peer, tag, comm, size, self._requests_of(side)]
+        inside = ops.COLLECTIVE[self.column["op"][call]]
+        if inside.any():
+            self.internal += int(inside.sum())
+            columns = [column[~inside] for column in columns]
+        call, *ends, request = columns
+        return Half(match.Ends(call, call.copy(), *ends), request)
 
     def _calls_of(self, side: str) -> NDArray[np.int32]:
         return self.columns.shifted(f"{side}.call", self.first)
@@ -186,14 +192,15 @@ class Builder:
         kind = ops.KIND[self.column["op"]]
         posts = np.zeros(len(kind), bool)
         posts[self.requests.posted_by] = True
-        alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts
+        alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
         state = self.columns.state
         return Counts(
             records=int(state(local.RECORDS).sum()) + sum(int(one.arrays["state"][local.RECORDS]) for one in self.places.other),
             states=int(state(local.PAIRS).sum()),
-            single_events=len(rest.location) - kept,
+            single_events=rest.singles(kept),
             sends=self.sends,
             receives=self.receives,
+            internal_messages=self.internal,
             internal_calls=int(state(local.INTERNAL).sum()),
             to_nobody=int(alone.sum()),
             bare=int(((self.column["flags"] & local.BARE) != 0).sum()),
@@ -226,6 +233,7 @@ class Builder:
         parameters, (records, values) = rest.parameters(), rest.records()
         locations, nodes, metahosts = self.places.table(definitions)
         locations = self._told(locations)
+        arranged = topologies(definitions, self.comms)
         label, text = own.labels(len(rest.texts.all()))
         offsets = own.table("OFFSETS", Offsets)
         made_by, told = own.property("MADE_BY", "measured", str), self._properties()
@@ -254,7 +262,7 @@ class Builder:
             properties=told,
             sources=tuple(regions.known.sources),
             metahosts=own.texts("METAHOSTS", metahosts),
-            topologies=topologies(definitions, self.comms),
+            topologies=arranged,
             unfinished=self.unfinished,
             counters=counters,
             counter_names=own.texts("COUNTERS", counter_names, len(counter_names)),

@@ -71,7 +71,7 @@ def test_counts(name):
     "name",
     [
         *("npb-is.S-4", "npb-mg.S_timens-4"),
-        pytest.param("ping-pong-otf2-papi", marks=pytest.mark.xfail(strict=True, reason="each value of a metric record counts")),
+        pytest.param("ping-pong-otf2-papi"),
     ],
 )
 def test_counts__stand_alone_events(name):
@@ -206,10 +206,9 @@ def test_places(name, recorder, node):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="Score-P's communicator of CPU locations, of another paradigm, is taken for the world")
 @pytest.mark.parametrize("name", REAL)
 def test_communicators__the_world_is_that_of_mpi(name):
     """Score-P defines a communicator of measurement, `Process x Threads CPU Locations`, before it."""
     trace = read(name)
     assert trace.communicators.names[0] == "MPI_COMM_WORLD"
-    assert set(trace.calls.comm[trace.messages.send]) == {0}
+    assert {*trace.calls.comm[trace.messages.send].tolist()} == ({1} if name == "npb-mg.S_timens-4" else {0})  # 1 is a duplicate of it

@@ -171,7 +171,8 @@ def test_standard_input_refused(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", Stdin(data))
     with pytest.raises(TraceError) as info:
         perwiz.read("-")
-    assert str(info.value) == ("-: 'hello', must be ALOG or the anchor file of an OTF2 archive" if data else "-: an empty file, must be a trace")
+    what = "'hello', must be ALOG or the anchor file of an OTF2 archive" if data else "an empty file, must be a trace"
+    assert str(info.value) == f"-: {what}"
 
 
 def test_endless_input_that_is_no_trace(monkeypatch):
