@@ -10,11 +10,12 @@ from perwiz.cli import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRACES = sorted(path.name for path in (ROOT / "traces").iterdir() if path.name.removesuffix(".gz").endswith(("alog", "log")))
+ARCHIVES = sorted(path.parent.name for path in (ROOT / "traces").glob("*/*.otf2"))
 LARGE = {"grid.log.gz", "p_m3.alog.gz", "pmandel.alog.gz"}
 ASKED = {
     "predict": "predict {} --waits 5",
-    "zero-wait": "predict {} --waits 3 --zero-wait all --clock none",
-    "network": "predict {} --waits 3 --network cray-t3e --model perwiz-cluster --clock none",
+    "zero-wait": "predict {} --waits 3 --zero-wait all",
+    "network": "predict {} --waits 3 --network cray-t3e --model perwiz-cluster",
 }
 """Questions to the traces with messages."""
 
@@ -27,6 +28,9 @@ def cases():
             marks = [pytest.mark.slow] if trace in LARGE else []
             golden = f"{trace.removesuffix('.gz').replace('.', '-')}-{name}"
             yield pytest.param(golden, line.format(f"traces/{trace}"), marks=marks, id=golden)
+    for trace in ARCHIVES:
+        for name, line in {"info": "info {} --waits 5 --regions", "zero-wait": "predict {} --waits 3 --zero-wait all"}.items():
+            yield pytest.param(f"{trace}-{name}", line.format(f"traces/{trace}"), marks=[pytest.mark.slow], id=f"{trace}-{name}")
     yield pytest.param("srtest-alog-e25", "predict traces/srtest.alog --zero-wait e25", id="srtest-alog-e25")
 
 
