@@ -20,6 +20,7 @@ _HOMES = {
     "Speed": "perwiz.whatif.hypotheses:Speed",
     "ZeroTime": "perwiz.whatif.hypotheses:ZeroTime",
     "ZeroWait": "perwiz.whatif.hypotheses:ZeroWait",
+    "correct": "perwiz.clock.logical:correct",
     "load_model": "perwiz.loggps.model:load",
     "predict": "perwiz.whatif.predict:predict",
     "predicted_trace": "perwiz.whatif.predict:predicted_trace",

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import synthetic
+from patterns import ring
 
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
@@ -48,7 +48,7 @@ def row(what: str, value: str, target: str = "") -> None:
 
 def graph(ranks: int, calls: int) -> None:
     """Measure build, weigh and one what-if, and simpy on a part."""
-    trace, model = synthetic.ring(ranks, calls), load("perwiz-cluster")
+    trace, model = ring(ranks, calls), load("perwiz-cluster")
     waits = synchronous(trace.messages, model)
     spent = best(lambda: build(trace, waits), 2)
     built = build(trace, waits)
@@ -59,7 +59,7 @@ def graph(ranks: int, calls: int) -> None:
     weight = weigh(trace, trace.timeline, built, model).weight
     spent = best(lambda: sweep(built, weight), 5)
     row(f"one what-if  {size}", f"{spent:.4f} s", "at most 0.05 (64 ranks), 0.1 (1024)")
-    few = synthetic.ring(ranks, 40 * ranks)
+    few = ring(ranks, 40 * ranks)
     small = build(few, synchronous(few.messages, model))
     light = weigh(few, few.timeline, small, model).weight
     slow = best(lambda: replay(small, light), 1) / small.vertices
@@ -69,7 +69,7 @@ def graph(ranks: int, calls: int) -> None:
 
 def files(ranks: int, calls: int, split: bool) -> None:
     """Measure reading and writing ALOG, with and without the extension, and the memory of one whole prediction."""
-    trace = synthetic.ring(ranks, calls, 10_000 if split else 100_000, split=split)
+    trace = ring(ranks, calls, 10_000 if split else 100_000, split=split)
     count = len(trace.calls)
     names = "MPI_Send and MPI_Recv" if split else "MPI_Sendrecv"
     print(f"--- {names}, {count / 1e6:.1f} M calls, {len(trace.messages) / 1e6:.1f} M messages")

@@ -1,7 +1,7 @@
 """What `scripts/bench` measures of OTF2: writing, then every stage from archive to answer, on one core and on all.
 
-`python scripts/measure_otf2.py PATTERN RANKS EVENTS [--regions]` measures one archive. Seconds are those on the wall and, behind them, those
-of processors used, which other work on the machine disturbs less. Memory is the peak of each stage in the process that answers.
+`python scripts/measure_otf2.py PATTERN RANKS EVENTS [--regions]` measures one archive. Seconds are those on the wall and, behind them,
+those of processors used, which other work on the machine disturbs less. Memory is the peak of each stage in the process that answers.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def forget_peak() -> None:
         pathlib.Path("/proc/self/clear_refs").write_text("5")
 
 
-def stage(name: str, action: Callable[[], Any], count: int = 0) -> Any:
+def stage(name: str, action: Callable[..., Any], *arguments: Any, count: int = 0) -> Any:
     """Return what an action returns, after printing what it took; `count` are the events it goes through."""
     forget_peak()
     begin, used = time.perf_counter(), spent()
-    out = action()
+    out = action(*arguments)
     wall, used = time.perf_counter() - begin, spent() - used
     rate = f"{count / wall / 1e6:6.1f} M events/s" if count else ""
     print(f"    {name:36}{wall:8.2f} s{used:8.2f} s of processors{peak() / _MIB:8.0f} MiB {rate}", flush=True)
@@ -71,25 +71,27 @@ def stage(name: str, action: Callable[[], Any], count: int = 0) -> Any:
 def stages(path: str) -> None:
     """Print what each stage takes, from an archive to the times if nobody waited."""
     from perwiz.engines.sweep import sweep
+    from perwiz.graph.build import build
     from perwiz.loggps.model import load
-    from perwiz.loggps.weigh import weigh
+    from perwiz.loggps.weigh import synchronous, weigh
     from perwiz.trace.otf2_read import record
     from perwiz.trace.otf2_tables import Builder
-    from perwiz.whatif import predict
+    from perwiz.whatif.predict import predict
 
     events = sum(one.records for one in record(path).locations)
     print(f"  {events / 1e6:.1f} M events on {len(os.sched_getaffinity(0))} cores")
     with contextlib.suppress(AttributeError, KeyError):  # nothing is left to make a recording of
-        stage("OTF2 library and its callbacks", lambda: record(path, consumer="measure_otf2:Nothing"), events)
-    found = stage("events to columns", lambda: record(path), events)
-    trace = stage("columns to tables, matching", lambda: Builder(found, path).trace())
-    del found
+        stage("OTF2 library and its callbacks", record, path, None, "measure_otf2:Nothing", count=events)
+    found = [stage("events to columns", record, path, count=events)]
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"    {'largest of its worker processes':36}{workers:38.0f} MiB")
+    trace = stage("columns to tables, matching", lambda: Builder(found.pop(), path).trace())
     model = load("default")
-    graph = stage("graph", lambda: predict._graph(trace, model, "refuse", ()))
-    weighted = stage("weights", lambda: weigh(trace, trace.timeline, graph, model))
-    stage("sweep", lambda: sweep(graph, weighted.weight))
+    graph = stage("graph", build, trace, synchronous(trace.messages, model), model.gap != "none", model.progress)
+    weighted = stage("weights", weigh, trace, trace.timeline, graph, model)
+    stage("sweep", sweep, graph, weighted.weight)
     del weighted, graph
-    stage("all stages behind reading", lambda: predict.predict(trace, ["zero-wait all"], model))
+    stage("all stages behind reading", predict, trace, ["zero-wait all"], model)
 
 
 def whole(path: str) -> None:
@@ -105,7 +107,7 @@ def whole(path: str) -> None:
     print(f"    {'perwiz predict, file to answer':36}{wall:8.2f} s{used:8.2f} s of processors{most / _MIB:8.0f} MiB  {share}", flush=True)
 
 
-def bindings(path: str) -> None:
+def bindings(path: str, events: int) -> None:
     """Print how fast the Python bindings of OTF2 go through all events, which must be few."""
     try:
         import otf2
@@ -117,7 +119,7 @@ def bindings(path: str) -> None:
         with otf2.reader.open(path) as archive:
             return sum(1 for _ in archive.events)
 
-    stage("Python package otf2, all events", count, _PART)
+    stage("Python package otf2, all events", count, count=events)
 
 
 def measure(pattern: str, ranks: int, events: int, regions: bool) -> None:
@@ -130,7 +132,7 @@ def measure(pattern: str, ranks: int, events: int, regions: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/run.otf2"
         trace = made(pattern, ranks, events, regions)
-        stage("write", lambda: write(trace, path), events)
+        stage("write", write, trace, path, count=events)
         del trace
         every = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         for cores in (every.split(",")[0], every):
@@ -166,7 +168,7 @@ def everything(less: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(pattern("halo", 64, _PART // less), f"{folder}/run.otf2")
         print(f"--- halo, 64 ranks, {_PART / less / 1e6:.2f} M events")
-        bindings(f"{folder}/run.otf2")
+        bindings(f"{folder}/run.otf2", _PART // less)
     for name in PATTERNS:
         for ranks in (64, 1024):
             measure(name, ranks, 10_000_000 // less, False)

@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the trace and printing what was written."""
+    from perwiz.clock.treatment import treat
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report import conversion
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.health import health
 
     outputs.check([args.output], [args.trace])
-    trace = read(args.trace)
+    trace = treat(read(args.trace), "linear").trace
     kind, moved = files.format_of(args.output), 0
 
     def write(path: str) -> None:

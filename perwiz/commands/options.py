@@ -38,6 +38,17 @@ def json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
+def output(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Declare -o, a trace of some kind of run."""
+    meaning = f"write the {kind} run: .otf2 as an OTF2 archive, else as ALOG (.gz, .zst: packed)"
+    parser.add_argument("-o", dest="output", metavar="FILE", help=meaning)
+
+
+def plot(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Declare --plot."""
+    parser.add_argument("--plot", metavar="FILE", help=f"{meaning} (.png, .svg, .pdf)")
+
+
 def ending(parser: argparse.ArgumentParser, text: str) -> None:
     """Put lines behind the help, as they are."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from perwiz.errors import PerwizError, UsageError
 from perwiz.trace import otf2_write_parts as archive
+
+if TYPE_CHECKING:
+    from perwiz.trace.trace import Trace
 
 
 def check(outputs: Iterable[str], inputs: Iterable[str]) -> None:
@@ -56,6 +61,24 @@ def _check_place(path: str) -> None:
         raise UsageError(f"{path}: there is no directory {folder}, must be in one that exists")
     if not os.access(folder, os.W_OK | os.X_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
         raise UsageError(f"{path}: cannot be written: permission denied")
+
+
+def check_picture(path: str | None) -> None:
+    """Raise UsageError for a picture in a format that perwiz does not draw."""
+    from perwiz.report.timeline import SUFFIXES
+
+    suffix = os.path.splitext(path or "")[1]
+    if path is not None and suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
+
+
+def write_trace(trace: Trace, name: str, path: str) -> None:
+    """Write a trace to `path`, as a job that is to become the file `name`; say so if events do not have their time."""
+    from perwiz.trace import files
+
+    moved = files.write(trace, path)
+    if moved:
+        print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 
 
 def write(jobs: Mapping[str, Callable[[str], None]]) -> None:

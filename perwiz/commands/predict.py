@@ -49,10 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.clock(parser)
     options.waits(parser, 5, "list the N longest waits before and after")
     options.json(parser)
-    parser.add_argument(
-        "-o", dest="output", metavar="FILE", help="write the predicted run: .otf2 as an OTF2 archive, else as ALOG (.gz, .zst: packed)"
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the recorded run above the predicted one (.png, .svg, .pdf)")
+    options.output(parser, "predicted")
+    options.plot(parser, "draw the recorded run above the predicted one")
     options.ending(parser, _ENDING)
 
 
@@ -91,16 +89,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Raise UsageError if an output cannot be written, before anything is read."""
-    import os
-
-    from perwiz.errors import UsageError
-    from perwiz.report.timeline import SUFFIXES
-
     networks = [text.removeprefix("network ") for text in args.hypotheses if text.startswith("network ")]
     outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace, args.model, *networks])
-    suffix = os.path.splitext(args.plot or "")[1]
-    if args.plot is not None and suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{args.plot}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
+    outputs.check_picture(args.plot)
 
 
 def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callable[[str], None]]:
@@ -114,14 +105,9 @@ def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callabl
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:
-    import sys
-
-    from perwiz.trace import files
     from perwiz.whatif.predict import predicted_trace
 
-    moved = files.write(predicted_trace(prediction), path)
-    if moved:
-        print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
+    outputs.write_trace(predicted_trace(prediction), name, path)
 
 
 def _plot(prediction: Prediction, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from perwiz.commands import options
@@ -17,6 +18,7 @@ examples:
   perwiz record -o run -- mpiexec -n 16 ./app args     then: perwiz info run
   perwiz record -o run --mpicc /opt/mpi/bin/mpicc -- srun -n 16 ./app
   perwiz record -o run -- mpiexec -n 4 python3 app.py
+  perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
 
 A program marks its regions with PRGN_BEGIN("name") and PRGN_END from perwiz.h (perwiz record --print-include), in Python with
 `perwiz.record.regions.parallel_region("name")`, or anywhere with MPI_Pcontrol(N) and MPI_Pcontrol(-N), N > 1.
@@ -64,17 +66,20 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
-    from perwiz.errors import DONE, INCOMPLETE, UsageError
-    from perwiz.record import build, launch
+    from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
+    from perwiz.record import build, launch, programs
+    from perwiz.trace import recorded_files, recorded_sites
 
     launch.check(command)
-    library = build.built(mpicc)
+    library = "" if programs.simulates(command[0]) else str(build.built(mpicc))
     folder, token = launch.open_folder(args.output)
-    code = launch.run(command, launch.variables(folder, token, str(library), _settings(args)))
+    code = launch.run(command, launch.variables(folder, token, library, _settings(args)))
     if not launch.recorded(folder):
         why = f"it ended with exit code {code} before" if code else "no process came through"
         raise UsageError(f"{args.output}: nothing was recorded: {why} the MPI_Init of the MPI of {mpicc}")
-    lines = [*launch.outcome(folder, code, command), *launch.stopped(folder)]
+    lines = launch.outcome(args.output, code, command, recorded_files.stopped(folder))
+    with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
+        recorded_sites.resolve(folder)
     for line in lines:
         print(f"perwiz: {line}", file=sys.stderr)
     return INCOMPLETE if lines else DONE

@@ -39,8 +39,8 @@ def split(
             longs[k, at] = rows[i, k]
         for k in range(2, 5):
             longs[k, at] = rows[i, k + 1]
-        peer = cython.cast(cython.int, ((rows[i, 6] & 4294967295) ^ 2147483648) - 2147483648)
-        comm = cython.cast(cython.int, ((rows[i, 7] & 4294967295) ^ 2147483648) - 2147483648)
+        peer = cython.cast(cython.int, (rows[i, 6] << 32) >> 32)
+        comm = cython.cast(cython.int, (rows[i, 7] << 32) >> 32)
         if peer >= 0:
             if comm >= 0 and comm < comms.shape[0] and peer < comms[comm, 2]:
                 peer = ranks[comms[comm, 1] + peer]

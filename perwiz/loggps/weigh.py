@@ -16,7 +16,7 @@ from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOU
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
-from perwiz.trace.table import Ints
+from perwiz.trace.table import Ints, pieces
 from perwiz.trace.tables import NONE, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -86,18 +86,20 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
     return time
 
 
-def anchors(trace: Trace, graph: Graph) -> tuple[Ints, Ints]:
-    """Return, per region, the vertex before its entry and before its leaving on its location: a call's return, or the first instant."""
-    first = trace.first_calls
-    location = trace.regions.location
+def _distances(trace: Trace, graph: Graph, time: Ints, boundary: Ints, behind: Ints) -> Ints:
+    """Return the ns from the vertex before each region boundary, a call's return or the first instant, to it; `behind` is the next call."""
+    out, first = boundary.copy(), trace.first_calls
+    for piece in pieces(len(out)):
+        out[piece] -= time[_before(graph, trace.regions.location[piece], behind[piece], first)]
+    return out
 
-    def before(call: Ints) -> Ints:
-        inside = call > first[location]
-        out = graph.begun[location]
-        out[inside] = graph.returned[call[inside] - 1]
-        return out
 
-    return before(trace.regions.first_call), before(trace.regions.end_call)
+def _before(graph: Graph, location: Ints, call: Ints, first: Ints) -> Ints:
+    """Return the vertex before each of some calls on its location."""
+    inside = call > first[location]
+    out = graph.begun[location]
+    out[inside] = graph.returned[call[inside] - 1]
+    return out
 
 
 def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weighted:
@@ -109,11 +111,10 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     weight = lags(trace, graph, model)
     misfit = np.zeros(14, "i8")
     kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, misfit)
-    enter, leave = anchors(trace, graph)
     return Weighted(
         *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
-        region_enter=timeline.regions.enter - time[enter],
-        region_leave=timeline.regions.leave - time[leave],
+        region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
+        region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
         misfit=_misfit(misfit),
     )
 
@@ -226,20 +227,29 @@ def _reweighed_partners(graph: Graph, measured: Ints, lag_old: Ints, lag_new: In
 
 def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:
     """Return the timeline that vertex times make; a region boundary keeps its distance to the vertex before it."""
-    trace, graph = weighted.trace, weighted.graph
-    enter, leave = anchors(trace, graph)
+    graph, table = weighted.graph, weighted.trace.regions
     regions = Times(
-        np.minimum(time[enter] + weighted.region_enter, _following(trace, graph, time, trace.regions.first_call)),
-        np.minimum(time[leave] + weighted.region_leave, _following(trace, graph, time, trace.regions.end_call)),
+        _boundaries(weighted, time, weighted.region_enter, table.first_call),
+        _boundaries(weighted, time, weighted.region_leave, table.end_call),
     )
     calls = Times(time[graph.entered], time[graph.returned])
     return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), made_by)
 
 
-def _following(trace: Trace, graph: Graph, time: Ints, call: Ints) -> Ints:
-    """Return the time of the vertex behind a region boundary: the next call's entry, or the last instant."""
-    location = trace.regions.location
-    last = call >= trace.first_calls[location + 1]
-    vertex = graph.ended[location]
-    vertex[~last] = graph.entered[call[~last]]
-    return time[vertex]
+def _boundaries(weighted: Weighted, time: Ints, distance: Ints, behind: Ints) -> Ints:
+    """Return the times of region boundaries at these distances from the vertex before them, but not behind the one after them."""
+    trace, graph, first = weighted.trace, weighted.graph, weighted.trace.first_calls
+    out = distance.copy()
+    for piece in pieces(len(out)):
+        location, call = trace.regions.location[piece], behind[piece]
+        out[piece] += time[_before(graph, location, call, first)]
+        np.minimum(out[piece], time[_after(graph, location, call, first)], out=out[piece])
+    return out
+
+
+def _after(graph: Graph, location: Ints, call: Ints, first: Ints) -> Ints:
+    """Return the vertex where each of some calls is entered; behind the last call of its location, the last instant."""
+    there = call < first[location + 1]
+    out = graph.ended[location]
+    out[there] = graph.entered[call[there]]
+    return out

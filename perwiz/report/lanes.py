@@ -48,6 +48,8 @@ FINE = 4
 """In lanes of so few dots calls fill the lane from top to bottom."""
 _THINNEST_MARKED = 8
 """Lanes of fewer dots have no room for marks of zeroed waits beside the bar."""
+_FIRST = 1 << 61
+"""A wait longer than any, ns."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Scene:
     """Rows of regions: the instances of parallel regions."""
     messages: NDArray[np.int64]
     """Rows of the messages to draw."""
+    early: bool
+    """Whether messages are received before they are sent in the first panel."""
     marks: str
     """How the zeroed waits are marked: `frames`, many as `strips` above the bars, in very thin lanes `none`."""
     recorded: int
@@ -115,6 +119,7 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64]
         zeroed=np.unique(zeroed),
         bands=np.flatnonzero(trace.parallel[trace.paths.region[trace.regions.path]]),
         messages=np.empty(0, np.int64),
+        early=bool(len(early(trace, timelines[0], np.arange(len(trace.messages))))),
         marks="none",
         recorded=timelines[0].makespan,
         origin=cut,
@@ -135,7 +140,7 @@ def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
 
 
 def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> NDArray[np.int64]:
-    """Return the messages to draw: as many as leave the lanes visible in every panel."""
+    """Return the messages to draw: as many as leave the lanes visible in every panel, those received too early first."""
     send, done = trace.messages.send, trace.messages.receive_done
     width, lane, first = drawn.size.width / drawn.size.columns, drawn.size.lane, timelines[0]
     up = (drawn.lane[trace.calls.location[send]] - drawn.lane[trace.calls.location[done]]) * lane
@@ -145,7 +150,15 @@ def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> NDAr
         length = np.maximum(length, np.hypot((right.clip(0) - left.clip(0)) * width, up))
     place = drawn.columns(first, first.calls.leave[done]) / drawn.size.columns
     wait = first.calls.leave[done] - first.calls.enter[done]
+    late = early(trace, first, np.arange(len(send)))
+    wait[late] = _FIRST + first.calls.enter[send[late]] - first.calls.leave[done[late]]
     return lanes_choice.messages(wait, length, place, drawn.size.width * lane * len(drawn.lane))
+
+
+def early(trace: Trace, timeline: Timeline, messages: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of some messages that are received before they are sent, as rows of the table of messages."""
+    send, done = trace.messages.send[messages], trace.messages.receive_done[messages]
+    return messages[timeline.calls.leave[done] < timeline.calls.enter[send]]
 
 
 def _marks(trace: Trace, timeline: Timeline, drawn: Scene) -> str:
@@ -233,7 +246,8 @@ def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
     if drawn.origin:
         said.append(f"0 to {words.duration(drawn.origin)}, until the last process left MPI_Init, is not drawn")
     if len(drawn.messages) < len(trace.messages):
-        said.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, those with the longest waits")
+        first = "those received before they were sent, then " if drawn.early else ""
+        said.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
     if drawn.marks == "strips":
         said.append(
             f"{words.several(len(drawn.zeroed), 'zeroed wait')} marked by strips above the bars, pale where they cover little of a dot"

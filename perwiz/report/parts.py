@@ -78,8 +78,8 @@ def health(value: Health) -> Document:
     }
 
 
-def health_lines(block: Document) -> list[str]:
-    """Return the health block in words."""
+def health_lines(block: Document, clocks: bool = True) -> list[str]:
+    """Return the health block in words, with or without what it says of reversed messages and their correction."""
     counts, waits = block["counts"], "what is left out or missing waits for nobody here and delays nobody"
     facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
@@ -90,7 +90,7 @@ def health_lines(block: Document) -> list[str]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
     if block["own_clocks"]:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
-    return words.facts([*facts, *_clocks(block)])
+    return words.facts([*facts, *(_clocks(block) if clocks else [])])
 
 
 def _clocks(block: Document) -> Facts:

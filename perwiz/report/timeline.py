@@ -9,7 +9,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,34 @@ class Row:
 
     title: str
     timeline: Timeline
+    rival: bool = True
+    """Whether its makespan is compared with that of the first one."""
 
 
-def plot(trace: Trace, rows: Sequence[Row], path: str, zeroed: NDArray[np.integer[Any]] | Sequence[int] = ()) -> None:
+class Curves(Protocol):
+    """A panel of curves below the lanes, over the same axis."""
+
+    height: float
+    """Inches."""
+
+    def draw(self, axes: Axes, scene: lanes.Scene) -> None:
+        """Draw into a panel whose time axis is set up."""
+
+    def notes(self) -> list[str]:
+        """Return what the panel leaves out."""
+
+
+def plot(
+    trace: Trace,
+    rows: Sequence[Row],
+    path: str,
+    zeroed: NDArray[np.integer[Any]] | Sequence[int] = (),
+    curves: Curves | None = None,
+) -> None:
     """Write a picture of the timelines of one trace, the first on top; the suffix of `path` (.png, .svg, .pdf) says which format.
 
     Each panel begins at the first instant of its run, and later ones are compared with the end of the first. `zeroed` are
-    rows of calls, marked in every panel. The file appears complete or not at all.
+    rows of calls, marked in every panel. `curves` come below. The file appears complete or not at all.
     Raises UsageError for another suffix, no rows, a call that is not there, or a place that cannot be written.
     """
     suffix = Path(path).suffix.lower()
@@ -61,7 +82,7 @@ def plot(trace: Trace, rows: Sequence[Row], path: str, zeroed: NDArray[np.intege
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams["svg.hashsalt"] = "perwiz"
-        _write(_draw(trace, rows, scene), path, suffix[1:])
+        _write(_draw(trace, rows, scene, curves), path, suffix[1:])
 
 
 def _size(lanes_drawn: int, panels: int) -> lanes.Size:
@@ -87,16 +108,19 @@ def _write(figure: Figure, path: str, kind: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _draw(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> Figure:
+def _draw(trace: Trace, rows: Sequence[Row], scene: lanes.Scene, curves: Curves | None) -> Figure:
     """Return the whole picture; places are reckoned in inches from the top, so nothing overlaps at any height."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     calls = [lanes.calls(trace, row.timeline, scene) for row in rows]
     handles, said = _handles(trace, rows, scene), lanes.notes(trace, scene, max(bars.merged for bars in calls))
+    said += curves.notes() if curves else []
     legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(said) * _NOTE + 0.12
     height = scene.size.lane * max(1, len(scene.labels)) / _DPI
-    total = _TOP + len(rows) * (_HEAD + height) + _AXIS + legend + 0.1 + notes
+    lowest = _AXIS + legend + 0.1 + notes
+    below = _HEAD + curves.height if curves else 0
+    total = _TOP + len(rows) * (_HEAD + height) + below + lowest
     figure = Figure(figsize=(_WIDTH, total))
     FigureCanvasAgg(figure)
     left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
@@ -104,9 +128,13 @@ def _draw(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> Figure:
     for number, row in enumerate(rows):
         low = total - _TOP - (number + 1) * (_HEAD + height)
         axes = figure.add_axes((left, low / total, width, height / total))
-        _frame(axes, row, scene, last=number == len(rows) - 1)
+        _frame(axes, row, scene, last=number == len(rows) - 1 and not curves)
         marks.panel(axes, trace, row.timeline, scene, calls[number])
-        _ends(axes, row.timeline.makespan, scene, number)
+        _ends(axes, row, scene, first=number == 0)
+    if curves:
+        axes = figure.add_axes((left, lowest / total, width, curves.height / total))
+        _time_axis(axes, scene, last=True)
+        curves.draw(axes, scene)
     _legend(figure, handles, (left, notes / total, width, legend / total))
     for line, text in enumerate(said):
         figure.text(left, (notes - (line + 1) * _NOTE) / total, text, size=8, color="#444444", parse_math=False)
@@ -114,36 +142,41 @@ def _draw(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> Figure:
 
 
 def _frame(axes: Axes, row: Row, scene: lanes.Scene, last: bool) -> None:
-    """Set up one panel: limits, labels of lanes and of time, its title."""
-    scale, unit = scene.unit
-    left, right, margin = scene.origin / scale, (scene.origin + scene.span) / scale, 0.004 * scene.span / scale
-    axes.set_xlim(left if scene.origin else left - margin, right + margin)
+    """Set up one panel of lanes: limits, labels of lanes and of time, its title."""
+    _time_axis(axes, scene, last)
     count = max(1, len(scene.labels))
     axes.set_ylim(count - 0.4, -0.6)
     step = lanes.label_step(scene.size.lane / _DPI, _TEXT)
     axes.set_yticks(range(0, len(scene.labels), step), scene.labels[::step], size=8)
     axes.tick_params("y", length=0)
+    axes.annotate(words.shown(row.title, 120), (0, 1), (0, 17), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
+
+
+def _time_axis(axes: Axes, scene: lanes.Scene, last: bool) -> None:
+    """Set up the time axis of a panel, with numbers below the last one."""
+    scale, unit = scene.unit
+    left, right, margin = scene.origin / scale, (scene.origin + scene.span) / scale, 0.004 * scene.span / scale
+    axes.set_xlim(left if scene.origin else left - margin, right + margin)
     axes.tick_params("x", labelsize=8, labelbottom=last)
     axes.ticklabel_format(axis="x", useOffset=False, style="plain")
     axes.spines[["top", "left", "right"]].set_visible(False)
-    axes.annotate(words.shown(row.title, 120), (0, 1), (0, 17), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
     if scene.origin:
         axes.plot([0, 0.004], [0, 0], transform=axes.transAxes, clip_on=False, linewidth=0, zorder=7, **_BREAK)
     if last:
         axes.set_xlabel(f"time since the start of the run [{unit}]", size=9)
 
 
-def _ends(axes: Axes, makespan: int, scene: lanes.Scene, number: int) -> None:
+def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
     """Draw the end of the run and its makespan; below the first panel also the end of the first run and the gain."""
     from matplotlib.transforms import ScaledTranslation
 
-    scale = scene.unit[0]
+    scale, makespan = scene.unit[0], row.timeline.makespan
     beside = axes.get_xaxis_transform() + ScaledTranslation(1 / 72, 0, axes.figure.dpi_scale_trans)
     axes.plot([makespan / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_SOLID)
     text = f"makespan {words.duration(makespan)}"
-    if number:
+    if not first:
         axes.plot([scene.recorded / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_DASHED)
-        text = ", ".join(filter(None, [text, lanes.gain(scene.recorded, makespan)]))
+        text = ", ".join(filter(None, [text, lanes.gain(scene.recorded, makespan) if row.rival else ""]))
     late = makespan - scene.origin > scene.span / 2
     axes.annotate(
         text,
@@ -171,6 +204,8 @@ def _handles(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> list[tupl
         handles.append((tuple(Patch(color=shade) for shade in marks.SHADES), meaning))
     if len(scene.messages):
         handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8), "message"))
+    if any(len(lanes.early(trace, row.timeline, scene.messages)) for row in rows):
+        handles.append((Line2D([], [], color=marks.EARLY, linewidth=0.8), "received before it was sent"))
     if len(scene.zeroed) and scene.marks != "none":
         sample = {"marker": "v", "linewidth": 0, "markersize": 7} if scene.marks == "frames" else {"linewidth": 3}
         handles.append((Line2D([], [], color=marks.ZEROED, **sample), "zeroed wait"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#08306B", "#6FBDF0", "#8A2275", "#F6CD3A", "#22B088", "#666666")
 """One per group of routines: told apart by the colour-blind, and in grey, as no two are equally light."""
-COMPUTATION, MESSAGE, ZEROED = "#D6D6D6", "#222222", "#D4002A"
+COMPUTATION, MESSAGE, ZEROED, EARLY = "#D6D6D6", "#222222", "#D4002A", "#D4002A"
 SHADES = ("#F3F3FA", "#E0E4F4")
 """Parallel regions, one instance after the other."""
 MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65
@@ -74,12 +74,14 @@ def _add(axes: Axes, corners: Any, **look: Any) -> None:
 def _messages(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:
     """Draw a line per chosen message, from the enter of the sending call to the leave of the call that completes the receive."""
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
 
     send, done = trace.messages.send[scene.messages], trace.messages.receive_done[scene.messages]
     x = np.stack([scene.columns(timeline, timeline.calls.enter[send]), scene.columns(timeline, timeline.calls.leave[done])], 1)
     y = scene.lane[np.stack([trace.calls.location[send], trace.calls.location[done]], 1)]
     ends: Any = np.stack([scene.times(x), y], 2)
-    lines = LineCollection(ends, colors=MESSAGE, linewidths=MESSAGE_STROKE, alpha=MESSAGE_ALPHA, zorder=3)
+    colours = np.array([to_rgb(MESSAGE), to_rgb(EARLY)])[np.isin(scene.messages, lanes.early(trace, timeline, scene.messages)).astype(int)]
+    lines = LineCollection(ends, colors=colours, linewidths=MESSAGE_STROKE, alpha=MESSAGE_ALPHA, zorder=3)
     axes.add_collection(lines, autolim=False)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perwiz.trace import alog_read, alog_tables, otf2_read, otf2_tables
+from perwiz.trace import alog_read, alog_tables, otf2_read, otf2_tables, recorded, recorded_files
 from perwiz.trace.source import Source
 from perwiz.trace.trace import Timeline, Trace
 
 
 def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:
-    """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive.
+    """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, or a recorded run.
 
-    An archive is named by its anchor file, that without `.otf2`, or the folder around it.
+    An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several joined by `:`.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.
     Records that cannot be used become rows of `Trace.defects` and do not stop the reading.
     Raises TraceError for a file that is missing, empty or no trace, LibraryError for OTF2 without its library.
     """
+    if folders := recorded_files.folders(path):
+        return recorded.read(*folders)
     if otf2_read.looks_like(path):
         return otf2_tables.Builder(otf2_read.record(path, progress), path).trace()
     with Source(path, progress) as source:

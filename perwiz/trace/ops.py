@@ -43,7 +43,7 @@ _ROUTINES = {
     OTHER: """Init Init_thread Abort Initialized Finalized Query_thread Pcontrol Wtime Wtick Get_processor_name
         Send_init Bsend_init Ssend_init Rsend_init Recv_init Request_free Cancel Test_cancelled Request_get_status Get_count Get_elements
         Buffer_attach Buffer_detach Pack Unpack Pack_size Address Op_create Op_free Reduce_local
-        Attr_delete Attr_get Attr_put Keyval_create Keyval_free Comm_compare Comm_free Comm_group Comm_rank Comm_size
+        Comm_create_group Attr_delete Attr_get Attr_put Keyval_create Keyval_free Comm_compare Comm_free Comm_group Comm_rank Comm_size
         Comm_remote_group Comm_remote_size Comm_test_inter Comm_set_name Comm_get_name Intercomm_create
         Group_compare Group_difference Group_excl Group_free Group_incl Group_intersection Group_rank Group_range_excl
         Group_range_incl Group_size Group_translate_ranks Group_union

@@ -128,7 +128,7 @@ class Labels(Table):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Offsets(Table):
-    """A clock measurement that the writer of the trace has applied."""
+    """A clock measurement; Trace.offsets_applied says whether the times are those after it."""
 
     location: NDArray[np.int32] = column("i4", "row of locations")
     time: NDArray[np.int64] = column("i8", "local time", "ns")

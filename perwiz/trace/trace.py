@@ -153,7 +153,7 @@ class Trace:
     counts: Counts
     properties: Mapping[str, str]
     offsets_applied: bool = True
-    """Whether the times are those after `offsets`, as all readers but that of perwiz's own recorder deliver them."""
+    """Whether the times are those after `offsets`, as all readers but that of recorded runs deliver them."""
     sources: tuple[str, ...] = ()
     """Per row of names `file:line` where the region is defined, or empty; none at all if no region has one."""
     metahosts: tuple[str, ...] = ()

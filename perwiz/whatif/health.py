@@ -12,6 +12,7 @@ from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
+from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses import zeroes
@@ -100,7 +101,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
-    found = violations(trace, trace.timeline)
+    found = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else found
     return Health(
         counts=trace.counts,
@@ -114,7 +115,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),
         partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
-        not_modelled=int((times.leave - times.enter)[lost].sum()) / total if total else 0.0,
+        not_modelled=int((times.leave[lost] - times.enter[lost]).sum()) / total if total else 0.0,
     )
 
 
@@ -143,13 +144,15 @@ def _untied(trace: Trace) -> int:
     """Return how many processes, of several, take part in no message with another and in no tied collective of several."""
     calls, table, members = trace.calls, trace.messages, trace.members
     process = trace.locations.process
-    sender, receiver = (process[calls.location[call]] for call in (table.send, table.receive_done))
-    apart = sender != receiver
-    several = (np.bincount(members.collective, minlength=len(trace.collectives)) > 1)[members.collective]
-    tied = process[calls.location[members.call[several & _tied(trace)]]]
-    everyone = np.unique(process)
-    alone = np.setdiff1d(everyone, np.concatenate([sender[apart], receiver[apart], tied]))
-    return len(alone) if len(everyone) > 1 else 0
+    alone = np.zeros(int(process.max(initial=-1)) + 1, bool)
+    alone[process] = True
+    several = int(alone.sum()) > 1
+    for piece in pieces(len(table)):
+        sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
+        alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
+    size = np.diff(np.append(trace.collectives.first_member, len(members)))
+    alone[process[calls.location[members.call[np.repeat(size > 1, size) & _tied(trace)]]]] = False
+    return int(alone.sum()) if several else 0
 
 
 def _tied(trace: Trace) -> NDArray[np.bool_]:
@@ -179,5 +182,6 @@ def _unexplained(trace: Trace) -> NDArray[np.bool_]:
         trace.members.call[tied],
         trace.members.done[tied],
     ):
-        lost[call[call >= 0]] = False
+        for piece in pieces(len(call)):
+            lost[call[piece][call[piece] >= 0]] = False
     return np.asarray(lost)

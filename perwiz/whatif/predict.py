@@ -18,7 +18,8 @@ from perwiz.kernels import sweep as reading
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted, synchronous, timeline_of, weigh
-from perwiz.trace.table import Ints
+from perwiz.trace.memory import give_back
+from perwiz.trace.table import Ints, pieces
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
@@ -114,6 +115,7 @@ def predict(
     clocks = treated(trace, clock)
     trace = clocks.trace
     graph = _graph(trace, model, asked)
+    give_back()
     spread = _spread(trace, graph, asked, model)
     weighted = weigh(trace, trace.timeline, graph, model)
     misfit = weighted.misfit
@@ -127,8 +129,9 @@ def predict(
         time = run(graph, weighted.weight)
         waits_after = waiting(weighted, time)
         made_by = textwrap.shorten("predicted under " + "; ".join(map(str, asked)), _LONGEST_NAME, placeholder=" ...")
-    predicted = timeline_of(weighted, time, made_by)
     size = weighted.size
+    weighted = dataclasses.replace(weighted, weight=weighted.weight[:0].copy())  # the largest array of all has served
+    predicted = timeline_of(weighted, time, made_by)
     del time, weighted
     return Prediction(
         *(trace, model, tuple(asked), engine, trace.timeline, predicted, error, size, waits_before, waits_after),
@@ -206,10 +209,11 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
 def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
     """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
-    owner[graph.entered] = np.arange(len(graph.entered))
+    owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
     reading.latest(graph.start, graph.source, hubs(graph), time, owner)
-    waits = np.flatnonzero(edge >= 0)
-    edge[waits] = owner[graph.source[edge[waits]]]
+    for piece in pieces(len(edge)):
+        waits = np.flatnonzero(edge[piece] >= 0) + piece.start
+        edge[waits] = owner[graph.source[edge[waits]]]
     return edge
 
 

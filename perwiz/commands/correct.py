@@ -1,0 +1,136 @@
+"""`perwiz correct`: a trace with clocks that can be true, and how far they were wrong."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs
+
+if TYPE_CHECKING:
+    from perwiz.clock.logical import Correction
+    from perwiz.trace.trace import Trace
+
+HELP = "correct clocks that disagree, and say how far they did"
+_ENDING = """
+Events are only put forward, as far as effects need that were recorded before their causes; what lies around them follows by degrees.
+
+examples:
+  perwiz correct run.alog                                      how wrong the clocks are, and what it takes to correct them
+  perwiz correct run.otf2 -o fixed.otf2 --plot fixed.png       the corrected run as a trace, and as a picture beside the recorded one
+  perwiz correct run.alog --mu 500,2000,50000                  no message faster than that in a node, in a metahost, across
+
+exit codes: 0 done, 2 usage, 3 the trace cannot be read, or its clock offsets make no sense, 4 done but the trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz correct`."""
+    options.trace(parser)
+    meaning = "clc: the controlled logical clock, after measured offsets (default); linear: interpolate measured offsets, no more"
+    parser.add_argument("--clock", choices=("linear", "clc"), default="clc", help=meaning)
+    meaning = (
+        "least time from a cause to its effect, whole ns: one number, or one each for pairs of a node, of a metahost and across"
+        " (default: the shortest that the trace shows of each, at most 1000)"
+    )
+    parser.add_argument("--mu", type=_latencies, metavar="NS|NODE,METAHOST,ACROSS", help=meaning)
+    meaning = (
+        "rate of a clock that was put forward, above 0, at most 1, until it is back at recorded time (default: tried from 0.99999 down)"
+    )
+    parser.add_argument("--gamma", type=_rate, metavar="G", help=meaning)
+    options.json(parser)
+    options.output(parser, "corrected")
+    options.plot(parser, "draw the recorded run, the corrected one below it, and how far they are apart")
+    options.ending(parser, _ENDING)
+
+
+def _latencies(text: str) -> tuple[int, int, int]:
+    numbers = [int(word) if word.isascii() and word.isdigit() and len(word) < 13 else -1 for word in text.split(",")]
+    several = numbers * 3 if len(numbers) == 1 else numbers
+    if len(several) != 3 or not 0 <= several[0] <= several[1] <= several[2]:
+        raise argparse.ArgumentTypeError(f"'{text}', must be whole ns, or three of them that do not fall, such as 500,2000,50000")
+    return several[0], several[1], several[2]
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a number above 0, at most 1")
+    return rate
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after writing what was asked for and printing the figures."""
+    import json
+
+    from perwiz.clock.condition import violations
+    from perwiz.clock.figures import figures
+    from perwiz.clock.treatment import Treated
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.report import correction as report
+    from perwiz.whatif.health import health
+
+    _check(args)
+    trace = read(args.trace)
+    found = _corrected(trace, args)
+    fixed = dataclasses.replace(trace, timeline=found.timeline, offsets_applied=True)
+    jumps = found.by_message + found.by_collective
+    clocks = Treated(fixed, violations(trace, found.before), found if jumps else None)
+    state = health(fixed, found.graph.contradictions, clocks)
+    block = report.document(trace, found, figures(found), args.clock, state)
+    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    outputs.write(_jobs(args, fixed, found))
+    print(shown)
+    return INCOMPLETE if state.incomplete else DONE
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that contradict each other, or an output that cannot be written, before anything is read."""
+    from perwiz.errors import UsageError
+
+    if args.gamma is not None and args.clock != "clc":
+        raise UsageError(f"--gamma {args.gamma:g}: belongs to --clock clc, must not be given with --clock {args.clock}")
+    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace])
+    outputs.check_picture(args.plot)
+
+
+def _corrected(trace: Trace, args: argparse.Namespace) -> Correction:
+    """Return the correction asked for. Raises UsageError for a predicted run in which effects may come before causes."""
+    from perwiz.clock.condition import violations
+    from perwiz.clock.logical import correct
+    from perwiz.clock.treatment import treat
+    from perwiz.errors import UsageError
+    from perwiz.whatif.hypotheses import zeroes
+
+    if zeroes(trace.timeline.made_by):
+        raise UsageError(f"{trace.path}: {trace.timeline.made_by}, where effects may come before causes; must be a recorded run")
+    linear = treat(trace, "linear").trace
+    if args.clock == "clc":
+        return correct(linear, mu=args.mu, gamma=args.gamma)
+    found = correct(linear, mu=args.mu, gamma=1.0)
+    left = violations(found.trace, linear.timeline)
+    found = dataclasses.replace(found, before=trace.timeline, timeline=linear.timeline, left=left)
+    return dataclasses.replace(found, passes=0, by_message=0, by_collective=0, slope=0.0)
+
+
+def _jobs(args: argparse.Namespace, fixed: Trace, found: Correction) -> dict[str, Callable[[str], None]]:
+    """Return what writes each file that was asked for."""
+    jobs: dict[str, Callable[[str], None]] = {}
+    if args.output is not None:
+        jobs[args.output] = partial(outputs.write_trace, fixed, args.output)
+    if args.plot is not None:
+        jobs[args.plot] = partial(_plot, fixed, found)
+    return jobs
+
+
+def _plot(fixed: Trace, found: Correction, path: str) -> None:
+    from perwiz.report import correction_plot
+
+    correction_plot.plot(fixed, found.before, found.timeline, path)

@@ -1,0 +1,104 @@
+"""The recorder, compiled with the user's own mpicc when it is first needed, and kept in the user's cache."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from perwiz.errors import UsageError
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIBRARY, OBJECT = "libperwiz.so", "perwiz.o"
+_FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-pthread")
+_PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
+_SOURCES = (*_PARTS, "regions.c", "clocks.c", "start.c", "hand.c")
+_VERSIONS = (
+    ("SMPI", r"#define SMPI_H\b()"),
+    ("Open MPI", r"#define OMPI_MAJOR_VERSION (\d+)[\s\S]*?#define OMPI_MINOR_VERSION (\d+)[\s\S]*?#define OMPI_RELEASE_VERSION (\d+)"),
+    ("MPICH", r'#define MPICH_VERSION "([\w.]+)"'),
+)
+
+
+def cache() -> pathlib.Path:
+    """Return the directory that compiled recorders are kept in."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return pathlib.Path(root) / "perwiz"
+
+
+def built(mpicc: str, what: str = LIBRARY) -> pathlib.Path:
+    """Return the compiled recorder for the MPI of `mpicc`: a library to preload or an object to link.
+
+    Raises UsageError when there is no such compiler, it cannot compile an MPI program, or the cache cannot be written.
+    """
+    found = shutil.which(mpicc)
+    if not found:
+        raise UsageError(f"{mpicc}: not found, must be the compiler wrapper of the program's MPI (--mpicc)")
+    header = _run([found, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], found)
+    text = _generated(header)
+    folder = cache() / f"{mpi_of(header).lower().replace(' ', '')}-{_key(found, header, text)}"
+    if not (folder / what).exists():
+        _make(found, folder, text)
+    return folder / what
+
+
+def mpi_of(header: str) -> str:
+    """Return the name and version of an MPI, from its header."""
+    for name, pattern in _VERSIONS:
+        if match := re.search(pattern, header):
+            return f"{name} {'.'.join(match.groups())}".strip()
+    return "MPI"
+
+
+def _run(command: list[str], mpicc: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise UsageError(f"{mpicc}: {(error.strerror or str(error)).lower()}") from None
+    if done.returncode:
+        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        why = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
+        raise UsageError(f"{mpicc}: cannot compile the recorder: {why}")
+    return done.stdout
+
+
+def _generated(header: str) -> dict[str, str]:
+    from perwiz.record import wrap
+
+    known = set(re.findall(r"\b(MPI_\w+)\s*\(", header))
+    return {"names.c": wrap.names(), "wrappers.c": wrap.source(known)}
+
+
+def _key(mpicc: str, header: str, text: dict[str, str]) -> str:
+    sum_ = hashlib.sha256("\0".join([os.path.realpath(mpicc), header, *text.values(), *_FLAGS]).encode())
+    for name in _SOURCES:
+        sum_.update((HERE / name).read_bytes())
+    return sum_.hexdigest()[:16]
+
+
+def _make(mpicc: str, folder: pathlib.Path, text: dict[str, str]) -> None:
+    """Compile in a directory beside, which then takes its place: two at once do no harm."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=folder.parent) as name:
+            place = pathlib.Path(name) / "recorder"
+            place.mkdir()
+            for file, lines in text.items():
+                (place / file).write_text(lines, encoding="utf-8")
+            _compile(mpicc, place)
+            with contextlib.suppress(OSError):  # somebody else was faster
+                place.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _compile(mpicc: str, place: pathlib.Path) -> None:
+    include = [f"-I{place}", f"-I{HERE}"]
+    object_, library = str(place / OBJECT), str(place / LIBRARY)
+    _run([mpicc, *_FLAGS, *include, "-c", "-o", object_, str(HERE / "recorder.c")], mpicc)
+    _run([mpicc, "-shared", "-pthread", "-Wl,-z,lazy", "-o", library, object_], mpicc)

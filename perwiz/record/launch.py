@@ -1,0 +1,127 @@
+"""Running an MPI program with the recorder in front of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+from perwiz.errors import UsageError
+from perwiz.record import programs
+
+MARKER, VERSION = "run.json", 1
+
+
+def open_folder(path: str) -> tuple[str, str]:
+    """Make the directory of a run; return its absolute name and the token by which the processes know it.
+
+    Raises UsageError when there is something of that name.
+    """
+    folder, token = os.path.abspath(path), secrets.token_hex(8)
+    try:
+        os.mkdir(folder)
+        text = json.dumps({"format": "perwiz run", "version": VERSION, "token": token})
+        pathlib.Path(folder, MARKER).write_text(f"{text}\n", encoding="utf-8")
+    except FileExistsError:
+        raise UsageError(f"{path}: is there already, must be a new directory") from None
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+        raise UsageError(f"{path}: cannot be made: {(error.strerror or str(error)).lower()}") from None
+    return folder, token
+
+
+def variables(folder: str, token: str, library: str, options: dict[str, str]) -> dict[str, str]:
+    """Return the environment variables that the recorder needs in every process; no `library` to preload if it is linked in."""
+    before = os.environ.get("LD_PRELOAD")
+    out = {"PERWIZ_DIR": folder, "PERWIZ_TOKEN": token}
+    if library:
+        out["LD_PRELOAD"] = f"{library}:{before}" if before else library
+    if options.get("PERWIZ_CLOCK_ERRORS"):
+        out["PERWIZ_CLOCK_START"] = str(time.monotonic_ns())
+    inherited = {name: value for name, value in os.environ.items() if name.startswith("PERWIZ_")}
+    return inherited | out | options
+
+
+def command_line(command: list[str], settings: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Return the command and the environment it is to run in.
+
+    A launcher hands the variables to the program only: the recorder has no business in the launcher itself, and on other nodes the
+    launcher's environment would not be there.
+    """
+    style = programs.launcher_style(command[0])
+    if style is None:
+        return command, os.environ | settings
+    given = [word for pair in settings.items() for word in ([style, "=".join(pair)] if style == "-x" else [style, *pair])]
+    out = [command[0], *given]
+    for word in command[1:]:
+        out += [word, *given] if word == ":" and style == "-x" else [word]
+    return out, dict(os.environ)
+
+
+def run(command: list[str], settings: dict[str, str]) -> int:
+    """Return the exit code of a command, negative for a signal. Signals that are to end this process go to the command, too."""
+    words, environment = command_line(command, settings)
+    try:
+        child = subprocess.Popen(words, env=environment)
+    except OSError as error:
+        raise UsageError(f"{command[0]}: cannot be run: {(error.strerror or str(error)).lower()}") from None
+    try:
+        return child.wait()
+    except BaseException as why:
+        if not isinstance(why, KeyboardInterrupt):  # that one it has got itself
+            child.send_signal(signal.SIGTERM)
+        child.wait()
+        raise
+
+
+def check(command: list[str]) -> None:
+    """Raise UsageError for a command that is not there, or a program that cannot be recorded by preloading."""
+    if not shutil.which(command[0]):
+        raise UsageError(f"{command[0]}: not found, must be a command such as mpiexec")
+    for word in command:
+        found = shutil.which(word)
+        if found and programs.is_static(found) and not programs.has_recorder(found):
+            flags = "perwiz record --print-flags"
+            raise UsageError(f"{word}: linked statically, so the recorder cannot get in front of it; link it with $({flags})")
+
+
+def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[int]]) -> list[str]:
+    """Return what is to be said after a run: a line for everything that makes the recording incomplete.
+
+    `stopped` are, per error number, the ranks of which a thread had to stop recording.
+    """
+    lines = []
+    if code:
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        lines.append(f"{shlex.join(command)} {how}")
+    for number, ranks in stopped.items():
+        lines.append(f"{folder}: {os.strerror(number).lower()}: {_ranks(ranks)} stopped recording")
+    known = {rank for ranks in stopped.values() for rank in ranks}
+    found = [(int(path.stem.partition("-")[2]), path) for path in sorted(pathlib.Path(folder).glob("definitions-*.jsonl"))]
+    unfinished = [rank for rank, path in found if rank not in known and b'{"ended":' not in path.read_bytes()[-64:]]
+    if unfinished:
+        lines.append(f"{_ranks(unfinished)} did not come to MPI_Finalize; what was recorded until then is there")
+    return lines
+
+
+def _ranks(ranks: list[int]) -> str:
+    some = ", ".join(map(str, ranks[:8]))
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {some}{' and more' if len(ranks) > 8 else ''}"
+
+
+def recorded(folder: str) -> bool:
+    """Return whether a process has recorded something; if not the directory goes away."""
+    if any(pathlib.Path(folder).glob("definitions-*.jsonl")):
+        return True
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(folder, MARKER))
+        os.rmdir(folder)
+    return False

@@ -1,0 +1,94 @@
+"""What the files of a command line are: launchers of which MPI, the mpicc beside them, static programs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import struct
+import subprocess
+
+_LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun")
+_STYLES = (("open mpi", "-x"), ("open-mpi", "-x"), ("openrte", "-x"), ("prrte", "-x"), ("hydra", "-genv"), ("intel", "-genv"))
+_INTERPRETER = 3
+"""Type of the program header that names the dynamic linker."""
+
+
+def is_launcher(command: str) -> bool:
+    """Return whether a command starts MPI programs."""
+    return os.path.basename(command).startswith(_LAUNCHERS)
+
+
+def simulates(command: str) -> bool:
+    """Return whether a command runs all processes of a program in one, simulated (SMPI): the recorder must be linked into that."""
+    return os.path.basename(command) == "smpirun"
+
+
+def launcher_style(command: str) -> str | None:
+    """Return the option by which a launcher hands an environment variable to the program, or None if it has none."""
+    if not is_launcher(command):
+        return None
+    text = ""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run([command, "--version"], capture_output=True, text=True, errors="replace", timeout=20, check=False)
+        text = (done.stdout + done.stderr).lower()
+    return next((style for words, style in _STYLES if words in text), None)
+
+
+def mpicc_for(command: list[str]) -> str:
+    """Return the mpicc that belongs to the launcher of a command: PERWIZ_MPICC, or the one beside it, or the first on the path."""
+    if given := os.environ.get("PERWIZ_MPICC"):
+        return given
+    if command and simulates(command[0]):
+        return "smpicc"
+    for word in command[:1]:
+        launcher = shutil.which(word) if is_launcher(word) else None
+        for path in (launcher, _alternative(launcher)) if launcher else ():
+            if path and (found := _beside(path)):
+                return found
+    return "mpicc"
+
+
+def _alternative(launcher: str) -> str | None:
+    """Return the file a link stands for, one with the MPI's name in it first (Debian: mpiexec.openmpi)."""
+    path = launcher
+    for _ in range(10):
+        if not os.path.islink(path):
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+        if "." in os.path.basename(path):
+            return path
+    return path
+
+
+def _beside(launcher: str) -> str | None:
+    folder, name = os.path.split(launcher)
+    suffix = name.partition(".")[2]
+    if suffix == "hydra" or (not suffix and os.path.islink(launcher) and "/etc/alternatives/" in os.readlink(launcher)):
+        return None if not suffix else _file(folder, "mpicc")
+    return _file(folder, f"mpicc.{suffix}" if suffix else "mpicc")
+
+
+def _file(folder: str, name: str) -> str | None:
+    path = os.path.join(folder, name)
+    return path if os.access(path, os.X_OK) and os.path.isfile(path) else None
+
+
+def is_static(path: str) -> bool:
+    """Return whether a file is a program that no dynamic linker loads."""
+    with contextlib.suppress(OSError, struct.error), open(path, "rb") as file:
+        head = file.read(64)
+        if head[:5] != b"\x7fELF\x02" or struct.unpack_from("<H", head, 16)[0] not in (2, 3):
+            return False
+        at, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+        file.seek(at)
+        table = file.read(size * count)
+        return all(struct.unpack_from("<I", table, k * size)[0] != _INTERPRETER for k in range(count))
+    return False
+
+
+def has_recorder(path: str) -> bool:
+    """Return whether the recorder is linked into a program."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return b"perwiz: out of memory while recording" in file.read()
+    return False

@@ -1,0 +1,24 @@
+/* The MPI recorder of perwiz: one source for Open MPI, MPICH and SMPI, in front of the program by LD_PRELOAD or linked into it. */
+#include "recorder.h"
+
+#include "maps.c"
+
+#include "files.c"
+
+#include "core.c"
+
+#include "definitions.c"
+
+#include "comms.c"
+
+#include "calls.c"
+
+#include "names.c" /* generated */
+
+#include "regions.c"
+
+#include "clocks.c"
+
+#include "start.c"
+
+#include "wrappers.c" /* generated */

@@ -1,0 +1,120 @@
+/* What the parts of the recorder share. One compilation unit: recorder.c includes them all, wrappers.c (generated) last. */
+#ifndef PERWIZ_RECORDER_H
+#define PERWIZ_RECORDER_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* Partners in a record: ranks in the communicator, or one of these. */
+enum { NOBODY = -1, ANYBODY = -2, MYSELF = -3 };
+
+/* Flags of a record. */
+enum {
+    SENDS = 1,       /* sends a message, or posts one */
+    RECEIVES = 2,    /* receives a message, or posts a receive */
+    POSTS = 4,       /* returns the request it names */
+    DONE = 8,        /* completes the request it names */
+    ANY_SOURCE = 16, /* peer is who sent; the program had asked for any */
+    ANY_TAG = 32,
+    FAILED = 64, /* returned an error */
+    CANCELLED = 128,
+    MANY = 256,      /* its requests are in the other file */
+    MODE = 3 << 9,   /* send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous */
+    FOUND = 1 << 11, /* a probe or test that found something */
+    FREED = 1 << 12, /* gave the request away: nothing will complete it */
+    /* Of entries in the maps only. */
+    PERSISTENT = 1 << 13,
+    ACTIVE = 1 << 14,
+    CANCELLING = 1 << 15,
+};
+#define READY (1 << 9)
+#define BUFFERED (2 << 9)
+#define SYNCHRONOUS (3 << 9)
+
+/* Records that are no MPI calls come before those that are. */
+enum { OP_NONE, OP_MARK, OP_BEGIN, OP_END, OP_FIRST };
+
+/* One MPI call: one line of the cache. The reader's dtype is in files.c. */
+typedef struct {
+    int64_t enter, leave; /* ns; leave is 0 while the call lasts */
+    uint64_t site;        /* address it returns to */
+    int64_t sent, received;
+    union {
+        int64_t request;
+        struct {
+            int32_t source, tag;
+        } from; /* Sendrecv: what came */
+    } u;
+    int32_t peer, tag, comm;
+    uint16_t op, flags;
+} Call;
+
+/* One request of a call that handles several. */
+typedef struct {
+    int64_t call, request, bytes;
+    int32_t peer, tag, comm, flags;
+} Part;
+
+/* A file that grows by mapped windows. */
+typedef struct {
+    char *next, *end;  /* free rows */
+    char *base;        /* the window */
+    size_t mapped;     /* its size */
+    int64_t rows;      /* in closed windows */
+    char *first;       /* first row of this window */
+    int fd, row;       /* size of a row */
+    const char *descr; /* what a row is */
+} File;
+
+typedef struct Comm {
+    int number, size, remote, rank; /* remote: size of the other group, 0 if there is none */
+    int children;                   /* communicators made from it so far */
+    int in, out;                    /* neighbours */
+} Comm;
+
+typedef struct Thread {
+    File calls, parts;
+    int depth; /* MPI inside MPI is not recorded */
+    int number;
+    int64_t late;  /* since when the file of parts took time, or 0 */
+    MPI_Comm comm; /* the last one asked for */
+    Comm *known;
+    unsigned generation;
+    uint64_t *keys; /* requests of a call that handles several */
+    MPI_Status *statuses;
+    MPI_Request *requests;
+    int *indices;
+    int room;
+    struct Thread *following;
+} Thread;
+
+/* What the recorder knows of a request, a window or a message. */
+typedef struct {
+    int64_t id, bytes;
+    int32_t peer, tag, comm, flags;
+    MPI_Comm *made; /* Comm_idup: where the communicator will be */
+    int32_t parent, nth;
+    int32_t thread; /* that posted it */
+    int32_t following;
+} Entry;
+
+#endif

@@ -1,0 +1,192 @@
+"""The one table of recorded MPI routines. Wrappers, Fortran entry points and large-count variants are generated from it.
+
+A line is a shape (what the recorder notes, see shapes.py), the routines that have it, and their arguments. The name of an argument says
+its type, see `ARGUMENTS`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TABLE = """
+send: Send Ssend Bsend Rsend: sbuf count type dest tag comm
+send: Isend Issend Ibsend Irsend: sbuf count type dest tag comm request
+send_init: Send_init Ssend_init Bsend_init Rsend_init: sbuf count type dest tag comm request
+recv: Recv: rbuf count type source tag comm status
+irecv: Irecv: rbuf count type source tag comm request
+recv_init: Recv_init: rbuf count type source tag comm request
+sendrecv: Sendrecv: sbuf scount stype dest tag rbuf rcount rtype source rtag comm status
+sendrecv_replace: Sendrecv_replace: rbuf count type dest tag source rtag comm status
+probe: Probe: source tag comm status
+iprobe: Iprobe: source tag comm flag status
+mprobe: Mprobe: source tag comm message status
+improbe: Improbe: source tag comm flag message status
+mrecv: Mrecv: rbuf count type old_message status
+imrecv: Imrecv: rbuf count type old_message request
+
+start: Start: old_request
+startall: Startall: n requests
+wait: Wait: old_request status
+test: Test: old_request flag status
+waitall: Waitall: n requests statuses
+testall: Testall: n requests flag statuses
+waitany: Waitany: n requests index status
+testany: Testany: n requests index flag status
+waitsome: Waitsome: n requests outcount indices statuses
+testsome: Testsome: n requests outcount indices statuses
+cancel: Cancel: old_request
+request_free: Request_free: old_request
+
+barrier: Barrier: comm
+barrier: Ibarrier: comm request
+bcast: Bcast: rbuf count type root comm
+bcast: Ibcast: rbuf count type root comm request
+gather: Gather: sbuf scount stype rbuf rcount rtype root comm
+gather: Igather: sbuf scount stype rbuf rcount rtype root comm request
+gatherv: Gatherv: sbuf scount stype rbuf rcounts rdispls rtype root comm
+gatherv: Igatherv: sbuf scount stype rbuf rcounts rdispls rtype root comm request
+scatter: Scatter: sbuf scount stype rbuf rcount rtype root comm
+scatter: Iscatter: sbuf scount stype rbuf rcount rtype root comm request
+scatterv: Scatterv: sbuf scounts sdispls stype rbuf rcount rtype root comm
+scatterv: Iscatterv: sbuf scounts sdispls stype rbuf rcount rtype root comm request
+allgather: Allgather: sbuf scount stype rbuf rcount rtype comm
+allgather: Iallgather: sbuf scount stype rbuf rcount rtype comm request
+allgatherv: Allgatherv: sbuf scount stype rbuf rcounts rdispls rtype comm
+allgatherv: Iallgatherv: sbuf scount stype rbuf rcounts rdispls rtype comm request
+alltoall: Alltoall: sbuf scount stype rbuf rcount rtype comm
+alltoall: Ialltoall: sbuf scount stype rbuf rcount rtype comm request
+alltoallv: Alltoallv: sbuf scounts sdispls stype rbuf rcounts rdispls rtype comm
+alltoallv: Ialltoallv: sbuf scounts sdispls stype rbuf rcounts rdispls rtype comm request
+alltoallw: Alltoallw: sbuf scounts sdispls stypes rbuf rcounts rdispls rtypes comm
+alltoallw: Ialltoallw: sbuf scounts sdispls stypes rbuf rcounts rdispls rtypes comm request
+reduce: Reduce: sbuf rbuf count type op root comm
+reduce: Ireduce: sbuf rbuf count type op root comm request
+allreduce: Allreduce Scan Exscan: sbuf rbuf count type op comm
+allreduce: Iallreduce Iscan Iexscan: sbuf rbuf count type op comm request
+reduce_scatter: Reduce_scatter: sbuf rbuf rcounts type op comm
+reduce_scatter: Ireduce_scatter: sbuf rbuf rcounts type op comm request
+reduce_scatter_block: Reduce_scatter_block: sbuf rbuf count type op comm
+reduce_scatter_block: Ireduce_scatter_block: sbuf rbuf count type op comm request
+
+n_allgather: Neighbor_allgather: sbuf scount stype rbuf rcount rtype comm
+n_allgather: Ineighbor_allgather: sbuf scount stype rbuf rcount rtype comm request
+n_allgatherv: Neighbor_allgatherv: sbuf scount stype rbuf rcounts rdispls rtype comm
+n_allgatherv: Ineighbor_allgatherv: sbuf scount stype rbuf rcounts rdispls rtype comm request
+n_alltoall: Neighbor_alltoall: sbuf scount stype rbuf rcount rtype comm
+n_alltoall: Ineighbor_alltoall: sbuf scount stype rbuf rcount rtype comm request
+n_alltoallv: Neighbor_alltoallv: sbuf scounts sdispls stype rbuf rcounts rdispls rtype comm
+n_alltoallv: Ineighbor_alltoallv: sbuf scounts sdispls stype rbuf rcounts rdispls rtype comm request
+n_alltoallw: Neighbor_alltoallw: sbuf scounts saints stypes rbuf rcounts raints rtypes comm
+n_alltoallw: Ineighbor_alltoallw: sbuf scounts saints stypes rbuf rcounts raints rtypes comm request
+
+comm: Comm_dup: comm newcomm
+comm: Comm_dup_with_info: comm info newcomm
+comm_idup: Comm_idup: comm newcomm request
+comm: Comm_create: comm group newcomm
+comm_group: Comm_create_group: comm group tag newcomm
+comm: Comm_split: comm color key newcomm
+comm: Comm_split_type: comm kind key info newcomm
+intercomm: Intercomm_create: comm leader peer_comm remote_leader tag newcomm
+comm: Intercomm_merge: comm high newcomm
+comm_free: Comm_free Comm_disconnect: old_comm
+comm_name: Comm_set_name: comm name
+comm: Cart_create: comm ndims ints periods reorder newcomm
+comm: Cart_sub: comm logicals newcomm
+comm: Graph_create: comm ndims ints edges reorder newcomm
+comm: Dist_graph_create: comm n ints degrees targets weights info reorder newcomm
+comm: Dist_graph_create_adjacent: comm n ints weights m targets more_weights info reorder newcomm
+
+win: Win_create: base bytes unit info comm newwin
+win: Win_allocate Win_allocate_shared: bytes unit info comm baseptr newwin
+win: Win_create_dynamic: info comm newwin
+win_free: Win_free: old_win
+on_win: Win_fence: assert win
+on_win: Win_start Win_post: group assert win
+on_win: Win_complete Win_wait: win
+win_test: Win_test: win flag
+win_rank: Win_lock: kind rank assert win
+win_rank: Win_unlock Win_flush Win_flush_local: rank win
+on_win: Win_lock_all: assert win
+on_win: Win_unlock_all Win_flush_all Win_flush_local_all Win_sync: win
+put: Put: sbuf scount stype dest disp rcount rtype win
+put: Accumulate: sbuf scount stype dest disp rcount rtype op win
+put: Rput: sbuf scount stype dest disp rcount rtype win request
+put: Raccumulate: sbuf scount stype dest disp rcount rtype op win request
+get: Get: rbuf rcount rtype dest disp scount stype win
+get: Rget: rbuf rcount rtype dest disp scount stype win request
+get_accumulate: Get_accumulate: sbuf scount stype rbuf rcount rtype dest disp tcount ttype op win
+get_accumulate: Rget_accumulate: sbuf scount stype rbuf rcount rtype dest disp tcount ttype op win request
+fetch_and_op: Fetch_and_op: sbuf rbuf type dest disp op win
+compare_and_swap: Compare_and_swap: sbuf cbuf rbuf type dest disp win
+"""
+
+BY_HAND = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol")
+"""Routines whose wrappers are written out, in wrap.py."""
+
+ARGUMENTS = {
+    "sbuf cbuf": "buffer const void *",
+    "rbuf base baseptr": "buffer void *",
+    "count scount rcount tcount": "count",
+    "scounts rcounts": "counts",
+    "sdispls rdispls": "displs",
+    "type stype rtype ttype": "handle Datatype",
+    "stypes rtypes": "handles Datatype",
+    "dest source tag rtag root rank n m color key kind leader remote_leader high ndims reorder assert": "int",
+    "unit": "unit",
+    "ints periods logicals edges degrees targets weights more_weights": "ints",
+    "saints raints": "aints",
+    "bytes disp": "aint",
+    "flag index outcount": "int out",
+    "indices": "ints out",
+    "name": "string",
+    "comm peer_comm": "handle Comm",
+    "op": "handle Op",
+    "group": "handle Group",
+    "info": "handle Info",
+    "win": "handle Win",
+    "request": "new Request",
+    "newcomm": "new Comm",
+    "newwin": "new Win",
+    "message": "new Message",
+    "old_request": "old Request",
+    "old_comm": "old Comm",
+    "old_win": "old Win",
+    "old_message": "old Message",
+    "requests": "requests",
+    "status": "status",
+    "statuses": "statuses",
+}
+"""Kind of each argument, and of a handle what it is a handle of."""
+
+
+class Argument(NamedTuple):
+    """One argument of a routine."""
+
+    name: str
+    kind: str
+    of: str
+
+
+class Routine(NamedTuple):
+    """One line of the table, for one routine."""
+
+    name: str
+    shape: str
+    arguments: tuple[Argument, ...]
+
+
+def _kinds() -> dict[str, tuple[str, str]]:
+    pairs = [(name, *kind.partition(" ")[::2]) for names, kind in ARGUMENTS.items() for name in names.split()]
+    return {name: (kind, of) for name, kind, of in pairs}
+
+
+def _line(line: str) -> list[Routine]:
+    kinds = _kinds()
+    shape, names, words = (part.strip() for part in line.split(":"))
+    arguments = tuple(Argument(word, *kinds[word]) for word in words.split())
+    return [Routine(name, shape, arguments) for name in names.split()]
+
+
+def routines() -> list[Routine]:
+    """Return all routines of the table."""
+    return [routine for line in TABLE.split("\n") if line for routine in _line(line)]

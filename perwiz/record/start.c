@@ -1,0 +1,257 @@
+/* From MPI_Init to MPI_Finalize: where to write, who writes, and what the process is. */
+
+extern char **environ;
+static const char *const pw_switches[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "UCX_", "FI_", "SMPI_", "OMP_", "PERWIZ_", NULL};
+
+/* Return whether the folder of this run can be seen here. */
+static int visible(const char *token)
+{
+    char path[PATH_MAX], text[128] = "";
+    snprintf(path, sizeof path, "%s/run.json", pw_folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return count > 0 && strstr(text, token) != NULL;
+}
+
+/* Make the folder of this run, unless there is one. */
+static void make_folder(const char *token)
+{
+    char path[PATH_MAX], text[256];
+    if (visible(token) || (mkdir(pw_folder, 0777) && errno != EEXIST))
+        return;
+    snprintf(path, sizeof path, "%s/run.json", pw_folder);
+    int count = snprintf(text, sizeof text, "{\"format\":\"perwiz run\",\"version\":1,\"token\":\"%s\"}\n", token);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    if (write(fd, text, (size_t)count) != count)
+        unlink(path);
+    close(fd);
+}
+
+/* All agree on folders: rank 0 makes one, then the master of every metahost that does not see it, then every node's. Return whether all see one. */
+static int agree_on_folder(void)
+{
+    const char *token = getenv("PERWIZ_TOKEN");
+    char text[64] = "";
+    if (pw_rank == 0)
+        snprintf(text, sizeof text, "%.60s", token ? token : "");
+    PMPI_Bcast(text, sizeof text, MPI_CHAR, 0, pw_comm);
+    if (pw_rank == 0)
+        make_folder(text);
+    PMPI_Barrier(pw_comm);
+    if (leader(pw_rank, 1) == pw_rank)
+        make_folder(text);
+    PMPI_Barrier(pw_comm);
+    if (leader(pw_rank, 0) == pw_rank)
+        make_folder(text);
+    PMPI_Barrier(pw_comm);
+    int mine = visible(text), all = 0;
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, pw_comm);
+    if (!mine)
+        fprintf(stderr, "perwiz: %s: rank %d cannot make this directory, or another run's lies there\n", pw_folder, pw_rank);
+    return all;
+}
+
+static void put_environment(Line *line)
+{
+    int some = 0;
+    put(line, ",\"environment\":{");
+    for (char **one = environ; *one; one++)
+        for (const char *const *prefix = pw_switches; *prefix; prefix++)
+            if (!strncmp(*one, *prefix, strlen(*prefix)) && strchr(*one, '=')) {
+                char *name = strndup(*one, (size_t)(strchr(*one, '=') - *one));
+                put(line, some++ ? "," : "");
+                put_string(line, name);
+                put(line, ":");
+                put_string(line, strchr(*one, '=') + 1);
+                free(name);
+            }
+    put(line, "}");
+}
+
+static void put_program(Line *line)
+{
+    char words[8192] = "";
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd < 0 ? 0 : read(fd, words, sizeof words - 1);
+    if (fd >= 0)
+        close(fd);
+    put(line, ",\"program\":[");
+    for (char *word = words; word < words + count; word += strlen(word) + 1) {
+        put(line, word == words ? "" : ",");
+        put_string(line, word);
+    }
+    put(line, "]");
+}
+
+static void put_text(Line *line, const char *name, const char *text)
+{
+    put(line, ",\"%s\":", name);
+    put_string(line, text ? text : "");
+}
+
+/* Write what this process is. */
+static void write_process(int64_t begun)
+{
+    char host[256] = "", version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length, major, minor;
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    int64_t at = now();
+    gethostname(host, sizeof host - 1);
+    PMPI_Get_library_version(version, &length);
+    PMPI_Get_version(&major, &minor);
+    const char *id = getenv("PERWIZ_METAHOST_ID"), *tree = pw_tree ? "hierarchical" : "flat";
+    Line line = {0};
+    put(&line, "{\"process\":%d,\"processes\":%d,\"pid\":%ld,\"begun\":%lld,\"real\":[%lld,%lld],\"clock\":\"%016llx\"", pw_rank, pw_ranks,
+        (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)pw_places[pw_rank].clock);
+    put(&line, ",\"cpu\":%d,\"metahost\":%d,\"mpi_version\":[%d,%d]", sched_getcpu(), id ? atoi(id) : 0, major, minor);
+    put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
+    put_text(&line, "host", host);
+    put_text(&line, "mpi", version);
+    put_text(&line, "offsets", tree);
+    put_program(&line);
+    put_environment(&line);
+    put(&line, ",\"operations\":[");
+    for (int k = 0; k < pw_name_count; k++)
+        put(&line, "%s\"%s\"", k ? "," : "", pw_names[k]);
+    put(&line, "]}");
+    write_line(&line);
+}
+
+static void read_clock_error(int64_t since)
+{
+    const char *text = getenv("PERWIZ_CLOCK_ERRORS");
+    const char *from = getenv("PERWIZ_CLOCK_START");
+    for (; text && *text; text = strchr(text, ';') ? strchr(text, ';') + 1 : NULL) {
+        int rank;
+        double offset, drift = 0, wander = 0, period = 0;
+        if (sscanf(text, "%d:%lf:%lf:%lf:%lf", &rank, &offset, &drift, &wander, &period) >= 2) {
+            pw_wrong = 1; /* on all ranks: none shares a clock with another */
+            if (rank == pw_rank) {
+                pw_error.offset = offset;
+                pw_error.drift = drift;
+                pw_error.wander = wander;
+                pw_error.period = period;
+            }
+        }
+    }
+    pw_error.since = from ? atoll(from) : since;
+}
+
+static void read_places(void)
+{
+    const char *id = getenv("PERWIZ_METAHOST_ID"), *flat = getenv("PERWIZ_OFFSETS");
+    Place mine = {clock_id(), id ? hash(id, 1) : 0};
+    pw_tree = !(flat && !strcmp(flat, "flat"));
+    pw_places = memory(NULL, (size_t)pw_ranks * sizeof *pw_places);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, pw_places, sizeof mine, MPI_BYTE, pw_comm);
+}
+
+static void in_child(void)
+{
+    pw_state = OVER;
+    pw_me = NULL;
+}
+
+/* Return whether this is the outermost initialisation of a run to be recorded. */
+static int before_init(int64_t *since)
+{
+    const char *folder = getenv("PERWIZ_DIR"), *window = getenv("PERWIZ_WINDOW");
+    if (pw_state != BEFORE || !folder || !*folder)
+        return 0;
+    pw_state = STARTING;
+    snprintf(pw_folder, sizeof pw_folder, "%s", folder);
+    if (window && atol(window) >= PAGE)
+        pw_window = (size_t)atol(window);
+    *since = true_now();
+    read_both(&pw_first_ticks, &pw_first_time);
+    return 1;
+}
+
+static int open_definitions(void)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/definitions-%06d.jsonl", pw_folder, pw_rank);
+    pw_definitions = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (pw_definitions < 0)
+        fprintf(stderr, "perwiz: %s: cannot be written: %s; rank %d is not recorded\n", path, strerror(errno), pw_rank);
+    return pw_definitions < 0;
+}
+
+/* MPI is there: start recording, the call that initialised it first. */
+static void after_init(int op, int code, int64_t since, void *site)
+{
+    pw_state = OVER;
+    if (code != MPI_SUCCESS)
+        return;
+    int64_t until = true_now();
+    int provided;
+    PMPI_Query_thread(&provided);
+    pw_locking = provided == MPI_THREAD_MULTIPLE;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &pw_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &pw_ranks);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &pw_comm);
+    PMPI_Comm_group(MPI_COMM_WORLD, &pw_world_group);
+    read_clock_error(since);
+    if (pw_wrong) {
+        since = pw_distort(since);
+        until = pw_distort(until);
+    }
+    read_places();
+    share_counter();
+    if (!agree_on_folder())
+        PMPI_Abort(MPI_COMM_WORLD, 3);
+    int failed = open_definitions(), any = 0;
+    if (!failed) {
+        write_process(since);
+        comm_new(MPI_COMM_WORLD, NOBODY, 0, "world");
+        write_modules();
+    }
+    PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, pw_comm);
+    if (any)
+        return;
+    measure_clocks("init");
+    pthread_key_create(&pw_ending, end_thread);
+    pthread_atfork(NULL, NULL, in_child);
+    pw_state = ON;
+    Thread *me = enter(op, site);
+    if (!me)
+        return;
+    Call *call = leave(me, code);
+    call->enter = since;
+    call->leave = until;
+    commit(me);
+    mark(me, until);
+}
+
+/* Write the last definitions. Return whether there is something to close. */
+static int before_finalize(void)
+{
+    if (pw_state != ON)
+        return 0;
+    pw_state = OVER;
+    int initialised;
+    PMPI_Initialized(&initialised);
+    if (initialised) {
+        measure_clocks("finalize");
+        PMPI_Group_free(&pw_world_group);
+        PMPI_Comm_free(&pw_comm);
+    }
+    write_modules();
+    return 1;
+}
+
+static void after_finalize(void)
+{
+    Line line = {0};
+    put(&line, "{\"ended\":%lld}", (long long)now());
+    write_line(&line);
+    for (Thread *one = pw_threads; one; one = one->following)
+        end_thread(one);
+    pw_me = NULL;
+    close(pw_definitions);
+}

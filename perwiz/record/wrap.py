@@ -1,0 +1,130 @@
+"""The C text of all wrappers, made from the table of routines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from perwiz.record.routines import BY_HAND, Argument, Routine, routines
+from perwiz.record.shapes import Shape, shape_of
+
+NO_CALLS = ("", "flush", "begin", "end")
+"""Operations of records that are no MPI calls, in the order of recorder.h."""
+_C_TYPES = {
+    "buffer": "{of} {name}",
+    "count": "{count} {name}",
+    "counts": "const {count} {name}[]",
+    "displs": "const {displ} {name}[]",
+    "unit": "{unit} {name}",
+    "handle": "MPI_{of} {name}",
+    "handles": "const MPI_{of} {name}[]",
+    "int": "int {name}",
+    "ints": "const int {name}[]",
+    "aints": "const MPI_Aint {name}[]",
+    "aint": "MPI_Aint {name}",
+    "int out": "int *{name}",
+    "ints out": "int {name}[]",
+    "string": "const char *{name}",
+    "new": "MPI_{of} *{name}",
+    "old": "MPI_{of} *{name}",
+    "requests": "MPI_Request {name}[]",
+    "status": "MPI_Status *{name}",
+    "statuses": "MPI_Status {name}[]",
+}
+_SMALL = {"count": "int", "displ": "int", "unit": "int"}
+_LARGE = {"count": "MPI_Count", "displ": "MPI_Aint", "unit": "MPI_Aint"}
+_LARGE_KINDS = {"count", "counts", "displs", "unit"}
+_NOT_IN_SMPI = {"Compare_and_swap"}
+"""Declared there with other types than the standard has."""
+
+
+def numbers() -> list[str]:
+    """Return the name of every operation, by number."""
+    return [*NO_CALLS, *(f"MPI_{name}" for name in (*BY_HAND, *(routine.name for routine in routines())))]
+
+
+def names() -> str:
+    """Return the numbers and names of the operations as C."""
+    listed = numbers()
+    rows = [f"    R_{name.removeprefix('MPI_')} = {number}," for number, name in enumerate(listed) if name.startswith("MPI_")]
+    texts = [f'    "{name}",' for name in listed]
+    count = f"static const int pw_name_count = {len(listed)};"
+    return "\n".join(["enum {", *rows, "};", "static const char *const pw_names[] = {", *texts, "};", count, ""])
+
+
+def _declared(argument: Argument, types: dict[str, str]) -> str:
+    kind = argument.kind if argument.kind != "int" or argument.of != "out" else "int out"
+    kind = "ints out" if argument.kind == "ints" and argument.of == "out" else kind
+    text = _C_TYPES[kind].format(name=argument.name, of=argument.of, **types)
+    return text.replace("* ", "*")
+
+
+def _statuses(routine: Routine) -> str:
+    kinds = {argument.kind for argument in routine.arguments}
+    if "status" in kinds:
+        return "MPI_Status own; if (status == MPI_STATUS_IGNORE) status = &own;"
+    if "statuses" in kinds:
+        return "reserve(me, n); if (statuses == MPI_STATUSES_IGNORE) statuses = me->statuses;"
+    return ""
+
+
+def _plain(text: str) -> str:
+    text = re.sub(r"TYPE\((\w+), (\w+)\)", r"\1[\2]", text)
+    return re.sub(r"INDEX\(([^)]*)\)", r"(\1)", text)
+
+
+def _posts(routine: Routine) -> bool:
+    return any(argument.kind == "new" and argument.of == "Request" for argument in routine.arguments)
+
+
+def wrapper(routine: Routine, large: bool = False) -> str:
+    """Return the wrapper of a routine as C calls it; `large`: that of its large-count variant."""
+    shape = shape_of(routine.shape, routine.name, _posts(routine))
+    name = f"MPI_{routine.name}{'_c' if large else ''}"
+    types = _LARGE if large else _SMALL
+    declared = ", ".join(_declared(argument, types) for argument in routine.arguments)
+    call = f"P{name}({', '.join(argument.name for argument in routine.arguments)})"
+    return "\n".join(
+        [
+            f"int {name}({declared})",
+            "{",
+            f"    Thread *me = enter(R_{routine.name}, __builtin_return_address(0));",
+            "    if (!me)",
+            f"        return {call};",
+            *_body(f"int code = {call};", shape, _plain(f"{shape.before} {_statuses(routine)}"), _plain(shape.after)),
+            "    return code;",
+            "}",
+            "",
+        ]
+    )
+
+
+def _body(call: str, shape: Shape, before: str, after: str) -> Iterator[str]:
+    yield f"    {before.strip()}"
+    yield f"    {call}"
+    yield "    Call *call = leave(me, code);"
+    yield "    (void)call;"
+    yield "    if (code == MPI_SUCCESS) {"
+    yield f"        {after.strip()}"
+    yield "    }"
+    yield "    commit(me);"
+    yield f"    {shape.last}"
+
+
+def has_large(routine: Routine) -> bool:
+    """Return whether the standard has a large-count variant of a routine."""
+    return any(argument.kind in _LARGE_KINDS for argument in routine.arguments)
+
+
+def source(known: set[str]) -> str:
+    """Return all wrappers for an MPI whose header declares the functions `known`."""
+    from perwiz.record.wrap_fortran import fortran
+
+    parts = ['#include "hand.c"', ""]
+    for routine in routines():
+        if f"MPI_{routine.name}" in known:
+            both = [wrapper(routine), fortran(routine)]
+            parts += ["#ifndef SMPI_H", *both, "#endif"] if routine.name in _NOT_IN_SMPI else both
+        if has_large(routine) and f"MPI_{routine.name}_c" in known:
+            parts.append(wrapper(routine, large=True))
+    return "\n".join(parts)

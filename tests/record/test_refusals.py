@@ -1,0 +1,95 @@
+"""What `perwiz record` refuses, with its full message; no MPI is needed for that."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from perwiz import cli
+from perwiz.record import programs
+from perwiz.record.regions import parallel_region, region
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PERWIZ_MPICC", raising=False)
+
+
+def script(name, text="exit 0"):
+    path = pathlib.Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path.absolute())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "run"], "perwiz record: a command (-- mpiexec ...) is missing; see perwiz record --help"),
+        (["--", "ls"], "perwiz record: a directory (-o) is missing; see perwiz record --help"),
+        (["-o", "run", "--", "./nowhere"], "./nowhere: not found, must be a command such as mpiexec"),
+        (
+            ["-o", "run", "--mpicc", "./nocc", "--", "ls"],
+            "./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc)",
+        ),
+    ],
+)
+def test_refused(words, message, capsys):
+    assert cli.main(["record", *words]) == 2
+    assert capsys.readouterr().err == f"perwiz: {message}\n"
+    assert not os.path.exists("run")
+
+
+def test_refused__compiler_that_fails(capsys):
+    mpicc = script("bin/mpicc", "echo 'x.c:1: fatal error: mpi.h: No such file or directory' >&2; exit 1")
+    assert cli.main(["record", "-o", "run", "--mpicc", mpicc, "--", "ls"]) == 2
+    why = "x.c:1: fatal error: mpi.h: No such file or directory"
+    assert capsys.readouterr().err == f"perwiz: {mpicc}: cannot compile the recorder: {why}\n"
+
+
+def test_refused__directory_that_exists(monkeypatch, capsys):
+    monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
+    pathlib.Path("run").mkdir()
+    pathlib.Path("run/kept").write_text("a former run", encoding="utf-8")
+    assert cli.main(["record", "-o", "run", "--", "ls"]) == 2
+    assert capsys.readouterr().err == "perwiz: run: is there already, must be a new directory\n"
+    assert pathlib.Path("run/kept").read_text(encoding="utf-8") == "a former run"
+
+
+def test_refused__static_program(monkeypatch, capsys):
+    pathlib.Path("app.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    done = subprocess.run(["gcc", "-static", "-o", "app", "app.c"], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("no static C library")
+    mpiexec = script("bin/mpiexec")
+    assert cli.main(["record", "-o", "run", "--", mpiexec, "-n", "2", "./app"]) == 2
+    why = "linked statically, so the recorder cannot get in front of it; link it with $(perwiz record --print-flags)"
+    assert capsys.readouterr().err == f"perwiz: ./app: {why}\n"
+
+
+def test_mpicc__the_one_beside_the_launcher():
+    mpiexec, mpicc = script("bin/mpiexec"), script("bin/mpicc")
+    assert programs.mpicc_for([mpiexec, "-n", "2", "./app"]) == mpicc
+    assert programs.mpicc_for(["./app"]) == "mpicc"
+
+
+def test_mpicc__that_of_the_alternative():
+    script("bin/mpiexec.openmpi")
+    mpicc = script("bin/mpicc.openmpi")
+    os.symlink("mpiexec.openmpi", "bin/mpiexec")
+    assert os.path.samefile(programs.mpicc_for([os.path.abspath("bin/mpiexec")]), mpicc)
+
+
+@pytest.mark.parametrize(("says", "style"), [("mpiexec (Open MPI) 5.0", "-x"), ("HYDRA build details:", "-genv"), ("slurm 23", None)])
+def test_launcher__how_it_hands_on_variables(says, style):
+    assert programs.launcher_style(script("bin/mpiexec", f"echo '{says}'")) == style
+    assert programs.launcher_style(script("bin/srun", f"echo '{says}'")) is None
+
+
+def test_regions__nothing_without_the_recorder():
+    with region("outer"), parallel_region("inner"):
+        pass
