@@ -36,7 +36,7 @@ class ModelError(PerwizError):
 
 
 class ClockError(PerwizError):
-    """The trace breaks the clock condition and nobody said how to treat that."""
+    """The clock offsets of the trace are missing in part, or make no sense."""
 
 
 class GraphError(PerwizError):

@@ -84,7 +84,7 @@ def drawn(names: Sequence[int], seed: int, most: Error) -> dict[int, Error]:
 
 
 def parsed(text: str, shape: str) -> dict[int, Error]:
-    """Return errors by clock, written as `perwiz record --clock-errors` takes them: several CLOCK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]."""
+    """Return the errors by clock that a text names as `perwiz record --clock-errors` takes it."""
     found = {}
     for part in filter(None, text.split(";")):
         try:

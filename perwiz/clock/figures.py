@@ -77,7 +77,7 @@ def _displacements(old: Timeline, new: Timeline) -> tuple[int, int, int]:
     """Return how many events were moved, by how much in all, and by how much at most, ns."""
     moved, total, largest = 0, 0, 0
     for before, after in ((old.calls, new.calls), (old.regions, new.regions)):
-        for by in (after.enter - before.enter, after.leave - before.leave):
+        for by in (np.abs(after.enter - before.enter), np.abs(after.leave - before.leave)):
             moved, total, largest = moved + int(np.count_nonzero(by)), total + int(by.sum()), max(largest, int(by.max(initial=0)))
     return moved, total, largest
 

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.clock import offsets
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.regions import follow
@@ -63,7 +64,7 @@ def correct(
     mu: int | tuple[int, int, int] | Latencies | None = None,
     gamma: float | None = None,
 ) -> Correction:
-    """Return the correction of a timeline (the trace's own) by the controlled logical clock.
+    """Return the correction of a timeline (the trace's own, measured offsets applied) by the controlled logical clock.
 
     No event is moved backwards; a timeline without violations is returned as it is, so correcting twice changes nothing. `mu` is the
     least time from a cause to its effect, ns, one number or one each for pairs of one node, of one metahost, and across; by default the
@@ -71,7 +72,7 @@ def correct(
     is built that takes MPI_Init and MPI_Finalize as barriers of the world. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
-        timeline = trace.timeline
+        timeline = offsets.apply(trace, trace.offsets_applied or not len(trace.offsets))
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)

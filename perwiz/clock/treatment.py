@@ -32,8 +32,9 @@ def treat(trace: Trace, clock: str = "clc", sound: bool = False) -> Treated:
     """
     if clock not in CLOCKS:
         raise UsageError(f"clock '{clock}': must be one of {', '.join(CLOCKS)}")
-    if clock != "none" and not trace.offsets_applied and len(trace.offsets):
-        trace = dataclasses.replace(trace, timeline=offsets.apply(trace, applied=False), offsets_applied=True)
+    if clock != "none":
+        timeline = offsets.apply(trace, trace.offsets_applied or not len(trace.offsets))
+        trace = dataclasses.replace(trace, timeline=timeline, offsets_applied=True)
     found = violations(trace, trace.timeline)
     if clock != "clc" or sound or not found:
         return Treated(trace, found, None)

@@ -85,10 +85,13 @@ static Comm *comm_new(MPI_Comm handle, int parent, int nth, const char *how)
     comm->number = pw_comm_count;
     Line line = {0};
     put(&line, "{\"comm\":%d,\"parent\":%d,\"nth\":%d,\"how\":\"%s\"", comm->number, parent, nth, how);
-    PMPI_Comm_group(handle, &group);
-    put_group(&line, "ranks", group, comm->size);
-    if (inter) {
+    if (inter)
         PMPI_Comm_remote_size(handle, &comm->remote);
+    if (!pw_profiling) {
+        PMPI_Comm_group(handle, &group);
+        put_group(&line, "ranks", group, comm->size);
+    }
+    if (inter && !pw_profiling) {
         PMPI_Comm_remote_group(handle, &group);
         put_group(&line, "remote", group, comm->remote);
     }

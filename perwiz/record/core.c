@@ -2,7 +2,6 @@
 
 enum { BEFORE, STARTING, ON, OVER };
 static int pw_state = BEFORE;
-static int pw_rank, pw_ranks;
 static char pw_folder[PATH_MAX - 64];
 static int64_t pw_ids; /* requests so far, of all threads */
 static Thread *pw_threads;
@@ -100,9 +99,13 @@ static void stop(Thread *me, int reason)
 static __attribute__((noinline)) void roll(Thread *me);
 static __attribute__((noinline)) void mark(Thread *me, int64_t from);
 
-/* The row is complete. */
-static inline void commit(Thread *me)
+/* The row is complete; `count` is the call's argument of that name. */
+static inline void commit_of(Thread *me, int64_t count)
 {
+    if (UNLIKELY(pw_profiling)) {
+        count_call(me, count);
+        return;
+    }
     me->calls.next += sizeof(Call);
     if (UNLIKELY(me->calls.next == me->calls.end))
         roll(me);
@@ -111,12 +114,14 @@ static inline void commit(Thread *me)
         mark(me, me->late);
 }
 
+static inline void commit(Thread *me) { commit_of(me, 0); }
+
 /* Write that the recorder itself took time. */
 static __attribute__((noinline)) void mark(Thread *me, int64_t from)
 {
     Call *call = (Call *)(void *)me->calls.next;
     me->late = 0;
-    if (call == NULL)
+    if (call == NULL || pw_profiling)
         return;
     *call = (Call){.enter = from, .leave = now(), .peer = NOBODY, .tag = NOBODY, .comm = NOBODY, .op = OP_MARK};
     me->depth++;
@@ -148,7 +153,9 @@ static __attribute__((noinline)) Thread *start_thread(void)
     memset(me, 0, sizeof *me);
     me->number = __atomic_fetch_add(&pw_thread_count, 1, __ATOMIC_RELAXED);
     me->calls.fd = me->parts.fd = -1;
-    if (open_file(me, &me->calls, "calls", pw_calls_descr, sizeof(Call)) || open_file(me, &me->parts, "parts", pw_parts_descr, sizeof(Part))) {
+    if (pw_profiling)
+        count_thread(me, from);
+    else if (open_file(me, &me->calls, "calls", pw_calls_descr, sizeof(Call)) || open_file(me, &me->parts, "parts", pw_parts_descr, sizeof(Part))) {
         fprintf(stderr, "perwiz: %s: cannot be written: %s; a thread of rank %d is not recorded\n", pw_folder, strerror(errno), pw_rank);
         stop(me, errno);
     }
@@ -166,6 +173,8 @@ static void end_thread(void *of)
 {
     Thread *me = of;
     me->depth = 1 << 20;
+    if (pw_profiling)
+        count_ended(me, now());
     file_close(&me->calls);
     file_close(&me->parts);
     pw_me = NULL;
@@ -184,6 +193,8 @@ static inline Thread *enter(int op, void *site)
     call->site = (uint64_t)(uintptr_t)site;
     call->peer = call->tag = call->comm = NOBODY;
     call->op = (uint16_t)op;
+    if (UNLIKELY(pw_event_count))
+        events_read(me, me->before);
     call->enter = now();
     return me;
 }
@@ -201,6 +212,8 @@ static inline Call *leave(Thread *me, int code)
 static Part *part(Thread *me, Call *call)
 {
     if (UNLIKELY(me->parts.next == me->parts.end)) {
+        if (pw_profiling)
+            return &me->spare_part;
         if (me->parts.fd < 0)
             return NULL;
         me->late = now();

@@ -67,7 +67,7 @@ static void write_line(Line *line)
 {
     put(line, "\n");
     size_t done = 0;
-    while (done < line->used) {
+    while (pw_definitions >= 0 && done < line->used) {
         ssize_t count = write(pw_definitions, line->text + done, line->used - done);
         if (count < 0 && errno == EINTR)
             continue;

@@ -142,6 +142,7 @@ int MPI_Pcontrol(const int level, ...)
         int64_t since = 0;                                                                                                                \
         MPI_Fint code = 0;                                                                                                                \
         int outermost = before_init(&since);                                                                                              \
+        pw_fortran = 1;                                                                                                                   \
         CALL(init)(&code);                                                                                                                \
         if (outermost)                                                                                                                    \
             after_init(R_Init, code, since, __builtin_return_address(0));                                                                 \
@@ -153,6 +154,7 @@ int MPI_Pcontrol(const int level, ...)
         int64_t since = 0;                                                                                                                \
         MPI_Fint code = 0;                                                                                                                \
         int outermost = before_init(&since);                                                                                              \
+        pw_fortran = 1;                                                                                                                   \
         CALL(init_thread)(required, provided, &code);                                                                                     \
         if (outermost)                                                                                                                    \
             after_init(R_Init_thread, code, since, __builtin_return_address(0));                                                          \

@@ -5,6 +5,12 @@
 
 #include "files.c"
 
+#include "names.c" /* generated */
+
+#include "events.c"
+
+#include "count.c"
+
 #include "core.c"
 
 #include "definitions.c"
@@ -13,11 +19,11 @@
 
 #include "calls.c"
 
-#include "names.c" /* generated */
-
 #include "regions.c"
 
 #include "clocks.c"
+
+#include "profile.c"
 
 #include "start.c"
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/perf_event.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,8 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,8 +98,28 @@ typedef struct Comm {
     int in, out;                    /* neighbours */
 } Comm;
 
+/* What is counted of one routine. */
+enum { SIZES = 48 };
+typedef struct {
+    int64_t calls, time, count, sent, received;
+    int64_t bytes;        /* per call the larger of what it sent and received */
+    int64_t sizes[SIZES]; /* calls by that: 0, 1, 2 to 3, 4 to 7 ... */
+} Counter;
+
+/* Regions with subtotals, the first of them what is outside of all; how deep they nest. */
+enum { PHASES = 64, NESTED = 32, EVENTS = 4 };
+
 typedef struct Thread {
     File calls, parts;
+    Counter *table; /* of the region this thread is in; counters only */
+    Counter *tables[PHASES];
+    int64_t walls[PHASES], since; /* time in the regions; since when it is in this one */
+    unsigned char phases[NESTED]; /* regions around it, the outermost first */
+    int nested;
+    Call spare; /* the call that is being counted, and one of its requests */
+    Part spare_part;
+    int64_t begun[EVENTS], before[EVENTS], inside[EVENTS]; /* events when the thread began, before this call, and in MPI */
+    int events;                                            /* file descriptor of their group */
     int depth; /* MPI inside MPI is not recorded */
     int number;
     int64_t late;  /* since when the file of parts took time, or 0 */

@@ -44,6 +44,10 @@ static void boundary(int op, int region, void *site)
     if (!me)
         return;
     Call *call = (Call *)(void *)me->calls.next;
+    if (pw_profiling) {
+        count_region(me, op == OP_BEGIN ? region : NOBODY, call->enter);
+        return;
+    }
     call->leave = call->enter;
     call->flags = 0;
     call->peer = region;

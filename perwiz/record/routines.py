@@ -175,6 +175,14 @@ class Routine(NamedTuple):
     arguments: tuple[Argument, ...]
 
 
+def counted(routine: Routine) -> str:
+    """Return the argument that says how much a call is asked to do, or 0: how many elements it sends, else receives, or requests."""
+    counts = [argument.name for argument in routine.arguments if argument.kind == "count"]
+    if counts:
+        return counts[-1 if routine.shape == "scatter" else 0]
+    return "n" if any(argument.kind == "requests" for argument in routine.arguments) else "0"
+
+
 def _kinds() -> dict[str, tuple[str, str]]:
     pairs = [(name, *kind.partition(" ")[::2]) for names, kind in ARGUMENTS.items() for name in names.split()]
     return {name: (kind, of) for name, kind, of in pairs}

@@ -1,8 +1,5 @@
 /* From MPI_Init to MPI_Finalize: where to write, who writes, and what the process is. */
 
-extern char **environ;
-static const char *const pw_switches[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "UCX_", "FI_", "SMPI_", "OMP_", "PERWIZ_", NULL};
-
 /* Return whether the folder of this run can be seen here. */
 static int visible(const char *token)
 {
@@ -160,15 +157,19 @@ static void in_child(void)
 /* Return whether this is the outermost initialisation of a run to be recorded. */
 static int before_init(int64_t *since)
 {
-    const char *folder = getenv("PERWIZ_DIR"), *window = getenv("PERWIZ_WINDOW");
-    if (pw_state != BEFORE || !folder || !*folder)
+    const char *folder = getenv("PERWIZ_DIR"), *window = getenv("PERWIZ_WINDOW"), *where = getenv("PERWIZ_PROFILE");
+    int tracing = folder && *folder;
+    if (pw_state != BEFORE || (!tracing && !(where && *where)))
         return 0;
     pw_state = STARTING;
-    snprintf(pw_folder, sizeof pw_folder, "%s", folder);
+    pw_profiling = !tracing;
+    snprintf(pw_folder, sizeof pw_folder, "%s", tracing ? folder : "");
     if (window && atol(window) >= PAGE)
         pw_window = (size_t)atol(window);
-    *since = true_now();
     read_both(&pw_first_ticks, &pw_first_time);
+    if (pw_profiling)
+        profile_clock();
+    *since = true_now();
     return 1;
 }
 
@@ -182,13 +183,9 @@ static int open_definitions(void)
     return pw_definitions < 0;
 }
 
-/* MPI is there: start recording, the call that initialised it first. */
-static void after_init(int op, int code, int64_t since, void *site)
+/* What every recorder of this process needs to know of MPI. */
+static void introduce(void)
 {
-    pw_state = OVER;
-    if (code != MPI_SUCCESS)
-        return;
-    int64_t until = true_now();
     int provided;
     PMPI_Query_thread(&provided);
     pw_locking = provided == MPI_THREAD_MULTIPLE;
@@ -196,11 +193,11 @@ static void after_init(int op, int code, int64_t since, void *site)
     PMPI_Comm_size(MPI_COMM_WORLD, &pw_ranks);
     PMPI_Comm_dup(MPI_COMM_WORLD, &pw_comm);
     PMPI_Comm_group(MPI_COMM_WORLD, &pw_world_group);
-    read_clock_error(since);
-    if (pw_wrong) {
-        since = pw_distort(since);
-        until = pw_distort(until);
-    }
+}
+
+/* Open the files of a trace; return whether all processes could. */
+static int tracing_begins(int64_t since)
+{
     read_places();
     share_counter();
     if (!agree_on_folder())
@@ -212,12 +209,32 @@ static void after_init(int op, int code, int64_t since, void *site)
         write_modules();
     }
     PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, pw_comm);
-    if (any)
+    if (!any)
+        measure_clocks("init");
+    return !any;
+}
+
+/* MPI is there: start recording, the call that initialised it first. */
+static void after_init(int op, int code, int64_t since, void *site)
+{
+    pw_state = OVER;
+    if (code != MPI_SUCCESS)
         return;
-    measure_clocks("init");
+    int64_t until = true_now();
+    introduce();
+    if (!pw_profiling)
+        read_clock_error(since);
+    if (pw_wrong) {
+        since = pw_distort(since);
+        until = pw_distort(until);
+    }
+    if (!pw_profiling && !tracing_begins(since))
+        return;
     pthread_key_create(&pw_ending, end_thread);
     pthread_atfork(NULL, NULL, in_child);
     pw_state = ON;
+    if (pw_profiling)
+        profile_begins(since);
     Thread *me = enter(op, site);
     if (!me)
         return;
@@ -226,6 +243,7 @@ static void after_init(int op, int code, int64_t since, void *site)
     call->leave = until;
     commit(me);
     mark(me, until);
+    pw_profile_cost = now() - until;
 }
 
 /* Write the last definitions. Return whether there is something to close. */
@@ -237,11 +255,15 @@ static int before_finalize(void)
     int initialised;
     PMPI_Initialized(&initialised);
     if (initialised) {
-        measure_clocks("finalize");
+        if (pw_profiling)
+            profile_ends();
+        else
+            measure_clocks("finalize");
         PMPI_Group_free(&pw_world_group);
         PMPI_Comm_free(&pw_comm);
     }
-    write_modules();
+    if (!pw_profiling)
+        write_modules();
     return 1;
 }
 
@@ -250,8 +272,10 @@ static void after_finalize(void)
     Line line = {0};
     put(&line, "{\"ended\":%lld}", (long long)now());
     write_line(&line);
+    pw_profiling = 0; /* its record is written */
     for (Thread *one = pw_threads; one; one = one->following)
         end_thread(one);
     pw_me = NULL;
-    close(pw_definitions);
+    if (pw_definitions >= 0)
+        close(pw_definitions);
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perwiz.record.routines import BY_HAND, Argument, Routine, routines
+from perwiz.record.routines import BY_HAND, Argument, Routine, counted, routines
 from perwiz.record.shapes import Shape, shape_of
 
 NO_CALLS = ("", "flush", "begin", "end")
@@ -91,7 +91,7 @@ def wrapper(routine: Routine, large: bool = False) -> str:
             f"    Thread *me = enter(R_{routine.name}, __builtin_return_address(0));",
             "    if (!me)",
             f"        return {call};",
-            *_body(f"int code = {call};", shape, _plain(f"{shape.before} {_statuses(routine)}"), _plain(shape.after)),
+            *_body(f"int code = {call};", shape, _plain(f"{shape.before} {_statuses(routine)}"), _plain(shape.after), counted(routine)),
             "    return code;",
             "}",
             "",
@@ -99,7 +99,7 @@ def wrapper(routine: Routine, large: bool = False) -> str:
     )
 
 
-def _body(call: str, shape: Shape, before: str, after: str) -> Iterator[str]:
+def _body(call: str, shape: Shape, before: str, after: str, count: str) -> Iterator[str]:
     yield f"    {before.strip()}"
     yield f"    {call}"
     yield "    Call *call = leave(me, code);"
@@ -107,7 +107,7 @@ def _body(call: str, shape: Shape, before: str, after: str) -> Iterator[str]:
     yield "    if (code == MPI_SUCCESS) {"
     yield f"        {after.strip()}"
     yield "    }"
-    yield "    commit(me);"
+    yield f"    commit_of(me, {count});"
     yield f"    {shape.last}"
 
 

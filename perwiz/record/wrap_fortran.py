@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perwiz.record.routines import Argument, Routine
+from perwiz.record.routines import Argument, Routine, counted
 from perwiz.record.shapes import Shape, shape_of
 
 _AS_THEY_ARE = {"buffer", "counts", "displs", "ints", "aints"}
@@ -86,7 +86,7 @@ def _used(text: str, name: str) -> bool:
 def _lines(routine: Routine, shape: Shape, call: str) -> Iterator[str]:
     before, after = _translated(shape.before), _translated(shape.after)
     ignored = list(_ignored(routine))
-    everything = " ".join([before, after, shape.last, *ignored, "n" if "requests" in before + after else ""])
+    everything = " ".join([before, after, shape.last, *ignored, counted(routine), "n" if "requests" in before + after else ""])
     made = [argument for argument in routine.arguments if argument.kind == "new" and _used(shape.last, argument.name)]
     count = "*outcount" if _used(after, "outcount") else "n"
     yield from (_before(argument) for argument in routine.arguments if _used(everything, argument.name))
@@ -97,7 +97,7 @@ def _lines(routine: Routine, shape: Shape, call: str) -> Iterator[str]:
     yield "if (code == MPI_SUCCESS) {"
     yield from (_after(argument, count) for argument in routine.arguments if _used(after, argument.name))
     yield f"{after} }}"
-    yield "commit(me);"
+    yield f"commit_of(me, {counted(routine)});"
     yield from (_after(argument, count) for argument in made)
     yield shape.last
 

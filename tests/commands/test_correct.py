@@ -16,6 +16,7 @@ import perwiz
 from build import CATALOGUE, Builder
 from perwiz.cli import main
 from perwiz.clock.condition import violations
+from perwiz.clock.treatment import treat
 from perwiz.commands import correct as command
 from perwiz.trace import files
 from perwiz.trace.tables import Offsets
@@ -161,6 +162,7 @@ def test_linear__written_times_are_global(correct, local):
     assert correct("in.alog", "--clock", "linear", "-o", "out.otf2")[0] == 0
     back = perwiz.read("out.otf2")
     assert back.offsets_applied
+    assert back.timeline.calls == treat(local, "linear").trace.timeline.calls
     assert not violations(back, back.timeline)
 
 

@@ -285,6 +285,21 @@ def test_scene__keeps_a_short_init_and_one_that_is_all(leave, end):
     assert lanes.scene(trace, [trace.timeline], i8([]), SIZE).origin == 0
 
 
+def test_scene__messages_received_too_early_come_first():
+    """Of 200 messages that take 9, and one that comes 1 too early, room is for a few."""
+    calls = [(0, "MPI_Send", 10 * k, 10 * k) for k in range(201)]
+    calls += [(1, "MPI_Recv", 10 * k, 10 * k + 9) for k in range(201)]
+    calls[77] = (0, "MPI_Send", 780, 780)
+    trace = make(calls, messages=[(k, 201 + k) for k in range(201)], ends=[3000, 3000])
+    scene = lanes.scene(trace, [trace.timeline], i8([]), SIZE)
+    assert scene.early
+    assert 77 in scene.messages
+    assert len(scene.messages) < 60
+    assert lanes.early(trace, trace.timeline, scene.messages).tolist() == [77]
+    note = f"{len(scene.messages)} of 201 messages drawn, those received before they were sent, then those with the longest waits"
+    assert lanes.notes(trace, scene, 0) == [note]
+
+
 @pytest.mark.parametrize(("lane", "marks"), [(48.0, "strips"), (8.0, "strips"), (7.9, "none")])
 def test_scene__crowded_zeroed_waits(lane, marks):
     trace = make([(0, "MPI_Wait", k, k + 1) for k in range(0, 40, 2)], ends=[100])
@@ -374,6 +389,17 @@ def test_plot__says_what_it_shows(tmp_path):
     ):
         assert text in texts
     assert not {"collective", "send-receive", "other MPI"} & set(texts)
+
+
+def test_plot__messages_received_too_early(tmp_path):
+    """Early in the second run only: the legend tells, and nothing is said of a gain that is not meant as one."""
+    trace = make([(0, "MPI_Send", 100, 300), (1, "MPI_Recv", 50, 500)], messages=[(0, 1)], ends=[600, 1000])
+    other = timeline(((100, 20), (300, 90)), ends=[600, 700])
+    plot(trace, [Row("recorded", trace.timeline), Row("other", other, rival=False)], str(tmp_path / "a.svg"))
+    texts = words(tmp_path / "a.svg")
+    assert {"message", "received before it was sent", "makespan 700 ns"} <= set(texts)
+    plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"))
+    assert "received before it was sent" not in words(tmp_path / "a.svg")
 
 
 def test_plot__legend_only_of_what_occurs(tmp_path):
