@@ -143,7 +143,7 @@ def treated(trace: Trace, scheme: str) -> Timeline:
     """Return the timeline that a scheme makes of a disturbed trace."""
     if scheme in ("linear", "both"):
         trace = treat(trace, "linear").trace
-    return correct(trace).timeline if scheme in ("clc", "both") else trace.timeline
+    return correct(trace, trace.timeline).timeline if scheme in ("clc", "both") else trace.timeline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +168,7 @@ def left(trace: Trace, timeline: Timeline) -> Left:
     """Return how wrong a timeline is; the trace has the true one."""
     off = np.concatenate([timeline.calls.enter - trace.timeline.calls.enter, timeline.calls.leave - trace.timeline.calls.leave])
     off = np.abs(off - int(np.median(off)) if len(off) else off)
-    counted = figures(dataclasses.replace(correct(trace), before=trace.timeline, timeline=timeline))
+    counted = figures(dataclasses.replace(correct(trace, trace.timeline), before=trace.timeline, timeline=timeline))
     found = violations(trace, timeline)
     return Left(
         *(float(off.mean()) if len(off) else 0.0, int(off.max(initial=0)), counted.distance.average),

@@ -28,6 +28,8 @@ def check(outputs: Iterable[str], inputs: Iterable[str]) -> None:
     known: set[str] = set()
     for path in outputs:
         _check_place(path)
+        if ".otf2" in path.lower() and path.lower().endswith((".otf2", ".otf2.gz", ".otf2.zst")) and not _is_archive(path):
+            raise UsageError(f"{path}: no name for an OTF2 archive, must end in .otf2")
         own = _own(path)
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
@@ -55,7 +57,9 @@ def _check_place(path: str) -> None:
         raise UsageError(f"'{path}': no file to write to, must be the name of one")
     if os.path.isdir(path) or path.endswith("/"):
         raise UsageError(f"{path}: a directory, must be the name of a file")
-    if os.path.abspath(path).startswith(("/dev/", "/proc/")) or (os.path.exists(path) and not os.path.isfile(path)):
+    there = os.path.abspath(path)
+    device = os.path.dirname(there) in ("/dev", "/dev/fd") or there.startswith("/proc/")
+    if device or (os.path.exists(path) and not os.path.isfile(path)):
         raise UsageError(f"{path}: no regular file, must be the name of one")
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: there is no directory {folder}, must be in one that exists")

@@ -17,6 +17,8 @@ from perwiz.whatif.predict import Waits
 Document = dict[str, Any]
 Facts = list[tuple[str, str]]
 """Labels, and what is to be said under them."""
+_FAULTS = 8
+"""Lines on what could not be read."""
 _REGION = 30
 """Columns of a region in a table of waits."""
 
@@ -74,6 +76,7 @@ def health(value: Health) -> Document:
         "recorded_clock": dataclasses.asdict(value.recorded),
         "correction": dataclasses.asdict(value.correction) if value.correction else None,
         "own_clocks": value.own_clocks,
+        "faults": list(value.faults),
         "not_modelled": round(value.not_modelled, 6),
     }
 
@@ -83,6 +86,8 @@ def health_lines(block: Document, clocks: bool = True) -> list[str]:
     counts, waits = block["counts"], "what is left out or missing waits for nobody here and delays nobody"
     facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
+    facts += [("", words.shown(fault)) for fault in block["faults"][:_FAULTS]]
+    facts += [("", f"and {len(block['faults']) - _FAULTS} more")] if len(block["faults"]) > _FAULTS else []
     facts += [("missing", f"{name}: {number}") for name, number in block["holes"].items() if name != "records that cannot be used"]
     facts += [("inferred", f"{name}: {number}") for name, number in block["repairs"].items()]
     facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))

@@ -107,10 +107,11 @@ def _title(block: Document) -> list[str]:
 
 
 def _answer(block: Document) -> Facts:
-    recorded, gain = block["recorded_ns"], block["gain_ns"]
+    recorded, gain, correction = block["recorded_ns"], block["gain_ns"], block["health"]["correction"]
+    before = f", its clocks corrected; {words.duration(correction['makespan'])} before that" if correction else ""
     share = f" ({words.percent(abs(gain), recorded)})" if recorded else ""
     facts = [
-        ("recorded", words.duration(recorded)),
+        ("recorded", f"{words.duration(recorded)}{before}"),
         ("predicted", f"{words.duration(block['predicted_ns'])}, {'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"),
     ]
     waits = f"{words.duration(block['waiting_ns'])} recorded"
@@ -151,7 +152,7 @@ def _effect(block: Document) -> Facts:
 def _zeroed(calls: int, waiting: int, time: str) -> str:
     if calls == 1:
         return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
-    return f"{calls} calls, of which {waiting or 'none'} waited in the recorded run{f', {time} together' if waiting else ''}"
+    return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
 
 
 def _error(block: Document) -> Facts:

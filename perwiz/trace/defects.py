@@ -22,7 +22,7 @@ REASONS = (
     "communicator that is not defined",
     "partner outside its communicator",
     "completion of a request that was not posted",
-    "event file that cannot be read to its end",
+    "process or thread whose records cannot all be read",
 )
 (
     NOT_INTEGERS,

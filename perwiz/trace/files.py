@@ -10,9 +10,9 @@ from perwiz.trace.trace import Timeline, Trace
 
 
 def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:
-    """Return the trace in a file: ALOG of any writer, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, or a recorded run.
+    """Return the trace in a file: ALOG, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, or a recorded run.
 
-    An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several joined by `:`.
+    An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several by `a:b`.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.
     Records that cannot be used become rows of `Trace.defects` and do not stop the reading.
     Raises TraceError for a file that is missing, empty or no trace, LibraryError for OTF2 without its library.

@@ -49,8 +49,8 @@ def fifo(sent: Sequence[Column], received: Sequence[Column]) -> NDArray[np.int32
     return out
 
 
-def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8]) -> tuple[Messages, int]:
-    """Return the matched messages, sorted by sending call, and how many of them have ends of different size.
+def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8], equal: bool = False) -> tuple[Messages, int]:
+    """Return the matched messages, sorted by sending call, and how many pairs have ends of different size; no messages, if `equal`.
 
     Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted; records that
     carry a message number are matched by sender, receiver and that. The receiver's size counts (MPI 3.1, 3.5; FORMATS of ALOG:
@@ -62,13 +62,22 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8]) -> tuple[Mess
     if not ((by >= 0).all() and _sorted(sends.call)):
         s = np.flatnonzero(by >= 0)
         s = s[np.argsort(sends.call[s], kind="stable")]
+    if equal and (wrong := _contradicting(sends, receives, by, s)).any():
+        s = (np.arange(len(by)) if isinstance(s, slice) else s)[~wrong]
+    else:
+        wrong = np.zeros(0, bool)
     r = by[s]
     del by
     table = Messages(
         *(_i4(sends.call[s]), _i4(sends.done[s]), _i4(receives.call[r]), _i4(receives.done[r])),
         *(_i4(sends.tag[s]), np.maximum(_i4(sends.comm[s]), np.int32(NONE)), mode[s], receives.bytes[r].astype("i8", copy=False)),
     )
-    return table, int((sends.bytes[s] != table.bytes).sum())
+    return table, int(wrong.sum()) if equal else int((sends.bytes[s] != table.bytes).sum())
+
+
+def _contradicting(sends: Ends, receives: Ends, by: NDArray[np.int32], s: slice | Ints) -> NDArray[np.bool_]:
+    """Return which of the sends `s` went to a receive of another size."""
+    return np.asarray(sends.bytes[s] != receives.bytes[by[s]], bool)
 
 
 def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> NDArray[np.int32]:

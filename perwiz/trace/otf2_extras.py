@@ -69,6 +69,7 @@ PROPERTIES = (
     Extra("NAMES", "number of a region", "from this region on, each in order is a row of the names, as it is, entered or not"),
     Extra("PATHS", "JSON object, a list per column", "table of paths"),
     Extra("TEXTS", "JSON list of texts", "texts of the trace in order"),
+    Extra("COUNTS", "JSON object", "what the source of the archive lacked"),
     Extra("COUNTERS", "JSON list of texts", "names of the counters, in the order of the metrics"),
 )
 """In the anchor file."""

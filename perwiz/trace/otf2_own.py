@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from perwiz.trace.otf2_definitions import Definitions
 from perwiz.trace.otf2_rest import Rest
 from perwiz.trace.table import Table
 from perwiz.trace.tables import Requests, Unfinished
+from perwiz.trace.trace import LACKING, Counts
 
 Ints = NDArray[np.int64]
 _COLUMN = {
@@ -63,6 +65,12 @@ class Own:
         good = isinstance(found, list) and len(found) >= least and all(isinstance(text, str) for text in found)
         self.bad += not good
         return tuple(found) if good else otherwise
+
+    def counts(self, found: Counts) -> Counts:
+        """Return what the reader met, with what the source of the archive lacked."""
+        said = self.property("COUNTS", {})
+        known = {key: value for key, value in said.items() if key in LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
+        return dataclasses.replace(found, **known)
 
     def table(self, name: str, kind: type[Table]) -> Any:
         """Return a table that is a property, None if there is none that can be used."""

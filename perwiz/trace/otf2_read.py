@@ -85,7 +85,8 @@ def _found(path: str) -> str:
         if len(inside) == 1:
             return os.path.join(path, inside[0])
     whole = f"{path.rstrip('/')}.otf2"
-    return whole if not os.path.isfile(path) and os.path.isfile(whole) else path
+    anchor = whole if not os.path.isfile(path) and os.path.isfile(whole) else path
+    return os.path.realpath(anchor) if os.path.islink(anchor) else anchor
 
 
 def _is_anchor(path: str) -> bool:

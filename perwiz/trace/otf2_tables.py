@@ -113,7 +113,7 @@ class Builder:
             self.repaired = otf2_repair.communicators(sends.ends, receives.ends)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
         self.messages: Messages
-        self.messages, self.size_differs = match.messages(sends.ends, receives.ends, mode)
+        self.messages, self.contradicting = match.messages(sends.ends, receives.ends, mode, equal=not self.own.written)
 
     def _half(self, side: str) -> Half:
         rank = self.columns.each(side, self.places.process)
@@ -170,6 +170,7 @@ class Builder:
 
     def _defects(self) -> Defects:
         found = defects.Found()
+        self.faults: list[str] = []
         state = self.columns.state
         for key, reason in (
             (local.NEVER_ENDS, defects.NEVER_ENDS),
@@ -183,6 +184,7 @@ class Builder:
         for where, recorded in enumerate(self.places.recorded):
             if recorded.error:
                 found.add(NONE, defects.UNREADABLE, where)
+                self.faults.append(f"location {recorded.ref} (rank {self.places.process[where]}): {recorded.error}")
         found.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
         found.add(np.full(self.strangers, NONE), defects.STRANGER)
         found.add(np.full(self.own.bad, NONE), defects.BAD_ATTRIBUTE)
@@ -206,7 +208,7 @@ class Builder:
             bare=int(((self.column["flags"] & local.BARE) != 0).sum()),
             unmatched_sends=self.sends - len(self.messages),
             unmatched_receives=self.receives - len(self.messages),
-            size_differs=self.size_differs,
+            contradicting=self.contradicting,
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
@@ -238,6 +240,7 @@ class Builder:
         offsets = own.table("OFFSETS", Offsets)
         made_by, told = own.property("MADE_BY", "measured", str), self._properties()
         times = Times(self.column["enter"], self.column["leave"])
+        left_out = self._defects()
         return Trace(
             path=self.path,
             format="OTF2",
@@ -257,8 +260,9 @@ class Builder:
             texts=rest.texts.all(),
             nodes=own.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
             offsets=self.places.offsets(self.recording) if offsets is None else offsets,
-            defects=self._defects(),
-            counts=self._counts(rest, len(parameters) + len(records)),
+            defects=left_out,
+            faults=tuple(self.faults),
+            counts=own.counts(self._counts(rest, len(parameters) + len(records))),
             properties=told,
             sources=tuple(regions.known.sources),
             metahosts=own.texts("METAHOSTS", metahosts),

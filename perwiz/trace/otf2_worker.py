@@ -16,6 +16,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import sys
 import time
 import traceback
@@ -98,11 +99,12 @@ class Worker:
         self.say(end=True)
 
     def _size(self, name: str) -> int:
-        """Return the size of a file, -1 if there is none."""
+        """Return the size of a regular file, -1 if there is none."""
         try:
-            return os.stat(self._folder + name).st_size
+            found = os.stat(self._folder + name)
         except OSError:
             return -1
+        return found.st_size if stat.S_ISREG(found.st_mode) else -1
 
     def _read(self, archive: Archive, defined: Definitions, place: Place, size: int) -> None:
         """Read and send one location."""

@@ -19,7 +19,7 @@ from perwiz.trace.otf2_write_archive import RECORDS, UNDEFINED, encoded, numbers
 from perwiz.trace.otf2_write_places import Places
 from perwiz.trace.otf2_write_strings import Strings
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Timeline, Topology, Trace
+from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
 
 STRING, SIGNED, UNSIGNED = range(3)
 """Types of parameters."""
@@ -170,6 +170,9 @@ class Definitions:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
         if len(trace.offsets):
             out["OFFSETS"] = _columns(trace.offsets)
+        lacking = {name: getattr(trace.counts, name) for name in LACKING}
+        if any(lacking.values()):
+            out["COUNTS"] = json.dumps(lacking)
         return out | self._unsaid()
 
     def _unsaid(self) -> dict[str, str]:

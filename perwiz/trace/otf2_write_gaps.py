@@ -13,6 +13,7 @@ from perwiz.trace import nesting
 from perwiz.trace.numbers import running
 from perwiz.trace.otf2_library import load
 from perwiz.trace.otf2_write_archive import RECORDS
+from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -100,11 +101,12 @@ class Gaps:
         call = np.concatenate([regions.first_call, regions.end_call])[turn]
         step = np.clip(call, self._first[location], self._end[location]) + location
         wanted = np.concatenate([times.enter, times.leave])[turn]
-        order = np.lexsort((self._sortable(turn, step, wanted), step))
-        rows, step, wanted, location = turn[order], step[order], wanted[order], location[order]
+        if ((step[1:] < step[:-1]) | ((step[1:] == step[:-1]) & (wanted[1:] < wanted[:-1]))).any():
+            order = np.lexsort((self._sortable(turn, step, wanted), step))
+            turn, step, wanted, location = turn[order], step[order], wanted[order], location[order]
         time = self._clipped(wanted, step - location, location)
         moved = int((self._risen(time, step) != wanted).sum())
-        return Items(step, np.full(2 * count, BOUNDARY, "u1"), rows.astype("i4"), time, moved)
+        return Items(step, np.full(2 * count, BOUNDARY, "u1"), turn.astype("i4"), time, moved)
 
     def _sortable(self, turn: Column, step: Column, time: Column) -> Column:
         """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""
@@ -122,10 +124,11 @@ class Gaps:
     def _clipped(self, time: Column, call: Column, location: Column) -> Column:
         """Return the times moved between the return of the call before and the entry of this one."""
         times, out = self._timeline.calls, time.copy()
-        has = np.flatnonzero(call > self._first[location])
-        out[has] = np.maximum(out[has], times.leave[call[has] - 1])
-        has = np.flatnonzero(call < self._end[location])
-        out[has] = np.minimum(out[has], times.enter[call[has]])
+        for piece in pieces(len(out)):
+            has = np.flatnonzero(call[piece] > self._first[location[piece]]) + piece.start
+            out[has] = np.maximum(out[has], times.leave[call[has] - 1])
+            has = np.flatnonzero(call[piece] < self._end[location[piece]]) + piece.start
+            out[has] = np.minimum(out[has], times.enter[call[has]])
         return out
 
     def _risen(self, time: Column, step: Column) -> Column:
@@ -155,7 +158,9 @@ class Gaps:
         records = self._trace.records
         location = records.location[at]
         step = np.clip(records.call[at], self._first[location], self._end[location]) + location
-        time = self._clipped(records.time[at], step - location, location)
+        ends = self._timeline.locations
+        within = np.clip(records.time[at], ends.enter[location], np.maximum(ends.enter, ends.leave)[location])
+        time = self._clipped(within, step - location, location)
         order = np.lexsort(
             (
                 np.repeat([0, 1], [len(boundaries.step), len(at)]),

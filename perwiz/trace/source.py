@@ -41,6 +41,19 @@ def describe(head: bytes) -> str:
     return f"'{line}'" if line.isprintable() else "unprintable text"
 
 
+def _inside(path: str) -> str:
+    """Return why a directory is no trace, and what must be."""
+    try:
+        anchors = sorted(name for name in os.listdir(path) if name.endswith(".otf2"))
+    except OSError as error:
+        return f"{(error.strerror or str(error)).lower()}, must be readable"
+    if len(anchors) > 1:
+        return f"with {len(anchors)} OTF2 archives, {anchors[0]} and {anchors[1]} among them: must be one of these files"
+    if anchors:
+        return f"whose {anchors[0]} is no anchor file, must be that of an OTF2 archive"
+    return "must be a trace file, or hold an OTF2 archive or a recorded run"
+
+
 class Source:
     """A trace file that can be read several times, in chunks of whole lines; a pipe is kept in a temporary file for that.
 
@@ -77,7 +90,7 @@ class Source:
         with self._failing():
             mode = os.stat(self.path).st_mode
         if stat.S_ISDIR(mode):
-            raise TraceError(f"{self.path}: a directory, must be a trace file")
+            raise TraceError(f"{self.path}: a directory, {_inside(self.path)}")
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
             raise TraceError(f"{self.path}: a device, must be a trace file")
         with self._failing():

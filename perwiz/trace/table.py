@@ -56,6 +56,9 @@ class Table:
     def __len__(self) -> int:
         return len(getattr(self, dataclasses.fields(self)[0].name))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows>"
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self)

@@ -29,7 +29,7 @@ from perwiz.trace.tables import (
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Communicators:
     """`ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
 
@@ -39,6 +39,11 @@ class Communicators:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Communicators):
+            return NotImplemented
+        return self.names == other.names and np.array_equal(self.first, other.first) and np.array_equal(self.ranks, other.ranks)
 
     def members(self, comm: int) -> NDArray[np.int32]:
         """Return the world ranks of one communicator, in its rank order."""
@@ -110,6 +115,8 @@ class Counts:
     """Calls made from a message record outside any MPI state: how long they took was not recorded."""
     unmatched_sends: int = 0
     unmatched_receives: int = 0
+    contradicting: int = 0
+    """Pairs of a send and a receive with different sizes that are no messages therefore: records between them are missing."""
     size_differs: int = 0
     """Matched messages whose two ends name different sizes."""
     incomplete_collectives: int = 0
@@ -124,6 +131,13 @@ class Counts:
     """Requests whose completion was not recorded: put into the wait that must have completed them."""
     repaired_communicators: int = 0
     """Receive records with a wrong communicator: the matching send tells the right one."""
+
+
+LACKING = (
+    *("unmatched_sends", "unmatched_receives", "contradicting", "unmatched_collectives", "inferred_completions"),
+    *("repaired_communicators", "silent_processes"),
+)
+"""The counts of what a trace lacks, which no other record of it tells."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +166,8 @@ class Trace:
     defects: Defects
     counts: Counts
     properties: Mapping[str, str]
+    faults: tuple[str, ...] = ()
+    """What could not be read, and where, in words."""
     offsets_applied: bool = True
     """Whether the times are those after `offsets`, as all readers but that of recorded runs deliver them."""
     sources: tuple[str, ...] = ()
@@ -170,6 +186,9 @@ class Trace:
 
     def __post_init__(self) -> None:
         check(self)
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.path}: {len(self.locations)} locations, {len(self.calls)} calls, {len(self.messages)} messages>"
 
     @property
     def first_calls(self) -> NDArray[np.int64]:

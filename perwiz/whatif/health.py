@@ -29,6 +29,8 @@ class Correction:
     """Returns of calls that had to be put forward."""
     largest: int
     """Largest distance of a call from its recorded time, ns."""
+    makespan: int
+    """Before the correction, ns."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +55,12 @@ class Health:
     """Waits for requests that the trace does not name."""
     not_modelled: float
     """Share of the processes' time in communication calls whose partners the trace does not tell."""
-    own_clocks: bool = False
-    """Nobody measured how the clocks of the processes differ, and they do."""
+    faults: tuple[str, ...] = ()
+    """What could not be read, and where, in words."""
+    unknown_receives: int = 0
+    """Posted receives without a message, and without a record of it that could be matched."""
+    own_clocks: int = 0
+    """Processes whose clocks differ though nobody measured how."""
     predicted: bool = False
     """The times are those of a prediction in which waits or calls were zeroed."""
 
@@ -66,6 +72,9 @@ class Health:
             "records that cannot be used": sum(self.defects.values()),
             "unmatched sends": counts.unmatched_sends,
             "unmatched receives": counts.unmatched_receives,
+            "pairs of a send and a receive with different sizes, taken for no messages": counts.contradicting,
+            "non-blocking receives whose message the trace does not tell": self.unknown_receives,
+            "processes whose clocks nobody compared: waits between them are not to be trusted": self.own_clocks,
             "sends and receives without a message record": self.partnerless - counts.unmatched_sends - counts.unmatched_receives,
             "collective calls in no instance": counts.unmatched_collectives,
             "collectives with members missing": counts.incomplete_collectives,
@@ -105,7 +114,9 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     before = clocks.recorded if clocks else found
     return Health(
         counts=trace.counts,
-        own_clocks=bool(before) and unsynchronised(trace),
+        faults=trace.faults,
+        unknown_receives=_unknown_receives(trace),
+        own_clocks=len(np.unique(trace.locations.process)) if before and unsynchronised(trace) else 0,
         predicted=zeroes(trace.timeline.made_by),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=found,
@@ -125,19 +136,41 @@ def _correction(clocks: Treated | None) -> Correction | None:
     found = clocks.correction
     old, new = found.before.calls, found.timeline.calls
     largest = max(int((new.enter - old.enter).max(initial=0)), int((new.leave - old.leave).max(initial=0)))
-    return Correction(found.by_message + found.by_collective, largest)
+    return Correction(found.by_message + found.by_collective, largest, found.before.makespan)
 
 
 def _endless(trace: Trace, waits: NDArray[np.int64]) -> int:
     """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
+    waits = waits[_open(trace)[trace.calls.location[waits]]]
+    return len(np.setdiff1d(waits, trace.requests.completed_by))
+
+
+def _open(trace: Trace) -> NDArray[np.bool_]:
+    """Return which locations posted a request that nothing completes, or that has no name."""
     calls, requests = trace.calls, trace.requests
     nameless = ops.NONBLOCKING[calls.op] & (calls.comm != NONE)
     nameless[requests.posted_by] = False
-    open_somewhere = np.zeros(len(trace.locations), bool)
-    open_somewhere[calls.location[nameless]] = True
-    open_somewhere[calls.location[requests.posted_by[requests.completed_by == NONE]]] = True
-    waits = waits[open_somewhere[calls.location[waits]]]
-    return len(np.setdiff1d(waits, requests.completed_by))
+    out = np.zeros(len(trace.locations), bool)
+    out[calls.location[nameless]] = True
+    out[calls.location[requests.posted_by[requests.completed_by == NONE]]] = True
+    return out
+
+
+def _partial(trace: Trace) -> NDArray[np.bool_]:
+    """Return which calls post more requests for messages than the trace has messages of, bool per call."""
+    count, kind = len(trace.calls), ops.KIND[trace.calls.op]
+    posted = np.bincount(trace.requests.posted_by, minlength=count)
+    table = trace.messages
+    told = np.bincount(table.send, minlength=count) + np.bincount(table.receive, minlength=count)
+    return np.asarray((posted > told) & ((kind == ops.ISEND) | (kind == ops.IRECV)))
+
+
+def _unknown_receives(trace: Trace) -> int:
+    """Return how many MPI_Irecv posted a request, not cancelled, for which there is no message and no receive record."""
+    kind = ops.KIND[trace.calls.op]
+    posts = trace.requests.posted_by[trace.requests.cancelled == 0]
+    lost = np.setdiff1d(posts[kind[posts] == ops.IRECV], trace.messages.receive)
+    return int((trace.calls.comm[lost] == NONE).sum())
 
 
 def _untied(trace: Trace) -> int:
@@ -163,7 +196,10 @@ def _tied(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _unexplained(trace: Trace) -> NDArray[np.bool_]:
-    """Return which communication calls take part in no message and in no tied collective, bool per call."""
+    """Return which communication calls have partners that the trace does not tell, bool per call.
+
+    They take part in no message and no tied collective, or complete a request without a message.
+    """
     kind = ops.KIND[trace.calls.op]
     lost = (
         ((kind >= ops.SEND) & (kind <= ops.COMPLETE))
@@ -184,4 +220,7 @@ def _unexplained(trace: Trace) -> NDArray[np.bool_]:
     ):
         for piece in pieces(len(call)):
             lost[call[piece][call[piece] >= 0]] = False
+    lost[(kind == ops.COMPLETE) & ~_open(trace)[trace.calls.location]] = False
+    done = trace.requests.completed_by[_partial(trace)[trace.requests.posted_by]]
+    lost[done[done >= 0]] = True
     return np.asarray(lost)

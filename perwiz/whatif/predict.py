@@ -65,6 +65,10 @@ class Prediction:
     """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if a
     hypothesis changes the network."""
 
+    def __repr__(self) -> str:
+        asked = "; ".join(map(str, self.hypotheses)) or "no hypothesis"
+        return f"<Prediction of {self.trace.path} under {asked}: {self.recorded.makespan} ns becomes {self.predicted.makespan} ns>"
+
     @property
     def gain(self) -> int:
         """Recorded minus predicted makespan, ns."""

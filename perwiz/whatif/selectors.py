@@ -83,7 +83,7 @@ def _one(trace: Trace, part: str) -> NDArray[np.bool_]:
 
 
 def _op(trace: Trace, name: str) -> int:
-    op = ops.OP.get(name, NONE)
+    op = ops.OP.get(name, ops.find(name.rstrip("_")) if name[:4].upper() == "MPI_" else None) or NONE
     if op == NONE or not (trace.calls.op == op).any():
         used = [ops.OPS[k] for k in np.unique(trace.calls.op)]
         raise UsageError(f"op:{name}: no such routine in the trace, it has {', '.join(used[:12]) or 'no MPI calls'}")

@@ -433,15 +433,15 @@ def test_messages__modes(archive, routine, mode):
 
 
 def test_messages__left_over(archive):
-    """A send too many, a receive of another tag; ends of different size match, and the receiver's counts."""
+    """A send too many, a receive of another tag; ends of different size contradict each other and are no message."""
     a = archive()
     a.call(0, "MPI_Send", 0, 1, send(1, 10))
     a.call(0, "MPI_Send", 2, 3, send(1, 20))
     a.call(1, "MPI_Recv", 0, 5, recv(0, 9))
     a.call(1, "MPI_Recv", 6, 7, recv(0, 20, tag=4))
     trace = a.trace()
-    assert rows(trace.messages) == [(0, 0, 2, 2, 0, 0, 0, 9)]
-    found = {"unmatched_sends": 1, "unmatched_receives": 1, "size_differs": 1}
+    assert rows(trace.messages) == []
+    found = {"unmatched_sends": 2, "unmatched_receives": 2, "contradicting": 1}
     assert counted(trace) == {"records": 12, "states": 4, "sends": 2, "receives": 2, **found}
 
 
@@ -1377,7 +1377,7 @@ def test_defects__of_each_location(archive):
     assert found(trace) == [
         (0, "end of a state that is not open"),
         *[(1, "completion of a request that was not posted")] * 2,
-        (2, "event file that cannot be read to its end"),
+        (2, "process or thread whose records cannot all be read"),
     ]
     assert len(trace.requests) == 0
 
@@ -1595,3 +1595,15 @@ def test_regions__none_is_defined(archive):
     a.enter(0, 0, 0)
     a.leave(0, 9, 0)
     assert (lambda trace: (trace.names, len(trace.defects)))(a.trace()) == (("undefined region",), 2)
+
+
+def test_faults__say_what_and_where(archive):
+    """A file of events that ends too early, one that is missing: the report names location and rank."""
+    a = archive(2)
+    a.call(0, "MPI_Barrier", 0, 10, BEGIN, together(BARRIER))
+    a.call(1, "MPI_Barrier", 0, 10, BEGIN, together(BARRIER))
+    path = a.write()
+    os.remove(f"{path.removesuffix('.otf2')}/1.evt")
+    trace = perwiz.read(path)
+    assert trace.faults == ("location 1 (rank 1): no file 1.evt (ENOENT)",)
+    assert trace.counts.silent_processes == 1

@@ -704,3 +704,13 @@ def test_refuses__the_timeline_of_another_trace(tmp_path):
     with pytest.raises(TraceError, match=r"^built: a timeline of 12 calls, must be of the 32 calls of the trace$"):
         otf2_write.write(trace, other.timeline, str(tmp_path / "t.otf2"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_back__what_the_source_lacked(tmp_path):
+    """A trace that lost messages says so after the journey too."""
+    trace = build.CATALOGUE["ring"]()
+    lost = dataclasses.replace(trace.counts, unmatched_sends=5, contradicting=3, inferred_completions=2)
+    path = str(tmp_path / "lost.otf2")
+    files.write(dataclasses.replace(trace, counts=lost), path)
+    counts = files.read(path).counts
+    assert (counts.unmatched_sends, counts.contradicting, counts.inferred_completions) == (5, 3, 2)

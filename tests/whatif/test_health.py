@@ -90,3 +90,20 @@ def test_predicted_trace__has_the_balanced_sizes(size, mean):
     assert trace.calls.bytes_received.tolist() == [sum(size) - mean, mean]
     assert trace.timeline == prediction.predicted
     assert prediction.range is not None
+
+
+def test_own_clocks__make_a_trace_incomplete():
+    """An archive without clock offsets whose messages are reversed: each process has a clock of its own."""
+    trace = dataclasses.replace(build.CATALOGUE["clock_violation_message"](), format="OTF2")
+    assert health(trace).holes == {"processes whose clocks nobody compared: waits between them are not to be trusted": 2}
+    assert health(dataclasses.replace(build.CATALOGUE["ring"](), format="OTF2")).holes == {}
+
+
+def test_not_modelled__a_wait_that_completes_a_request_without_message():
+    """Of two receives completed by one Waitall (50 of 100 ns) one has no message: nobody knows how long it waited for that."""
+    b = Builder(2)
+    requests = [b.irecv(0, 1, tag=tag, at=(tag, tag + 1)) for tag in (0, 1)]
+    b.waitall(0, *requests, at=(50, 100))
+    b.send(1, 0, tag=0, at=(0, 10))
+    b.end = {0: 100, 1: 100}
+    assert health(b.trace()).not_modelled == pytest.approx(51 / 200)
