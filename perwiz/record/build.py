@@ -47,6 +47,29 @@ def built(mpicc: str, what: str = LIBRARY) -> pathlib.Path:
     return folder / what
 
 
+def program(mpicc: str, source: str) -> pathlib.Path:
+    """Return a program of its own, compiled from a source beside this file.
+
+    Raises UsageError as `built` does.
+    """
+    found = shutil.which(mpicc)
+    if not found:
+        raise UsageError(f"{mpicc}: not found, must be the compiler wrapper of the program's MPI (--mpicc)")
+    header = _run([found, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], found, source)
+    key = hashlib.sha256("\0".join([os.path.realpath(found), header]).encode() + (HERE / source).read_bytes()).hexdigest()[:16]
+    out = cache() / f"{pathlib.Path(source).stem}-{key}"
+    if not out.exists():
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=out.parent) as name:
+                part = pathlib.Path(name) / "program"
+                _run([found, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-o", str(part), str(HERE / source)], found, source)
+                part.replace(out)
+        except OSError as error:
+            raise UsageError(f"{out}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return out
+
+
 def mpi_of(header: str) -> str:
     """Return the name and version of an MPI, from its header."""
     for name, pattern in _VERSIONS:
@@ -55,7 +78,7 @@ def mpi_of(header: str) -> str:
     return "MPI"
 
 
-def _run(command: list[str], mpicc: str) -> str:
+def _run(command: list[str], mpicc: str, what: str = "the recorder") -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
@@ -63,7 +86,7 @@ def _run(command: list[str], mpicc: str) -> str:
     if done.returncode:
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         why = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
-        raise UsageError(f"{mpicc}: cannot compile the recorder: {why}")
+        raise UsageError(f"{mpicc}: cannot compile {what}: {why}")
     return done.stdout
 
 

@@ -109,9 +109,13 @@ static void print_samples(const char *pair, const int64_t *times)
         }
 }
 
+/* Print how many bytes of all have been moved, when some rounds of all are done. */
 static void print_progress(int done, int all)
 {
-    printf("@perwiz progress %d %d\n", done, all);
+    int64_t bytes = 0;
+    for (int k = 0; k < count; k++)
+        bytes += (int64_t)sizes[k] * (2 * MESSAGES + 7);
+    printf("@perwiz progress %lld %lld\n", (long long)(done * bytes), (long long)(all * bytes));
     fflush(stdout);
 }
 
@@ -123,9 +127,11 @@ static void round_trips(const char *pair, int client, int other, int done, int a
         MPI_Abort(MPI_COMM_WORLD, 3);
     warm_up(client, other);
     for (int i = 0; i < rounds; i++) {
-        for (int k = 0; k < count; k++)
+        for (int k = 0; k < count; k++) {
+            trip(client, other, sizes[k], 1, 0); /* leaves caches as the next one will find them */
             for (int kind = 0; kind < KINDS; kind++)
                 times[(i * count + k) * KINDS + kind] = sample(kind, client, other, k);
+        }
         if (client)
             print_progress(done + i + 1, all);
     }

@@ -1,0 +1,136 @@
+"""`perwiz calibrate`: a model file of one's own machine."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs
+
+if TYPE_CHECKING:
+    from perwiz.loggps.calibrate import Calibration
+
+HELP = "measure the parameters of a machine, or take them from a trace, and write them as a model"
+_WHERE = {"node": "on one node", "across": "on two nodes"}
+_ENDING = """
+A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perwiz, and put at the end of the launcher's command line.
+Rank 0 measures with one process on its node and one on another, if there are any. If there are both, so are two models: mine.toml is
+that across nodes, mine-node.toml that inside one. Times are quartiles of repeated round trips, for noise only makes them longer.
+
+From a trace the shortest times of its own messages are taken; what they do not tell is listed as assumed.
+
+examples:
+  perwiz calibrate -o mine.toml -- mpiexec -n 2                       then: perwiz predict run --model mine.toml
+  perwiz calibrate -o mine.toml -- mpiexec -n 2 --map-by node         two processes on two nodes (Open MPI)
+  perwiz calibrate -o mine.toml --mpicc /opt/mpi/bin/mpicc -- srun -n 2
+  perwiz calibrate -o mine.toml --from run
+
+exit codes: 0 done, 2 usage, or nothing could be measured, 3 the trace cannot be read, or has too few messages
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz calibrate`."""
+    parser.add_argument("-o", "--output", metavar="FILE", help="model file to write, such as mine.toml")
+    parser.add_argument("--from", dest="trace", metavar="TRACE", help="take the parameters from the messages of a trace")
+    meaning = "clocks of the trace: linear, interpolate measured offsets (default); clc, correct them; none, take the times as they are"
+    parser.add_argument("--clock", choices=("none", "linear", "clc"), default="linear", help=meaning)
+    parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the MPI (default: the one beside mpiexec)")
+    parser.add_argument("--rounds", type=partial(_number, 3), default=30, metavar="N", help="repeat each measurement N times (default 30)")
+    meaning = "size of the largest message (default 1048576)"
+    parser.add_argument("--largest", type=partial(_number, 64), default=1 << 20, metavar="BYTES", help=meaning)
+    parser.add_argument("command", metavar="-- LAUNCHER", nargs=argparse.REMAINDER, help="what starts two processes, such as mpiexec -n 2")
+    options.ending(parser, _ENDING)
+
+
+def _number(least: int, text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 11 else -1
+    if not least <= number <= 1 << 30:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a whole number from {least} to {1 << 30}")
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after writing the model and printing its parameters."""
+    from perwiz.errors import DONE, UsageError
+    from perwiz.report import calibration as report
+
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not args.output:
+        raise UsageError("perwiz calibrate: a model file (-o) is missing; see perwiz calibrate --help")
+    if not args.output.endswith(".toml"):
+        raise UsageError(f"{args.output}: must end in .toml, as model files do")
+    if bool(command) == (args.trace is not None):
+        wrong = "a launcher and --from TRACE, must be one of them" if command else "a launcher (-- mpiexec -n 2) or --from TRACE is missing"
+        raise UsageError(f"perwiz calibrate: {wrong}; see perwiz calibrate --help")
+    outputs.check([args.output], [args.trace] if args.trace else [])
+    found = _from_trace(args) if args.trace else _measured(args, command)
+    models = {_path(args.output, pair, len(found)): one for pair, one in found.items()}
+    outputs.write({path: partial(_write, report.toml(one)) for path, one in models.items()})
+    print("\n\n".join(report.text(one, path) for path, one in models.items()))
+    return DONE
+
+
+def _write(text: str, path: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _path(output: str, pair: str, pairs: int) -> str:
+    """Return the file of a pair's model: if there are several, that inside a node has a name of its own."""
+    return f"{output.removesuffix('.toml')}-node.toml" if pairs > 1 and pair == "node" else output
+
+
+def _name(output: str, pair: str, pairs: int) -> str:
+    import os
+
+    stem = os.path.basename(_path(output, pair, pairs)).removesuffix(".toml")
+    return stem if stem.isprintable() and stem else "calibrated"
+
+
+def _from_trace(args: argparse.Namespace) -> dict[str, Calibration]:
+    from perwiz.clock.treatment import treat
+    from perwiz.commands.reading import read
+    from perwiz.loggps import calibrate_trace
+    from perwiz.report import words
+
+    trace = treat(read(args.trace), args.clock).trace
+    which = calibrate_trace.classes(trace)
+    found = {}
+    for pair, rows in which.items():
+        used = f"from {words.several(int(rows.sum()), 'message')} {_WHERE[pair]} of {words.shown(args.trace)} ({trace.format})"
+        source = f"{used}, clocks {args.clock}, by perwiz calibrate on {_today()}"
+        found[pair] = calibrate_trace.calibrated(trace, rows, _name(args.output, pair, len(which)), source)
+    return found
+
+
+def _measured(args: argparse.Namespace, command: list[str]) -> dict[str, Calibration]:
+    from perwiz.loggps import calibrate_rounds
+    from perwiz.record import calibrate, launch, programs
+    from perwiz.report.progress import Progress
+
+    launch.check(command)
+    mpicc = args.mpicc or programs.mpicc_for(command)
+    with Progress("measuring round trips") as progress:
+        lines = calibrate.measured(command, mpicc, args.rounds, args.largest, progress)
+    told = {line[0]: " ".join(line[1:]) for line in lines if line[0] in ("mpi", "host", "other")}
+    samples = calibrate_rounds.parsed(lines)
+    found = {}
+    for pair, one in samples.items():
+        hosts = told["host"] if pair == "node" else f"{told['host']} and {told['other']}"
+        source = f"measured between two processes {_WHERE[pair]}, {hosts}, {_short(told['mpi'])}, by perwiz calibrate on {_today()}"
+        found[pair] = calibrate_rounds.calibrated(one, _name(args.output, pair, len(samples)), source)
+    return found
+
+
+def _short(library: str) -> str:
+    """Return the name and version of an MPI from the first line it says about itself."""
+    plain = "".join(c for c in library if c.isprintable())
+    return plain.partition(",")[0].replace("MPICH Version: ", "MPICH ")[:60]
+
+
+def _today() -> str:
+    import datetime
+
+    return datetime.date.today().isoformat()

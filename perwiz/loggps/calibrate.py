@@ -1,0 +1,243 @@
+"""Parameters of LogGPS from measured times: lines and steps through points, and the model that fits them.
+
+A byte's cost is told apart as Hoefler et al. do in Netgauge (2007): overheads from the calls alone, the gap from messages in a row.
+What they leave of a message's way is its latency. The model has one o, one O and one G for both ends and all sizes, so these are means.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.loggps.model import Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Values = dict[str, float]
+"""By letter: o_s, o_r, O_s, O_r as measured; o, O, L, g, G, S, and the overheads of a request as the model takes them; share, the
+part of the overheads per byte that a message's way has room for."""
+
+DRAWS, SEED = 200, 2007
+_ENDS = 10
+"""One end pays for bytes alone if it pays so many times what the other does."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """The time `first` of a message of one byte, and `slope` for each further byte."""
+
+    first: float
+    slope: float
+
+    def at(self, k: Ints) -> Floats:
+        """Return the times of messages of these sizes."""
+        return self.first + self.slope * (np.asarray(k, "f8") - 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """Sizes from `low` to `high` bytes, and the line of their times."""
+
+    low: int
+    high: int
+    line: Line
+
+
+@dataclasses.dataclass(frozen=True)
+class Curves:
+    """What was seen of messages: the way from the sending call to the return of the receiving one by size, and lines of single calls."""
+
+    size: Ints
+    way: Floats
+    first: float
+    """The way of one byte."""
+    sends: Line
+    receives: Line
+    gaps: Line | None
+    threshold: int
+    """S: larger messages wait for their receiver."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Calibration:
+    """A model, what it was made of, and how well it fits."""
+
+    model: Model
+    values: Values
+    low: Values
+    high: Values
+    """Ends of the 95 % intervals; letters without one are left out."""
+    segments: tuple[Segment, ...]
+    """Of the gap between messages."""
+    typical: float
+    worst: float
+    """Deviation of the model's way of a message from the one seen, over that, by size."""
+    notes: tuple[str, ...]
+
+
+def fitted(k: Ints, y: Floats) -> Line:
+    """Return the line with the smallest relative deviations, squared; neither its first value nor its slope is negative."""
+    x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
+    mean, high = np.average(x, weights=weight), np.average(y, weights=weight)
+    spread = np.sum(weight * (x - mean) ** 2)
+    slope = max(float(np.sum(weight * (x - mean) * (y - high)) / spread), 0.0) if spread > 0 else 0.0
+    first = float(high - slope * mean)
+    return Line(first, slope) if first >= 0 else rising(k, y, 0.0)
+
+
+def rising(k: Ints, y: Floats, first: float) -> Line:
+    """Return the line with this first value and the smallest relative deviations, squared; its slope is not negative."""
+    x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
+    square = np.sum(weight * x * x)
+    return Line(first, max(float(np.sum(weight * x * (y - first)) / square), 0.0) if square > 0 else 0.0)
+
+
+def call(k: Ints, y: Floats, short: int = 16) -> Line:
+    """Return the line of a call's times: its first value that of sizes up to `short`, most messages being short, its slope from all."""
+    return rising(k, y, float(np.median(y[k <= max(short, k[0])])))
+
+
+def under(k: Ints, y: Floats) -> Line:
+    """Return the line that no point is below, with the smallest relative deviations; a longer message is not faster.
+
+    It is the edge of the lower convex hull above the weighted mean of the sizes.
+    """
+    lowest = np.minimum.accumulate(y[::-1])[::-1]
+    corner = hull(k, lowest)
+    x, z = np.asarray(k, "f8")[corner] - 1, lowest[corner]
+    middle = float(np.average(np.asarray(k, "f8") - 1, weights=1 / np.maximum(lowest, 1.0)))
+    if len(x) == 1:
+        return Line(float(z[0]), 0.0)
+    at = min(max(int(np.searchsorted(x, middle)), 1), len(x) - 1)
+    slope = (z[at] - z[at - 1]) / (x[at] - x[at - 1])
+    first = z[at] - slope * x[at]
+    return Line(float(first), float(slope)) if first >= 0 else Line(0.0, float(np.min(z[x > 0] / x[x > 0])))
+
+
+def hull(k: Ints, y: Floats) -> list[int]:
+    """Return the points of the lower convex hull, by row; sizes rise."""
+    out: list[int] = []
+    for i in range(len(k)):
+        while len(out) > 1 and (y[out[-1]] - y[out[-2]]) * (k[i] - k[out[-2]]) >= (y[i] - y[out[-2]]) * (k[out[-1]] - k[out[-2]]):
+            out.pop()
+        out.append(i)
+    return out
+
+
+def regular(y: Floats, most: float = 1.5) -> NDArray[np.bool_]:
+    """Return which points are no isolated outliers: those far above both neighbours."""
+    out = np.ones(len(y), bool)
+    out[1:-1] = y[1:-1] <= most * np.maximum(y[:-2], y[2:])
+    return out
+
+
+def segments(k: Ints, y: Floats, most: int = 4, least: int = 4) -> tuple[Segment, ...]:
+    """Return the lines that times follow by size: as many, at most `most`, of at least so many points each, as pay for themselves."""
+    n = len(k)
+    cost = np.full((n + 1, n + 1), np.inf)
+    for i in range(n):
+        for j in range(i + least, n + 1):
+            cost[i, j] = np.sum((1 - fitted(k[i:j], y[i:j]).at(k[i:j]) / np.maximum(y[i:j], 1.0)) ** 2)
+    best, start = cost[0].copy(), [[0] * (n + 1)]
+    cuts, score = [0, n], _score(cost[0, n], n, 1)
+    for number in range(2, most + 1):
+        total = best[:, None] + cost
+        start.append(np.argmin(total, axis=0).tolist())
+        best = total.min(axis=0)
+        if _score(best[n], n, number) < score:
+            score, cuts = _score(best[n], n, number), _traced(start, n)
+    return tuple(Segment(int(k[i]), int(k[j - 1]), fitted(k[i:j], y[i:j])) for i, j in itertools.pairwise(cuts))
+
+
+def _score(cost: float, n: int, number: int) -> float:
+    """Return how bad a fit is: deviations below 3 % count as none, and a line costs its three numbers (Schwarz's criterion)."""
+    return float(n * np.log(cost / n + 0.03**2) + 3 * number * np.log(n))
+
+
+def _traced(start: Sequence[Sequence[int]], n: int) -> list[int]:
+    cuts = [n]
+    for row in reversed(start):
+        cuts.insert(0, row[cuts[0]])
+    return cuts
+
+
+def step(size: Ints, eager: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have."""
+    order = np.argsort(size, kind="stable")
+    size, eager = np.asarray(size)[order], np.asarray(eager)[order]
+    wrong = np.concatenate(([0], np.cumsum(~eager))) + np.concatenate((np.cumsum(eager[::-1])[::-1], [0]))
+    cut = int(np.argmin(wrong))
+    low = int(size[cut - 1]) if cut else 0
+    return low, low, int(size[cut]) - 1 if cut < len(size) else low
+
+
+def parameters(seen: Curves, acknowledge_overheads: int = 2) -> Values:
+    """Return the parameters behind these curves."""
+    o_s, o_r = max(seen.sends.first - seen.sends.slope, 0.0), max(seen.receives.first - seen.receives.slope, 0.0)
+    both = seen.sends.first + seen.receives.first
+    o, latency = (o_s + o_r) / 2 * min(1.0, seen.first / max(both, 1.0)), max(seen.first - both, 0.0)
+    handshake, slope = _way(seen)
+    ends = seen.sends.slope + seen.receives.slope
+    share = min(1.0, slope / ends) if ends > 0 else 1.0
+    overhead = (max(seen.sends.slope, seen.receives.slope) if per_byte(seen) != "both ends" else ends / 2) * share
+    gap = seen.gaps.slope if seen.gaps else np.inf
+    out = {"o_s": o_s, "o_r": o_r, "O_s": seen.sends.slope, "O_r": seen.receives.slope, "L": latency, "o": o, "O": overhead}
+    requests = (handshake - (acknowledge_overheads + 1) * o - 2 * latency) / o if o > 0 else 0.0
+    out |= {"G": min(gap, max(slope - ends, 0.0)), "S": float(seen.threshold), "requests": max(requests, 0.0), "share": share}
+    return out | ({"g": seen.gaps.first} if seen.gaps else {})
+
+
+def per_byte(seen: Curves) -> str:
+    """Return who pays for bytes."""
+    sender, receiver = seen.sends.slope, seen.receives.slope
+    if max(sender, receiver) > _ENDS * min(sender, receiver):
+        return "sender" if sender > receiver else "receiver"
+    return "both ends"
+
+
+def _way(seen: Curves) -> tuple[float, float]:
+    """Return what messages above S take longer, and what each byte takes, with the smallest deviations in proportion, squared."""
+    waits = seen.size > seen.threshold
+    x = np.stack([waits * (waits.sum() > 1), np.asarray(seen.size, "f8") - 1], axis=1)
+    scale = np.maximum(x.max(axis=0), 1.0)
+    x, y = x / scale, np.maximum(seen.way, 1.0)
+    found = np.maximum(np.linalg.lstsq(x / y[:, None], 1 - seen.first / y, rcond=None)[0], 0)
+    for _ in range(30):
+        time = np.maximum(seen.first + x @ found, 1.0)
+        found = np.maximum(found + np.linalg.lstsq(x / time[:, None], np.log(y / time), rcond=None)[0], 0)
+    handshake, slope = (found / scale).tolist()
+    return handshake, slope
+
+
+def way(model: Model, k: Ints) -> Floats:
+    """Return the ns a model gives a message from the entry of its sending call to the return of a receiver that waits for it."""
+    waits = np.asarray(k) > model.S
+    return np.asarray(model.ready(k, waits) + model.receive_work(k, waits), "f8")
+
+
+def misfit(model: Model, seen: Curves) -> tuple[float, float]:
+    """Return the typical and the largest deviation of a model from the ways seen, over those."""
+    off = np.abs(way(model, seen.size) / np.maximum(seen.way, 1.0) - 1)
+    return float(np.median(off)), float(np.max(off))
+
+
+def made(name: str, source: str, values: Values, conventions: dict[str, Any], assumed: Sequence[str]) -> Model:
+    """Return the model of these values and conventions; letters without value are 0."""
+    numbers: dict[str, Any] = {letter: round(values.get(letter, 0.0), 4 if letter in "GO" else 1) for letter in ("L", "o", "g", "G", "O")}
+    words = {"gap": "sending call", "progress": "always", "per_byte": "both ends"}
+    overheads = {"acknowledge_overheads": 2, "request_overheads": round(values["requests"])}
+    fixed: dict[str, Any] = {**words, **overheads, **conventions, "S": int(values["S"]), "s": 0}
+    return Model(name=name, source=source, assumed=tuple(assumed), **numbers, **fixed)
+
+
+def intervals(draw: Callable[[np.random.Generator], Values]) -> tuple[Values, Values]:
+    """Return the ends of the 95 % intervals of values drawn again and again, the same ones every time."""
+    random = np.random.default_rng(SEED)
+    drawn = [draw(random) for _ in range(DRAWS)]
+    ends = {letter: np.percentile([one[letter] for one in drawn], [2.5, 97.5]).tolist() for letter in drawn[0]}
+    return {letter: low for letter, (low, _) in ends.items()}, {letter: high for letter, (_, high) in ends.items()}

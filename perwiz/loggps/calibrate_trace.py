@@ -1,0 +1,268 @@
+"""A model from the messages of a recorded trace: the shortest times tell what the machine can do, for waiting only makes them longer.
+
+The way of a message counts from the entry of its sending call to the return of the call that receives it. Clocks that are apart by a
+constant make it longer one way and shorter the other, so the mean of both directions is taken; as clocks drift, of messages at about the
+same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.clock.latency import NODE, SAME, distance
+from perwiz.errors import TraceError
+from perwiz.loggps import calibrate
+from perwiz.loggps.calibrate import Calibration, Curves, Floats, Ints, Line, Values
+from perwiz.loggps.model import Model
+from perwiz.trace import ops
+from perwiz.trace.tables import NONE, STANDARD
+from perwiz.trace.trace import Trace
+
+Bools = NDArray[np.bool_]
+LEAST = 20
+"""Messages that are needed."""
+UNKNOWN_S = 65535
+"""S where a trace cannot tell it, as in the default model."""
+_PARTS, _PART = 16, 8
+"""Parts of a run at most, and messages of one size from one process to another in each of them at least."""
+_SIZES, _SPAN, _OUTLIERS, _LATE, _IDLE = 64, 4, 0.1, 4, 4
+"""Sizes looked at, the most frequent ones; largest over smallest that a slope needs; share of places that may be too fast; how many times
+a message's way its receiver must be late for S to show; how many times the shortest send may lie between two that count as in a row."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Shortest:
+    """The shortest time per place (a pair of processes, or one) and size; infinite where there is none."""
+
+    size: Ints
+    time: Floats
+    """A row per place, a column per size."""
+
+    def points(self, places: Ints | None = None) -> tuple[Ints, Floats]:
+        """Return sizes and times over all places, or those drawn; of many places, a tenth may be too fast."""
+        rows = np.sort(self.time if places is None else self.time[places], axis=0)
+        known = np.isfinite(rows).sum(axis=0)
+        at = (_OUTLIERS * np.maximum(known - 1, 0)).astype("i8")
+        time = rows[at, np.arange(len(self.size))]
+        return self.size[known > 0], time[known > 0]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Found:
+    """What a trace shows between processes of one distance."""
+
+    ways: Shortest
+    sends: Shortest
+    receives: Shortest | None
+    gaps: Shortest | None
+    threshold: tuple[int, int, int] | None
+    """S, and the smallest and largest value it can have."""
+    at_least: int
+    """The largest message whose sender did not wait."""
+    both: bool
+    """Whether there are messages in both directions."""
+    messages: int
+
+
+def classes(trace: Trace) -> dict[str, Bools]:
+    """Return which messages go inside a node, and which across nodes; without those of which there are too few.
+
+    Raises TraceError when there are too few of either.
+    """
+    table, at = trace.messages, trace.calls.location
+    apart = distance(trace.locations, at[table.send], at[table.receive_done])
+    usual = (table.mode == STANDARD) & (apart != SAME)
+    out = {"node": usual & (apart == NODE), "across": usual & (apart != NODE)}
+    enough = {name: which for name, which in out.items() if which.sum() >= LEAST}
+    if not enough:
+        raise TraceError(f"{trace.path}: {int(usual.sum())} messages between processes, must be {LEAST} or more to calibrate from")
+    return enough
+
+
+def calibrated(trace: Trace, which: Bools, name: str, source: str) -> Calibration:
+    """Return the model that messages of a trace show, with intervals drawn from pairs of processes."""
+    found = _found(trace, np.flatnonzero(which))
+    seen, lacking = _curves(found, None)
+    values = calibrate.parameters(seen)
+    low, high = calibrate.intervals(lambda random: calibrate.parameters(_curves(found, random)[0]))
+    if found.threshold:
+        low["S"], high["S"] = map(float, found.threshold[1:])
+    conventions: dict[str, str | int] = {"per_byte": calibrate.per_byte(seen)}
+    if (seen.size > seen.threshold).sum() < 2:
+        conventions["request_overheads"] = 1
+        lacking.append("request_overheads")
+    for letter in {key[0] for key in lacking} & {"S", "O", "G", "g"}:
+        low.pop(letter, None), high.pop(letter, None)
+    model = calibrate.made(name, source, values, conventions, [*lacking, "s_bytes", "acknowledge_overheads", "progress"])
+    notes = (*_notes(found, values, lacking), _faster(trace, np.flatnonzero(which), model))
+    return Calibration(model, values, low, high, (), *calibrate.misfit(model, seen), notes)
+
+
+def _found(trace: Trace, rows: Ints) -> Found:
+    table, times, calls = trace.messages, trace.timeline.calls, trace.calls
+    send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
+    way = (times.leave[done] - times.enter[send]).astype("f8")
+    often = np.isin(size, _frequent(size))
+    a, b = calls.location[send[often]], calls.location[done[often]]
+    ways, both = _ways(a, b, size[often], way[often], times.enter[send[often]])
+    kind, took = ops.KIND[calls.op], (times.leave - times.enter).astype("f8")
+    alone = np.bincount(table.send, minlength=len(calls))[send] == 1
+    blocking = alone & (kind[send] == ops.SEND)
+    used = blocking if blocking.any() else alone & (kind[send] == ops.ISEND)
+    used = used if used.any() else np.ones(len(send), bool)
+    sends = _shortest(calls.location[send][used], size[used], took[send][used])
+    threshold, at_least = _threshold(trace, rows, ways, blocking, _apart(calls.location[send], calls.location[done], way))
+    receives = _receives(trace, rows, took)
+    return Found(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows))
+
+
+def _frequent(size: Ints) -> Ints:
+    """Return the sizes of enough messages, or all if none is."""
+    sizes, count = np.unique(size, return_counts=True)
+    return sizes[count >= LEAST] if (count >= LEAST).any() else sizes
+
+
+def _ways(a: Any, b: Any, size: Ints, way: Floats, time: Ints) -> tuple[Shortest, bool]:
+    """Return the ways per pair of processes and part of the run, means of both directions; if no pair has both, those of one."""
+    low, high = np.minimum(a, b).astype("i8"), np.maximum(a, b)
+    pair = low * (int(high.max()) + 1) + high
+    parts = min(max(len(size) // (2 * _PART * len(np.unique(pair)) * len(np.unique(size))), 1), _PARTS)
+    pair = pair * parts + (time - time.min()) * parts // (int(np.ptp(time)) + 1)
+    one, other = (_shortest(pair, size, np.where(side, way, np.inf)) for side in (a < b, a > b))
+    with np.errstate(invalid="ignore"):
+        mean = (one.time + other.time) / 2
+    mean[mean <= 0] = np.inf
+    if np.isfinite(mean).any():
+        return Shortest(one.size, mean), True
+    return Shortest(one.size, np.maximum(np.minimum(one.time, other.time), 1.0)), False
+
+
+def _shortest(place: Any, size: Ints, time: Floats) -> Shortest:
+    sizes, count = np.unique(size, return_counts=True)
+    sizes = np.sort(sizes[np.argsort(-count, kind="stable")[:_SIZES]])
+    kept = np.isin(size, sizes)
+    names = np.unique(place)
+    out = np.full((len(names), len(sizes)), np.inf)
+    np.minimum.at(out, (np.searchsorted(names, place[kept]), np.searchsorted(sizes, size[kept])), time[kept])
+    return Shortest(sizes, out)
+
+
+def _receives(trace: Trace, rows: Ints, took: Floats) -> Shortest | None:
+    """Return the times of calls that complete one receive and nothing else, the blocking receives if there are any."""
+    table, calls = trace.messages, trace.calls
+    done = table.receive_done[rows]
+    completed = np.bincount(table.receive_done, minlength=len(calls))
+    finished = table.send_done[(table.send_done != NONE) & (table.send_done != table.send)]
+    completed += np.bincount(finished, minlength=len(calls))
+    alone = completed[done] == 1
+    blocking = alone & (ops.KIND[calls.op[done]] == ops.RECV)
+    used = blocking if blocking.any() else alone & (ops.KIND[calls.op[done]] != ops.SENDRECV)
+    if not used.any():
+        return None
+    return _shortest(calls.location[done][used], table.bytes[rows][used], took[done][used])
+
+
+def _gaps(trace: Trace, used: Bools, send: Any, size: Ints) -> Shortest | None:
+    """Return the times between the returns of sends that follow each other almost at once; the size is that of the first."""
+    times, at = trace.timeline.calls, trace.calls.location
+    is_send = np.zeros(len(trace.calls), bool)
+    is_send[send[used]] = True
+    bytes_ = np.zeros(len(trace.calls), "i8")
+    bytes_[send] = size
+    shortest = (times.leave - times.enter)[is_send].min(initial=1 << 40)
+    soon = times.enter[1:] - times.leave[:-1] <= _IDLE * shortest
+    first = np.flatnonzero(is_send[:-1] & is_send[1:] & (at[:-1] == at[1:]) & soon)
+    if len(first) < LEAST:
+        return None
+    return _shortest(at[first], bytes_[first], (times.leave[first + 1] - times.leave[first]).astype("f8"))
+
+
+def _apart(a: Any, b: Any, way: Floats) -> Floats:
+    """Return per message how far the receiver's clock is ahead of the sender's, by the shortest ways there and back; 0 if none is back."""
+    most = int(max(a.max(), b.max())) + 1
+    there, back = a.astype("i8") * most + b, b.astype("i8") * most + a
+    names, at = np.unique(there, return_inverse=True)
+    shortest = np.full(len(names), np.inf)
+    np.minimum.at(shortest, at, way)
+    found = np.minimum(np.searchsorted(names, back), len(names) - 1)
+    return np.where(names[found] == back, (shortest[at] - shortest[found]) / 2, 0.0)
+
+
+def _threshold(trace: Trace, rows: Ints, ways: Shortest, blocking: Bools, apart: Floats) -> tuple[tuple[int, int, int] | None, int]:
+    """Return S, None if no sender seems to wait, and the largest message whose sender did not wait for its late receiver.
+
+    An eager send may be held up by something else, but one that waits for its receiver never returns before: a tenth that do is enough.
+    """
+    table, times = trace.messages, trace.timeline.calls
+    send, size = table.send[rows], table.bytes[rows]
+    late = times.enter[table.receive[rows]] - times.enter[send] - apart
+    k, way = ways.points()
+    seen = late > _LATE * np.interp(size, k, np.maximum.accumulate(way))
+    sizes, at = np.unique(size, return_inverse=True)
+    soon = seen & (table.send_done[rows] != NONE) & (times.leave[table.send_done[rows]] - times.enter[send] < late / 2)
+    waited = seen & blocking & (times.leave[send] - times.enter[send] >= 0.9 * late)
+    early, held = (np.bincount(at, some, len(sizes)) for some in (soon, waited))
+    eager = early >= np.maximum(1, (early + held) * 0.1)
+    told = eager | (held >= 3)
+    at_least = int(sizes[eager].max(initial=0))
+    return (calibrate.step(sizes[told], eager[told]) if (told & ~eager).any() else None), at_least
+
+
+def _curves(found: Found, random: np.random.Generator | None) -> tuple[Curves, list[str]]:
+    """Return the curves of all places, or of places drawn by chance, and the keys they say nothing about."""
+    k, way = _drawn(found.ways, random)
+    threshold = found.threshold[0] if found.threshold else max(UNKNOWN_S, found.at_least)
+    eager = k <= threshold if (k <= threshold).any() else k <= k[0]
+    line = calibrate.under(k[eager], way[eager])
+    sends = _line(found.sends, random, threshold)
+    receives = _line(found.receives, random, threshold) if found.receives else sends
+    gaps = Line(_line(found.gaps, random, threshold).first, np.inf) if found.gaps else None
+    wide, lacking = k[-1] >= _SPAN * max(int(k[0]), 1), [] if found.threshold else ["S_bytes"]
+    if not wide:
+        sends, receives = Line(sends.first, 0.0), Line(receives.first, 0.0)
+        lacking += ["G_ns_per_byte", "O_ns_per_byte"]
+    at = np.concatenate([np.flatnonzero(part)[calibrate.hull(k[part], way[part])] for part in (eager, ~eager) if part.any()])
+    seen = Curves(k[at], way[at] if wide else np.full(len(at), line.first), line.first, sends, receives, gaps, threshold)
+    return seen, lacking if gaps else [*lacking, "g_ns"]
+
+
+def _drawn(shortest: Shortest, random: np.random.Generator | None) -> tuple[Ints, Floats]:
+    """Return the shortest times of all places, or of places drawn by chance; a longer message is not faster."""
+    count = len(shortest.time)
+    k, time = shortest.points(random.integers(0, count, size=count) if random else None)
+    if not len(k):
+        k, time = shortest.points()
+    return k, np.minimum.accumulate(time[::-1])[::-1]
+
+
+def _line(shortest: Shortest, random: np.random.Generator | None, threshold: int) -> Line:
+    k, time = _drawn(shortest, random)
+    eager = k <= threshold if (k <= threshold).any() else k <= k[0]
+    line = calibrate.under(k[eager], time[eager])
+    return line if k[eager][-1] >= _SPAN * max(int(k[0]), 1) else Line(line.first, 0.0)
+
+
+def _notes(found: Found, values: Values, lacking: list[str]) -> tuple[str, ...]:
+    out = []
+    if "S_bytes" in lacking:
+        shown = f"; the largest that did not: {found.at_least} bytes" if found.at_least else ""
+        out.append(f"no sender can be seen to wait for a late receiver, so S is not known{shown}")
+    if "G_ns_per_byte" in lacking:
+        out.append("messages of about one size only: what a byte costs is not known")
+    if not found.receives:
+        out.append("no call completes one receive alone, so o_r is taken to be o_s")
+    if not found.both:
+        out.append("no two processes send to each other, so L is as wrong as the clocks are")
+    if values["L"] == 0:
+        out.append("overheads alone take longer than a short message's way: o is lowered to half of that, and L is 0")
+    return tuple(out)
+
+
+def _faster(trace: Trace, rows: Ints, model: Model) -> str:
+    table, times = trace.messages, trace.timeline.calls
+    took = times.leave[table.receive_done[rows]] - times.enter[table.send[rows]]
+    return f"{int((took < calibrate.way(model, table.bytes[rows])).sum())} of {len(rows)} messages came faster than this model says"

@@ -1,0 +1,217 @@
+"""`perwiz calibrate`: what it refuses, with its full message; what it writes, with a launcher that only pretends, and under real MPIs."""
+
+import os
+import pathlib
+
+import pytest
+
+from build import Builder
+from perwiz import cli
+from perwiz.loggps.model import load
+from perwiz.trace import files
+
+PAIR = [f"{kind} {size} {' '.join([str(time)] * 5)}" for kind, times in {
+    "one": (3000, 3100, 3400, 4600, 9400, 28600),
+    "many": (12000, 12550, 14200, 20800, 47200, 152800),
+    "spaced": (4800, 4900, 5200, 6400, 11200, 30400),
+    "receive": (300, 300, 300, 300, 300, 300),
+}.items() for size, time in zip((1, 101, 401, 1601, 6401, 25601), times, strict=True)] + [
+    "late 1 200000 90 90 90", "late 1601 200000 90 90 90", "late 6401 200000 200900 200900 200900",
+    "asleep 1 200000 90 90 90", "asleep 1601 200000 90 90 90", "asleep 6401 200000 200900 200900 200900",
+    "overlap 25601 9000 9000 9000 9000 9000",
+]  # fmt: skip
+"""A machine with L 1000, o 250, O 0 and G 0.5: one way takes 1500 + 0.5 (k - 1)."""
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PERWIZ_MPICC", raising=False)
+
+
+def script(name, text):
+    path = pathlib.Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path.absolute())
+
+
+@pytest.fixture
+def pretend():
+    """Return pretend(lines, code), which makes a launcher and an mpicc that print lines and do nothing."""
+
+    def make(lines, code=0, said=""):
+        script("bin/mpicc", 'for word; do case $last in -o) : > "$word";; esac; last=$word; done')
+        pathlib.Path("bin/lines").write_text("".join(f"@perwiz {line}\n" for line in lines), encoding="utf-8")
+        return script("bin/mpiexec", f"cat {os.path.abspath('bin/lines')}; echo '{said}' >&2; exit {code}")
+
+    return make
+
+
+def measured(*pairs):
+    lines = ["processes 2", "mpi Open MPI v9.9, of a test", "host here", "other there"]
+    return [*lines, *(f"{pair} {line}" for pair in pairs for line in PAIR), "done"]
+
+
+def refused(words, message, capsys, code=2):
+    assert cli.main(["calibrate", *words]) == code
+    assert capsys.readouterr() == ("", f"perwiz: {message}\n")
+    assert not os.path.exists("mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--", "mpiexec"], "perwiz calibrate: a model file (-o) is missing; see perwiz calibrate --help"),
+        (["-o", "mine", "--", "mpiexec"], "mine: must end in .toml, as model files do"),
+        (
+            ["-o", "mine.toml"],
+            "perwiz calibrate: a launcher (-- mpiexec -n 2) or --from TRACE is missing; see perwiz calibrate --help",
+        ),
+        (
+            ["-o", "mine.toml", "--from", "run", "--", "mpiexec"],
+            "perwiz calibrate: a launcher and --from TRACE, must be one of them; see perwiz calibrate --help",
+        ),
+        (["-o", "mine.toml", "--", "./nowhere", "-n", "2"], "./nowhere: not found, must be a command such as mpiexec"),
+        (["-o", "no/mine.toml", "--", "ls"], "no/mine.toml: there is no directory no, must be in one that exists"),
+        (
+            ["-o", "mine.toml", "--mpicc", "./nocc", "--", "ls"],
+            "./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc)",
+        ),
+        (
+            ["-o", "mine.toml", "--rounds", "2", "--", "ls"],
+            "argument --rounds: '2', must be a whole number from 3 to 1073741824; see perwiz calibrate --help",
+        ),
+    ],
+)
+def test_refused(words, message, capsys):
+    refused(words, message, capsys)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_refused__no_permission_to_write(capsys):
+    pathlib.Path("closed").mkdir(mode=0o500)
+    refused(["-o", "closed/mine.toml", "--", "ls"], "closed/mine.toml: cannot be written: permission denied", capsys)
+
+
+def test_refused__no_permission_to_write__as_a_system_says_it(monkeypatch, capsys):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    refused(["-o", "mine.toml", "--", "ls"], "mine.toml: cannot be written: permission denied", capsys)
+
+
+def test_refused__compiler_that_fails(capsys):
+    mpicc = script("bin/mpicc", "echo 'x.c:1: fatal error: mpi.h: No such file or directory' >&2; exit 1")
+    why = "x.c:1: fatal error: mpi.h: No such file or directory"
+    message = f"{mpicc}: cannot compile calibrate.c: {why}"
+    refused(["-o", "mine.toml", "--mpicc", mpicc, "--", "ls"], message, capsys)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "said", "message"),
+    [
+        (["processes 1"], 0, "", "runs 1 process, must run 2 or more"),
+        ([], 0, "", "measured nothing, must be a launcher and its options, without a program"),
+        ([], 3, "------\nno such host: there", "ended with exit code 3: no such host: there"),
+        ([], 3, "", "ended with exit code 3"),
+    ],
+)
+def test_refused__launcher_that_measures_nothing(pretend, capsys, lines, code, said, message):
+    mpiexec = pretend(lines, code, said)
+    refused(["-o", "mine.toml", "--", mpiexec, "-n", "2"], f"{mpiexec} -n 2: {message}", capsys)
+
+
+def test_refused__compiler_of_another_mpi(pretend, capsys):
+    mpiexec = pretend(["processes 1", "processes 1"])
+    mpicc = os.path.join(os.path.dirname(mpiexec), "mpicc")
+    why = f"{mpicc} belongs to another MPI, must be that of the launcher (--mpicc)"
+    refused(["-o", "mine.toml", "--", mpiexec, "-n", "2"], f"{mpiexec} -n 2: ran 2 times 1 process: {why}", capsys)
+
+
+def trace(messages):
+    build = Builder(2)
+    for turn in range(messages):
+        build.send(turn % 2, 1 - turn % 2, bytes=2 ** (turn % 12))
+        build.compute(1 - turn % 2, 10000)  # meanwhile it arrives
+        build.recv(1 - turn % 2, turn % 2)
+    files.write(build.trace(), "run.alog")
+
+
+def test_refused__too_few_messages(capsys):
+    trace(7)
+    refused(
+        ["-o", "mine.toml", "--from", "run.alog"],
+        "run.alog: 7 messages between processes, must be 20 or more to calibrate from",
+        capsys,
+        code=3,
+    )
+
+
+def test_from_trace__writes_a_model(capsys):
+    trace(120)
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "mine.toml: from 120 messages on one node of run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on" in out
+    model = load("mine.toml")
+    assert "S_bytes" in model.assumed
+    assert model.o == pytest.approx(1500, rel=0.01)
+    assert cli.main(["predict", "run.alog", "--model", "mine.toml"]) == 0
+
+
+@pytest.mark.slow
+def test_measured__writes_a_model(pretend, capsys):
+    assert cli.main(["calibrate", "-o", "mine.toml", "--", pretend(measured("node")), "-n", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("mine.toml: measured between two processes on one node, here, Open MPI v9.9, by perwiz calibrate on ")
+    model = load("mine.toml")
+    assert (model.name, model.S, model.s, model.progress) == ("mine", 1601, 0, "in calls")
+    assert model.source == out.splitlines()[0].removeprefix("mine.toml: ")
+    assert (model.L, model.o, model.g) == (pytest.approx(1000, rel=0.01), pytest.approx(250, rel=0.01), pytest.approx(1000, rel=0.01))
+    values = model.parameters()
+    assert (values["G_ns_per_byte"], values["O_ns_per_byte"]) == (pytest.approx(0.5, rel=0.01), 0)
+    assert not os.path.exists("mine-node.toml")
+
+
+@pytest.mark.slow
+def test_measured__two_nodes_make_two_models(pretend, capsys):
+    assert cli.main(["calibrate", "-o", "mine.toml", "--", pretend(measured("node", "across")), "-n", "3"]) == 0
+    assert "mine-node.toml: measured between two processes on one node, here, " in capsys.readouterr().out
+    assert load("mine.toml").source.startswith("measured between two processes on two nodes, here and there, Open MPI v9.9, ")
+    assert load("mine-node.toml").name == "mine-node"
+
+
+@pytest.mark.slow
+def test_mpi__writes_a_model_that_predicts(mpi, capfd):
+    words = ["--rounds", "10", "--largest", "65536", "--", *mpi.command(2)]
+    assert cli.main(["calibrate", "-o", "mine.toml", *words]) == 0
+    assert "mine.toml: measured between two processes on one node" in capfd.readouterr().out
+    model = load("mine.toml")
+    # Any machine: a message takes from 50 ns to 1 ms, and its protocol changes somewhere.
+    assert 50 < 2 * model.o + model.L < 10**6
+    assert 0 < model.S < 65536
+    assert "S_bytes" not in model.assumed
+    trace(30)
+    assert cli.main(["predict", "run.alog", "--model", "mine.toml"]) == 0
+
+
+@pytest.mark.slow
+def test_mpi__one_process(mpi, capfd):
+    assert cli.main(["calibrate", "-o", "mine.toml", "--", *mpi.command(1)]) == 2
+    assert capfd.readouterr().err.endswith(": runs 1 process, must run 2 or more\n")
+
+
+@pytest.mark.slow
+def test_mpi__more_processes_than_two(mpi, capfd):
+    assert cli.main(["calibrate", "-o", "mine.toml", "--rounds", "3", "--largest", "4096", "--", *mpi.command(4)]) == 0
+    assert load("mine.toml").source.startswith("measured between two processes on one node")
+
+
+def test_program__compiled_once(mpi):
+    from perwiz.record import build
+
+    program = build.program(mpi.mpicc, "calibrate.c")
+    made = program.stat().st_mtime_ns
+    assert build.program(mpi.mpicc, "calibrate.c").stat().st_mtime_ns == made
