@@ -15,7 +15,8 @@ static Counter *new_table(void)
     return memset(table, 0, (size_t)pw_name_count * sizeof *table);
 }
 
-static inline void count_call(Thread *me, int64_t count)
+/* Count a call that has returned; out of line, so that wrappers stay as small as tracing needs them. */
+static __attribute__((noinline)) void count_call(Thread *me, int64_t count)
 {
     Call *call = &me->spare;
     Counter *one = &me->table[call->op];
@@ -51,7 +52,7 @@ static void count_thread(Thread *me, int64_t time)
 /* Go on in the region `phase`. */
 static void count_in(Thread *me, int phase, int64_t time)
 {
-    me->walls[me->phases[me->nested]] += time - me->since;
+    me->walls[me->phases[me->nested < NESTED ? me->nested : NESTED - 1]] += time - me->since;
     me->since = time;
     if (!me->tables[phase])
         me->tables[phase] = new_table();
@@ -96,7 +97,7 @@ static void count_ended(Thread *me, int64_t time)
     if (me->number == 0) /* the thread that initialised MPI: its time is the process's */
         count_in(me, 0, time);
     for (int k = 0; k < PHASES; k++) {
-        pw_walls[k] += me->walls[k];
+        pw_walls[k] += me->number == 0 ? me->walls[k] : 0;
         if (!me->tables[k])
             continue;
         if (!pw_sums[k])

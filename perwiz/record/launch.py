@@ -40,14 +40,21 @@ def open_folder(path: str) -> tuple[str, str]:
 
 def variables(folder: str, token: str, library: str, options: dict[str, str]) -> dict[str, str]:
     """Return the environment variables that the recorder needs in every process; no `library` to preload if it is linked in."""
-    before = os.environ.get("LD_PRELOAD")
     out = {"PERWIZ_DIR": folder, "PERWIZ_TOKEN": token}
-    if library:
-        out["LD_PRELOAD"] = f"{library}:{before}" if before else library
     if options.get("PERWIZ_CLOCK_ERRORS"):
         out["PERWIZ_CLOCK_START"] = str(time.monotonic_ns())
-    inherited = {name: value for name, value in os.environ.items() if name.startswith("PERWIZ_")}
-    return inherited | out | options
+    return inherited() | preloaded(library) | out | options
+
+
+def inherited() -> dict[str, str]:
+    """Return the variables the user has set for the recorder."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PERWIZ_")}
+
+
+def preloaded(library: str) -> dict[str, str]:
+    """Return the variable that puts a library in front of a program, before those that are there already; nothing for no library."""
+    before = os.environ.get("LD_PRELOAD")
+    return {"LD_PRELOAD": f"{library}:{before}" if before else library} if library else {}
 
 
 def command_line(command: list[str], settings: dict[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -98,10 +105,7 @@ def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[
 
     `stopped` are, per error number, the ranks of which a thread had to stop recording.
     """
-    lines = []
-    if code:
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        lines.append(f"{shlex.join(command)} {how}")
+    lines = ended(code, command)
     for number, ranks in stopped.items():
         lines.append(f"{folder}: {os.strerror(number).lower()}: {_ranks(ranks)} stopped recording")
     known = {rank for ranks in stopped.values() for rank in ranks}
@@ -110,6 +114,12 @@ def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[
     if unfinished:
         lines.append(f"{_ranks(unfinished)} did not come to MPI_Finalize; what was recorded until then is there")
     return lines
+
+
+def ended(code: int, command: list[str]) -> list[str]:
+    """Return a line that says how a command failed, if it did."""
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return [f"{shlex.join(command)} {how}"] if code else []
 
 
 def _ranks(ranks: list[int]) -> str:

@@ -1,5 +1,6 @@
 /* Programs that end badly: endings HOW. One message goes round before. */
 #include <mpi.h>
+#include <perwiz.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,16 @@ int main(int argc, char **argv)
     if (!strcmp(how, "many")) /* calls: to fill a disk */
         for (long k = 0; k < (argc > 2 ? atol(argv[2]) : 100000); k++)
             MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "regions")) /* more than anybody keeps apart: inside each other, or one after the other */
+        for (int k = 0, inside = argc > 2; k < 200; k++) {
+            char name[16];
+            snprintf(name, sizeof name, "region %d", k);
+            if (k < 100)
+                PERWIZ_BEGIN(name);
+            MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+            if (inside ? k >= 100 : k < 100)
+                PERWIZ_END;
+        }
     if (!strcmp(how, "errors")) { /* returned, not fatal */
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Send(&value, 1, MPI_INT, size + 1, 0, MPI_COMM_WORLD);

@@ -4,7 +4,7 @@ import re
 
 from perwiz.record import wrap, wrap_fortran
 from perwiz.record.build import HERE, mpi_of
-from perwiz.record.routines import BY_HAND, routines
+from perwiz.record.routines import BY_HAND, counted, routines
 
 
 def by_name(name):
@@ -44,6 +44,13 @@ def test_source__only_what_the_mpi_has():
     text = wrap.source({"MPI_Send", "MPI_Recv", "MPI_Recv_c"})
     assert re.findall(r"^int (\w+)\(", text, re.MULTILINE) == ["MPI_Send", "MPI_Recv", "MPI_Recv_c"]
     assert re.findall(r"^void (\w+)\(", text, re.MULTILINE) == ["mpi_send_", "F08_CHOICE", "mpi_recv_", "F08_CHOICE"]
+
+
+def test_counted__what_is_sent_else_received_else_requests():
+    names = ("Send", "Irecv", "Sendrecv", "Gather", "Gatherv", "Scatter", "Scatterv", "Alltoallv", "Get", "Waitall", "Wait", "Barrier")
+    found = [counted(by_name(name)) for name in names]
+    assert found == ["count", "count", "scount", "scount", "scount", "rcount", "rcount", "0", "rcount", "n", "0", "0"]
+    assert "commit_of(me, scount);" in wrap.wrapper(by_name("Gather"), large=True)
 
 
 def test_modes():
