@@ -95,19 +95,25 @@ import os, subprocess, sys, time
 begin = time.perf_counter()
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
 _, status, used = os.wait4(process.pid, 0)
-print(time.perf_counter() - begin, used.ru_maxrss * 1024, os.waitstatus_to_exitcode(status))
+seconds = time.perf_counter() - begin
+print(seconds, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime, os.waitstatus_to_exitcode(status))
 """
 """Run by a small process: a child is billed for the memory its parent had when it was started."""
 
 
 def whole(*words: str) -> tuple[float, int]:
     """Return seconds and peak memory (bytes) of one run of the command line."""
+    return launched(*words)[:2]
+
+
+def launched(*words: str) -> tuple[float, int, float]:
+    """Return seconds, peak memory (bytes) and processor seconds, those of processes it starts included, of one run of the command line."""
     perwiz = os.path.join(os.path.dirname(sys.executable), "perwiz")
     command = [sys.executable, "-S", "-c", _LAUNCH, perwiz, *words]
-    seconds, peak, code = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
+    seconds, peak, used, code = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
     if code not in ("0", "4"):
         raise SystemExit(f"perwiz {' '.join(words)}: exit code {code}")
-    return float(seconds), int(peak)
+    return float(seconds), int(peak), float(used)
 
 
 def main() -> None:

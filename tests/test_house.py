@@ -40,7 +40,7 @@ HOMES = {
     "networkx": "perwiz/graph/",
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
-    "mpi4py": "perwiz/",
+    "mpi4py": "perwiz/clock/distributed.py",
 }
 LATE = {"matplotlib", "networkx", "mpi4py", "otf2"}
 """Slow to import or not always there: imported inside the function that needs it."""

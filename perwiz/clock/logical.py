@@ -13,24 +13,17 @@ from numpy.typing import NDArray
 from perwiz.clock import offsets
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
+from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, chosen, rule
 from perwiz.clock.regions import follow
+from perwiz.clock.replay import lead
 from perwiz.clock.roles import with_world_barriers
+from perwiz.clock.team import Team
 from perwiz.clock.wiring import Wiring, shortest, vertex_times, wire
-from perwiz.errors import UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.kernels import clock_backward, clock_logical
-from perwiz.trace.table import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
-
-STRETCH = 100
-"""A jump is worked off over so many times its height before it: a clock error rate of 1 %."""
-_GAMMAS = (0.99999, 0.9999, 0.999, 0.8991, 0.80919)
-"""Control variable pass by pass."""
-_ERROR = 0.01
-"""Part of its location's run a clock may be put forward by before the next control variable is tried: more may be an avalanche, in which
-corrections push each other. (Scalasca's 5 % of the last event let the makespan of traces/p_m3 grow by 4 %.)"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,13 +56,15 @@ def correct(
     graph: Graph | None = None,
     mu: int | tuple[int, int, int] | Latencies | None = None,
     gamma: float | None = None,
+    team: Team | None = None,
 ) -> Correction:
     """Return the correction of a timeline (the trace's own, measured offsets applied) by the controlled logical clock.
 
     No event is moved backwards; a timeline without violations is returned as it is, so correcting twice changes nothing. `mu` is the
     least time from a cause to its effect, ns, one number or one each for pairs of one node, of one metahost, and across; by default the
     shortest one recorded, by pair class, at most 1 us. `gamma`, above 0, at most 1, is by default chosen in passes. Without a `graph` one
-    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Raises UsageError for other gamma or mu.
+    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Rank 0 of a `team` of processes may let all of them do it; the
+    answer is the same. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
         timeline = offsets.apply(trace, trace.offsets_applied or not len(trace.offsets))
@@ -80,18 +75,31 @@ def correct(
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
     latencies = safe(shortest(wiring, time[0])) if mu is None else Latencies.of(mu)
-    forward = _Forward(trace, timeline, wiring, latencies, time)
-    gamma, passes = forward.run(_GAMMAS if gamma is None else (gamma,))
+    gammas = GAMMAS if gamma is None else (gamma,)
+    if team is None:
+        found = _alone(trace, timeline, wiring, latencies, gammas, time)
+    else:
+        found = lead(team, trace, timeline, wiring, (dataclasses.astuple(latencies), gammas), time)
+    del wiring
+    before = timeline
+    if found.jumps:
+        timeline = _timeline(trace, before, graph, time)
+    left = violations(trace, timeline)
+    return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(found), left=left)
+
+
+def _alone(
+    trace: Trace, timeline: Timeline, wiring: Wiring, mu: Latencies, gammas: tuple[float, ...], time: NDArray[np.int64]
+) -> Amortized:
+    """Return what the passes come to; `time[1]` becomes the corrected times."""
+    forward = _Forward(trace, timeline, wiring, mu, time)
+    gamma, passes = chosen(forward.once, gammas)
     jumps = forward.jumps()
+    slope = 0.0
     if any(jumps):
         forward.limits()
-        del wiring
-        slope = _backward(trace, timeline, graph, time)
-        timeline, before = _timeline(trace, timeline, graph, time), timeline
-    else:
-        before, slope = timeline, 0.0
-    left = violations(trace, timeline)
-    return Correction(trace, graph, before, timeline, latencies, gamma, passes, *jumps, slope=slope, left=left)
+        slope = _backward(trace, timeline, wiring.graph, time)
+    return Amortized(gamma, passes, *jumps, slope=slope)
 
 
 class _Forward:
@@ -103,18 +111,6 @@ class _Forward:
         self.fresh = True
         """`time[0]` does hold recorded times."""
 
-    def run(self, gammas: tuple[float, ...]) -> tuple[float, int]:
-        """Do passes until the error is small; return (gamma, passes). If it never is: the largest gamma that is nearly as good as any."""
-        errors: list[float] = []
-        for gamma in gammas:
-            errors.append(self.once(gamma))
-            if errors[-1] <= _ERROR:
-                return gamma, len(errors)
-        good = next(gamma for gamma, error in zip(gammas, errors, strict=True) if error <= 1.1 * min(errors))
-        if good != gammas[-1]:
-            self.once(good)
-        return good, len(errors)
-
     def once(self, gamma: float) -> float:
         """Do a pass, every clock reset; return the largest part of its run by which a clock was put forward."""
         graph, wiring = self.wiring.graph, self.wiring
@@ -123,7 +119,7 @@ class _Forward:
             vertex_times(self.trace, self.timeline, graph, self.time[0])
         self.fresh = False
         clock_logical.forward(
-            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), _rule(self.mu, gamma), wiring.tops(), self.time
+            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), rule(self.mu, gamma), wiring.tops(), self.time
         )
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.places[:, 6] / np.maximum(run, 1)).max(initial=0))
@@ -136,15 +132,8 @@ class _Forward:
         """Write to `time[0]` how late each sending call may be entered."""
         graph, wiring = self.wiring.graph, self.wiring
         clock_logical.limits(
-            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), _rule(self.mu, 1), wiring.tops(), self.time
+            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), rule(self.mu, 1), wiring.tops(), self.time
         )
-
-
-def _rule(mu: Latencies, gamma: float) -> Ints:
-    """Return what the kernels go by: the ns a second takes off the lead of a clock, and the latencies by pair class."""
-    if not 0 < gamma <= 1:
-        raise UsageError(f"a control variable gamma of {gamma}; must be above 0, at most 1")
-    return np.array([round((1 - gamma) * 1e9), mu.node, mu.metahost, mu.across], "i8")
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:

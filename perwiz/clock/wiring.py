@@ -38,15 +38,25 @@ class Wiring:
 
     def places(self) -> NDArray[np.int64]:
         """Return the rows per location the kernels work on, clocks at rest."""
-        out = np.zeros((len(self.nodes), 9), "i8")
-        out[:, 0], out[:, 1] = self.nodes, self.metahosts
-        return out
+        return rows_of_places(self.nodes, self.metahosts)
 
     def tops(self) -> NDArray[np.int64]:
         """Return the rows per hub the kernels work on, empty."""
-        out = np.full((self.hubs + 1, 5), -FREE, "i8")
-        out[:, 4] = NONE
-        return out
+        return rows_of_tops(self.hubs + 1)
+
+
+def rows_of_places(nodes: Ints, metahosts: Ints) -> NDArray[np.int64]:
+    """Return the rows per location the kernels work on, clocks at rest."""
+    out = np.zeros((len(nodes), 9), "i8")
+    out[:, 0], out[:, 1] = nodes, metahosts
+    return out
+
+
+def rows_of_tops(rows: int) -> NDArray[np.int64]:
+    """Return so many rows per hub the kernels work on, empty; row 0 is no hub's."""
+    out = np.full((rows, 5), -FREE, "i8")
+    out[:, 4] = NONE
+    return out
 
 
 def wire(trace: Trace, graph: Graph) -> Wiring:

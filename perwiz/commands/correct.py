@@ -12,6 +12,7 @@ from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
+    from perwiz.clock.team import Team
     from perwiz.trace.trace import Trace
 
 HELP = "correct clocks that disagree, and say how far they did"
@@ -22,6 +23,7 @@ examples:
   perwiz correct run.alog                                      how wrong the clocks are, and what it takes to correct them
   perwiz correct run.otf2 -o fixed.otf2 --plot fixed.png       the corrected run as a trace, and as a picture beside the recorded one
   perwiz correct run.alog --mu 500,2000,50000                  no message faster than that in a node, in a metahost, across
+  mpiexec -n 4 perwiz correct run.alog                         the same, computed by four processes
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, or its clock offsets make no sense, 4 done but the trace is incomplete
 """
@@ -66,7 +68,13 @@ def _rate(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after writing what was asked for and printing the figures."""
+    """Return the exit code, after writing what was asked for and printing the figures; under mpiexec all processes take part."""
+    from perwiz.clock.distributed import together
+
+    return together(partial(_run, args))
+
+
+def _run(args: argparse.Namespace, team: Team | None) -> int:
     import json
 
     from perwiz.clock.condition import violations
@@ -79,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     trace = read(args.trace)
-    found = _corrected(trace, args)
+    found = _corrected(trace, args, team)
     fixed = dataclasses.replace(trace, timeline=found.timeline, offsets_applied=True)
     jumps = found.by_message + found.by_collective
     clocks = Treated(fixed, violations(trace, found.before), found if jumps else None)
@@ -101,7 +109,7 @@ def _check(args: argparse.Namespace) -> None:
     outputs.check_picture(args.plot)
 
 
-def _corrected(trace: Trace, args: argparse.Namespace) -> Correction:
+def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Correction:
     """Return the correction asked for. Raises UsageError for a predicted run in which effects may come before causes."""
     from perwiz.clock.condition import violations
     from perwiz.clock.logical import correct
@@ -113,7 +121,7 @@ def _corrected(trace: Trace, args: argparse.Namespace) -> Correction:
         raise UsageError(f"{trace.path}: {trace.timeline.made_by}, where effects may come before causes; must be a recorded run")
     linear = treat(trace, "linear").trace
     if args.clock == "clc":
-        return correct(linear, mu=args.mu, gamma=args.gamma)
+        return correct(linear, mu=args.mu, gamma=args.gamma, team=team)
     found = correct(linear, mu=args.mu, gamma=1.0)
     left = violations(found.trace, linear.timeline)
     found = dataclasses.replace(found, before=trace.timeline, timeline=linear.timeline, left=left)

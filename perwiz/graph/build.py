@@ -118,6 +118,8 @@ def probes(trace: Trace) -> tuple[Ints, Ints]:
     """
     calls, table = trace.calls, trace.messages
     probe = np.flatnonzero(np.isin(calls.op, BLOCKING_PROBES))
+    if not len(probe):
+        return probe, probe
     received, message = np.unique(table.receive, return_index=True)
     at = np.searchsorted(received, probe)
     probe, at = probe[at < len(received)], at[at < len(received)]
@@ -161,8 +163,8 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     hub = np.cumsum(head | prefix) - 1
     layout.hubs = int(hub[-1]) + 1
     hub = (hub + layout.chain).astype("i4")
-    each, at = np.unique(hub, return_index=True)
-    edges.add(np.zeros(len(each), "i4"), each, COLLECTIVE, members.collective[at])
+    at = np.flatnonzero(head | prefix)
+    edges.add(np.zeros(len(at), "i4"), hub[at], COLLECTIVE, members.collective[at])
     entered, done = layout.entered[members.call], members.done
     edges.add(entered[arrives], hub[arrives], COLLECTIVE, members.collective[arrives])
     leaves &= done != NONE

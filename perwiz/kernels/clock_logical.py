@@ -9,6 +9,8 @@ jump, last recorded time, lead now, largest lead, jumps by messages, jumps by co
 A row of `tops` sums up a set of instants at different locations so that the latest of them plus its latency can be told for any other
 location: cell 0 is the latest, cell 4 where, cells 1 to 3 the latest of those at that distance from it, as far as they can matter;
 latencies must not fall with the distance.
+
+`forward` and `limits` go over the vertices that `start` is given for: all, or the last ones of `owner`.
 """
 
 import cython
@@ -170,10 +172,11 @@ def forward(
     before: cython.longlong
     after: cython.longlong
     arrival: cython.longlong
-    for v in range(1, len(owner)):
+    first: cython.Py_ssize_t = len(owner) + 1 - len(start)
+    for v in range(first if first > 0 else 1, len(owner)):
         here = owner[v]
         if here < 0:
-            for k in range(start[v], start[v + 1]):
+            for k in range(start[v - first], start[v - first + 1]):
                 u = source[k]
                 if lane[k] != 0 and owner[u] < 0:
                     _merge(tops, -1 - here, place, -1 - owner[u])
@@ -189,7 +192,7 @@ def forward(
             before += after
         after = before
         by = 0
-        for k in range(start[v] + 1, start[v + 1]):
+        for k in range(start[v - first] + 1, start[v - first + 1]):
             if lane[k] == 0:
                 continue
             u = source[k]
@@ -263,9 +266,10 @@ def limits(
     u: cython.Py_ssize_t
     here: cython.Py_ssize_t
     limit: cython.longlong
-    for v in range(len(owner) - 1, 0, -1):
+    first: cython.Py_ssize_t = len(owner) + 1 - len(start)
+    for v in range(len(owner) - 1, first - 1 if first > 0 else 0, -1):
         here = owner[v]
-        for k in range(start[v] + (here >= 0), start[v + 1]):
+        for k in range(start[v - first] + (here >= 0), start[v - first + 1]):
             u = source[k]
             if lane[k] == 0:
                 continue

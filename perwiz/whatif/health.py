@@ -12,7 +12,7 @@ from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import ops
 from perwiz.trace.defects import REASONS
-from perwiz.trace.table import pieces
+from perwiz.trace.table import Ints, pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses import zeroes
@@ -142,7 +142,15 @@ def _correction(clocks: Treated | None) -> Correction | None:
 def _endless(trace: Trace, waits: NDArray[np.int64]) -> int:
     """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
     waits = waits[_open(trace)[trace.calls.location[waits]]]
-    return len(np.setdiff1d(waits, trace.requests.completed_by))
+    return len(_without(waits, trace.requests.completed_by, len(trace.calls)))
+
+
+def _without(calls: Ints, others: Ints, count: int) -> Ints:
+    """Return the calls that are not among others (-1 is nobody), sorted, each once; `count` calls there are."""
+    left = np.zeros(count + 1, bool)
+    left[calls] = True
+    left[others] = False
+    return np.flatnonzero(left[:count])
 
 
 def _open(trace: Trace) -> NDArray[np.bool_]:
@@ -169,7 +177,7 @@ def _unknown_receives(trace: Trace) -> int:
     """Return how many MPI_Irecv posted a request, not cancelled, for which there is no message and no receive record."""
     kind = ops.KIND[trace.calls.op]
     posts = trace.requests.posted_by[trace.requests.cancelled == 0]
-    lost = np.setdiff1d(posts[kind[posts] == ops.IRECV], trace.messages.receive)
+    lost = _without(posts[kind[posts] == ops.IRECV], trace.messages.receive, len(kind))
     return int((trace.calls.comm[lost] == NONE).sum())
 
 

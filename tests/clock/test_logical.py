@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import build
 import naive_clock
 from build import Builder
-from perwiz.clock import logical
+from perwiz.clock import passes
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.logical import correct
@@ -356,4 +356,4 @@ def test_names_of_ranks_do_not_matter(trace, data):
 
 def test_stretch():
     """1 % off, as Scalasca."""
-    assert logical.STRETCH == 100
+    assert passes.STRETCH == 100
