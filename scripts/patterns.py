@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import synthetic
 from synthetic import Ints, Step, everywhere, trace_of
 
+from perwiz.errors import PerwizError
 from perwiz.trace.files import write
 from perwiz.trace.trace import Trace
 
@@ -174,7 +175,10 @@ def main() -> None:
     parser.add_argument("path")
     parser.add_argument("--regions", action="store_true", help="put user regions around steps, computation and calls")
     asked = parser.parse_args()
-    write(pattern(asked.pattern, asked.ranks, asked.events, asked.regions), asked.path)
+    try:
+        write(pattern(asked.pattern, asked.ranks, asked.events, asked.regions), asked.path)
+    except PerwizError as error:
+        sys.exit(f"scripts/generate: {error}")
 
 
 if __name__ == "__main__":
