@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -132,7 +133,7 @@ def test_linked_in__counts_without_the_command(mpi, built, tmp_path, capsys):
 @slow
 def test_fortran__levels_are_subtotals(mpi, counted, built):
     compiler = mpi.mpicc.replace("mpicc", "mpif90")
-    if subprocess.run([compiler, "--version"], capture_output=True, check=False).returncode:
+    if not shutil.which(compiler) or subprocess.run([compiler, "--version"], capture_output=True, check=False).returncode:
         pytest.skip(f"no Fortran compiler of {mpi.name}")
     code, record, printed, said = counted(mpi.command(4, mpis.compiled(compiler, "fortran.f90", built)))
     assert (code, said) == (0, "")
@@ -151,7 +152,7 @@ def test_record__says_what_ran_and_how__a_former_one_stays(mpi, counted, built, 
     assert former == "a former record"
     number = r"\d\.\d+e[+-]\d\d"
     assert re.fullmatch(r"\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ perwiz: B <(\d+)>", lines[0])
-    assert re.fullmatch(rf"size = n = 3 uid={os.getuid()} (Open MPI v|MPICH Version: )[\d.]+ / avg. on each PE:", lines[1])
+    assert re.fullmatch(rf"size = n = 3 uid={os.getuid()} (Open MPI v|MPICH Version: +)[\d.]+ / avg. on each PE:", lines[1])
     assert lines[2].startswith("argv[0] = ")
     assert lines[2].endswith(mpis.compiled(mpi.mpicc, "workloads.c", built))
     assert lines[3] == "language= C"
