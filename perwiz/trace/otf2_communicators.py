@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.trace.otf2_codes import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from perwiz.trace.otf2_definitions import Definitions
 from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
 Ints = NDArray[np.integer[Any]]
-COMM_LOCATIONS, COMM_GROUP, COMM_SELF = 4, 5, 6
-"""Types of groups."""
-MPI = 4
-"""The paradigm."""
 ROOT_SELF = -2
 """Root in inter-communicators: the caller."""
 

@@ -11,6 +11,7 @@ from perwiz.kernels import otf2_calls as kernel
 from perwiz.trace import ops
 from perwiz.trace import otf2_events as row
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.otf2_codes import MPI, OPERATIONS
 from perwiz.trace.otf2_definitions import Definitions, Region
 from perwiz.trace.otf2_extras import EVENTS, MARK, POSTS, PREFIX
 
@@ -45,10 +46,8 @@ _OPEN_REQUEST = 3
 REST = dict.fromkeys(("kind", "time", "a", "b", "c", "d", "e", "f", "calls", "inside"), "i8")
 """Records from METRIC on, as rows of integers."""
 
-_OPERATIONS = (
-    *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"),
-    *("Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block", "Comm_create", "Comm_free"),
-)
+_OPERATIONS = (*OPERATIONS, "Comm_create", "Comm_free")
+"""What a collective record outside any call stands for, by its operation."""
 _BARE = {row.SEND: "Send", row.ISEND: "Isend", row.RECV: "Recv", row.IRECV_REQUEST: "Irecv", row.REQUEST_TEST: "Test"}
 _REQUEST_KINDS = (
     *(row.ISEND, row.ISEND_COMPLETE, row.IRECV_REQUEST, row.IRECV, row.REQUEST_TEST, row.REQUEST_CANCELLED),
@@ -57,8 +56,6 @@ _REQUEST_KINDS = (
 _WITH_REQUEST = np.isin(np.arange(256), _REQUEST_KINDS)
 _DENSE = 1 << 20
 """References of regions below this are looked up in a table."""
-_MPI = 4
-"""The paradigm of MPI regions."""
 
 
 def routine(name: str, paradigm: int) -> int:
@@ -66,7 +63,7 @@ def routine(name: str, paradigm: int) -> int:
     bare = name.partition("(")[0].strip().rstrip("_")
     if bare[:5].upper() == "PMPI_":
         bare = bare[1:]
-    if paradigm != _MPI and bare[:4].upper() != "MPI_":
+    if paradigm != MPI and bare[:4].upper() != "MPI_":
         return -1
     return ops.find(bare if bare[:4].upper() == "MPI_" else f"MPI_{bare}") or 0
 

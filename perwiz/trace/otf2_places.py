@@ -7,15 +7,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.trace.otf2_codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.trace.otf2_communicators import world
 from perwiz.trace.otf2_definitions import Definitions
 from perwiz.trace.otf2_location import CLOCK, FIRST, RECORDS, STATE
 from perwiz.trace.otf2_read import Recorded, Recording
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
-CPU_THREAD, ACCELERATOR = 1, 2
-"""Types of locations that call and compute; the third holds metrics alone."""
-_ACCELERATOR_GROUP = 2
 _GIGA = 10**9
 
 
@@ -34,10 +32,11 @@ class Places:
             if one not in rank:
                 rank[one] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
         master = set(self.world)
-        rows = [recorded for recorded in recording.locations if kind[recorded.ref] in (CPU_THREAD, ACCELERATOR)]
+        computing = (CPU_THREAD, ACCELERATOR_STREAM)
+        rows = [recorded for recorded in recording.locations if kind[recorded.ref] in computing]
         rows.sort(key=lambda recorded: (rank[group[recorded.ref]], recorded.ref not in master))
         self.recorded: list[Recorded] = rows
-        self.other: list[Recorded] = [recorded for recorded in recording.locations if kind[recorded.ref] not in (CPU_THREAD, ACCELERATOR)]
+        self.other: list[Recorded] = [recorded for recorded in recording.locations if kind[recorded.ref] not in computing]
         """Locations of metrics alone."""
         self.process = np.array([rank[group[recorded.ref]] for recorded in rows], "i4")
         first = np.searchsorted(self.process, self.process)
@@ -89,7 +88,7 @@ class Places:
 def _host(definitions: Definitions, group: int) -> int:
     """Return the location group that a process or accelerator belongs to: an accelerator to the process that started it."""
     found = definitions.location_groups.get(group)
-    return found.creator if found is not None and found.type == _ACCELERATOR_GROUP else group
+    return found.creator if found is not None and found.type == ACCELERATOR else group
 
 
 def nanoseconds(ticks: NDArray[np.int64], per_tick: Fraction) -> NDArray[np.int64]:

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from perwiz.trace import otf2_extras as extra
 from perwiz.trace.numbers import paths, running
+from perwiz.trace.otf2_codes import PARALLEL
 from perwiz.trace.otf2_columns import Columns
 from perwiz.trace.otf2_definitions import Definitions
 from perwiz.trace.otf2_own import Own
 from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
-_PARALLEL = 5
-"""The role of parallel regions."""
 _PREFIX = "PRGN "
 """So begin the names of user regions that the program calls parallel regions."""
 
@@ -55,7 +54,7 @@ class Names:
             return "undefined region", "", False
         region = self._definitions.regions[self._refs[number]]
         name, file = self._definitions.string(region.name), self._definitions.string(region.file)
-        marked = region.role == _PARALLEL or (not self._written and name.startswith(_PREFIX))
+        marked = region.role == PARALLEL or (not self._written and name.startswith(_PREFIX))
         return name, f"{file}:{region.begin_line}" if file else "", marked
 
     def _unique(self, name: str, source: str) -> str:

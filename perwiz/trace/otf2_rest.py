@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz.trace import otf2_events as row
 from perwiz.trace import otf2_extras as extra
+from perwiz.trace.otf2_codes import DOUBLE, UINT64
 from perwiz.trace.otf2_communicators import Comms
 from perwiz.trace.otf2_definitions import Definitions, MetricMember
 from perwiz.trace.otf2_location import REST
@@ -17,8 +18,6 @@ from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
 Ints = NDArray[np.int64]
-_UINT64, _DOUBLE = 4, 10
-"""Types of metric values that are not signed integers."""
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (row.MEASUREMENT, row.BUFFER_FLUSH)}
 _KEPT |= {row.OTHER + number: name for number, name in enumerate(row.OTHERS)}
 
@@ -168,9 +167,9 @@ class Rest:
 def _values(kind: Ints, bits: Ints) -> NDArray[np.float64]:
     """Return the values of 64 raw bits each, by type."""
     value = bits.astype("f8")
-    unsigned = kind == _UINT64
+    unsigned = kind == UINT64
     value[unsigned] = bits[unsigned].view("u8").astype("f8")
-    real = kind == _DOUBLE
+    real = kind == DOUBLE
     value[real] = bits[real].view("f8")
     return value
 

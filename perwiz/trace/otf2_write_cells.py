@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from perwiz.trace import otf2_events as row
 from perwiz.trace import otf2_extras as extra
 from perwiz.trace import otf2_write_gaps as gaps
+from perwiz.trace.otf2_codes import INT64, SIGNED, STRING, UNSIGNED
 from perwiz.trace.otf2_write_archive import COLUMNS
-from perwiz.trace.otf2_write_definitions import INT64, OPERATION, SIGNED, STRING, UNSIGNED, Definitions
+from perwiz.trace.otf2_write_definitions import OPERATION, Definitions
 from perwiz.trace.otf2_write_partners import GENERIC, Partners, Side
 from perwiz.trace.otf2_write_plain import extras, known_root
 from perwiz.trace.tables import NONE

@@ -14,6 +14,27 @@ from numpy.typing import NDArray
 from perwiz.trace import numbers as number
 from perwiz.trace import ops
 from perwiz.trace import otf2_extras as extra
+from perwiz.trace.otf2_codes import (
+    ALL_TO_ALL,
+    ALL_TO_ONE,
+    ALLOCATE,
+    BARRIER,
+    CREATE_HANDLE,
+    DEALLOCATE,
+    DESTROY_HANDLE,
+    DOUBLE,
+    FILE,
+    FUNCTION,
+    INT64,
+    MPI,
+    ONE_SIDED,
+    ONE_TO_ALL,
+    OPERATIONS,
+    OTHER_COLLECTIVE,
+    PARALLEL,
+    POINT_TO_POINT,
+    USER,
+)
 from perwiz.trace.otf2_events import EVENTS
 from perwiz.trace.otf2_write_archive import RECORDS, UNDEFINED, encoded, numbers
 from perwiz.trace.otf2_write_places import Places
@@ -21,30 +42,20 @@ from perwiz.trace.otf2_write_strings import Strings
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
 
-STRING, SIGNED, UNSIGNED = range(3)
-"""Types of parameters."""
-INT64, DOUBLE = 8, 10
-"""Types of metric values."""
-_USER, _MPI, _PROCESS = 1, 4, 0
-_FUNCTION, _PARALLEL, _BARRIER, _FILE, _POINT_TO_POINT, _ONE_SIDED = 1, 5, 15, 27, 28, 29
-_ROLES = {ops.N_TO_N: 25, ops.ONE_TO_N: 23, ops.N_TO_ONE: 24, ops.PREFIX: 26}
-_ROLES |= dict.fromkeys((ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV, ops.COMPLETE, ops.TEST, ops.PROBE), _POINT_TO_POINT)
-_OPERATIONS = (
-    *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"),
-    *("Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block"),
-)
-_CREATE, _DESTROY, _ALLOCATE, _FREE = 17, 18, 21, 22
+_ROLES = {ops.N_TO_N: ALL_TO_ALL, ops.ONE_TO_N: ONE_TO_ALL, ops.N_TO_ONE: ALL_TO_ONE, ops.PREFIX: OTHER_COLLECTIVE}
+_ROLES |= dict.fromkeys((ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV, ops.COMPLETE, ops.TEST, ops.PROBE), POINT_TO_POINT)
+_PARADIGM_OF_PROCESSES = 0
 _UNTIMED = (1 << 64) - 1
 
 
 def operation(op: int) -> int:
     """Return the OTF2 collective operation of a routine."""
     name = ops.OPS[op].removeprefix("MPI_")
-    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in _OPERATIONS else name
-    if bare in _OPERATIONS:
-        return _OPERATIONS.index(bare)
-    others = {"Finalize": _DESTROY, "Win_free": _FREE, "Win_fence": 0}
-    return others.get(name, _ALLOCATE if name.startswith("Win_") else _CREATE)
+    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in OPERATIONS else name
+    if bare in OPERATIONS:
+        return OPERATIONS.index(bare)
+    others = {"Finalize": DESTROY_HANDLE, "Win_free": DEALLOCATE, "Win_fence": 0}
+    return others.get(name, ALLOCATE if name.startswith("Win_") else CREATE_HANDLE)
 
 
 OPERATION = np.array([operation(op) for op in range(len(ops.OPS))])
@@ -55,14 +66,14 @@ def role(op: int) -> int:
     """Return the OTF2 role of a routine."""
     name = ops.OPS[op].removeprefix("MPI_")
     if name.endswith("barrier") or name == "Barrier":
-        return _BARRIER
+        return BARRIER
     if name.startswith("File_"):
-        return _FILE
+        return FILE
     if name in ("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap"):
-        return _ONE_SIDED
+        return ONE_SIDED
     if name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_", "Win_", "Finalize")):
-        return _FUNCTION
-    return _ROLES.get(int(ops.KIND[op]), _FUNCTION)
+        return FUNCTION
+    return _ROLES.get(int(ops.KIND[op]), FUNCTION)
 
 
 class Definitions:
@@ -98,7 +109,7 @@ class Definitions:
         strings = self.strings
         found = list(
             itertools.chain(
-                [("Paradigm", _MPI, strings.of("MPI"), _PROCESS)],
+                [("Paradigm", MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
                 self.places.tree(strings),
                 self.places.locations(strings, events),
                 self._regions(),
@@ -118,15 +129,15 @@ class Definitions:
         strings, trace = self.strings, self._trace
         for ref, op in enumerate(self.ops.tolist()):
             name = strings.of(ops.OPS[op])
-            yield "Region", ref, name, name, 0, role(op), _MPI, 0, UNDEFINED, 0, 0
+            yield "Region", ref, name, name, 0, role(op), MPI, 0, UNDEFINED, 0, 0
         for ref, text in enumerate(trace.names):
             name = strings.of(text)
             file, _, line = (trace.sources[ref] if trace.sources else "").rpartition(":")
             mark = extra.MARK if ops.find(text) is not None else ""
-            which = _PARALLEL if trace.parallel[ref] else _FUNCTION
+            which = PARALLEL if trace.parallel[ref] else FUNCTION
             source = strings.of(file) if file else UNDEFINED
             begin = int(line) if file and line.isdecimal() else 0
-            yield "Region", self.first_name + ref, name, name, strings.of(mark), which, _USER, 0, source, begin, begin
+            yield "Region", self.first_name + ref, name, name, strings.of(mark), which, USER, 0, source, begin, begin
 
     def _topologies(self) -> Iterator[tuple[Any, ...]]:
         dimension = 0

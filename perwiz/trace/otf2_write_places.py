@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from perwiz.trace.otf2_codes import COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
 from perwiz.trace.otf2_write_archive import UNDEFINED, numbers
 from perwiz.trace.otf2_write_strings import Strings
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_PROCESS, _UNKNOWN, _CPU_THREAD = 1, 0, 1
-_COMM_LOCATIONS, _COMM_GROUP = 4, 5
-_MPI = 4
 _MACHINE = "machine"
 
 
@@ -55,23 +53,23 @@ class Places:
         for rank in range(max(len(self.world), 1)):
             host, node = self._masters.get(rank, (next(iter(self._machines)), NONE))
             place = len(self._machines) + self._nodes[host, node] if node >= 0 else self._machines[host]
-            yield "LocationGroup", rank, strings.of(f"MPI Rank {rank}"), _PROCESS, place, UNDEFINED
+            yield "LocationGroup", rank, strings.of(f"MPI Rank {rank}"), PROCESS, place, UNDEFINED
 
     def locations(self, strings: Strings, events: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the definitions of locations; `events` are their numbers of events. Silent processes are of no known type."""
         table = self._trace.locations
         for ref, (rank, thread) in enumerate(zip(table.process.tolist(), table.thread.tolist(), strict=True)):
             name = "Master thread" if self.world[rank] == ref else f"Thread {thread}"
-            yield "Location", ref, strings.of(name), _CPU_THREAD, events[ref], rank
+            yield "Location", ref, strings.of(name), CPU_THREAD, events[ref], rank
         for ref, rank in enumerate(self.silent, len(table)):
-            yield "Location", ref, strings.of("Master thread"), _UNKNOWN, 0, rank
+            yield "Location", ref, strings.of("Master thread"), UNKNOWN, 0, rank
 
     def comms(self, strings: Strings) -> Iterator[tuple[Any, ...]]:
         """Yield the definitions of the world and of the communicators; communicator c has group c + 1."""
-        yield "Group", 0, strings.of("MPI"), _COMM_LOCATIONS, _MPI, 0, *numbers(self.world.tolist(), wide=True)
+        yield "Group", 0, strings.of("MPI"), COMM_LOCATIONS, MPI, 0, *numbers(self.world.tolist(), wide=True)
         comms = self._trace.communicators
         for comm in range(len(comms)):
-            yield "Group", comm + 1, strings.of(""), _COMM_GROUP, _MPI, 0, *numbers(comms.members(comm).tolist(), wide=True)
+            yield "Group", comm + 1, strings.of(""), COMM_GROUP, MPI, 0, *numbers(comms.members(comm).tolist(), wide=True)
         for comm, name in enumerate(comms.names):
             yield "Comm", comm, strings.of(name), comm + 1, 0 if comm else UNDEFINED, 0
 

@@ -1,0 +1,25 @@
+"""Numbers that OTF2 gives to kinds of things, as reading and writing share them (headers of OTF2 3.2)."""
+
+from __future__ import annotations
+
+USER, MPI = 1, 4
+"""Paradigms."""
+FUNCTION, PARALLEL, BARRIER, FILE, POINT_TO_POINT, ONE_SIDED = 1, 5, 15, 27, 28, 29
+ONE_TO_ALL, ALL_TO_ONE, ALL_TO_ALL, OTHER_COLLECTIVE = 23, 24, 25, 26
+"""Roles of regions."""
+COMM_LOCATIONS, COMM_GROUP, COMM_SELF = 4, 5, 6
+"""Types of groups: locations in the order of the world, ranks of these, oneself."""
+UNKNOWN, CPU_THREAD, ACCELERATOR_STREAM = 0, 1, 2
+"""Types of locations; the third one after these holds metrics alone."""
+PROCESS, ACCELERATOR = 1, 2
+"""Types of location groups."""
+STRING, SIGNED, UNSIGNED = range(3)
+"""Types of parameters."""
+UINT64, INT64, DOUBLE = 4, 8, 10
+"""Types of metric values."""
+OPERATIONS = (
+    *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"),
+    *("Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block"),
+)
+"""Names of collective operations by number, without `MPI_`; those of handles and memory follow."""
+CREATE_HANDLE, DESTROY_HANDLE, ALLOCATE, DEALLOCATE = 17, 18, 21, 22
