@@ -14,7 +14,7 @@ STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 """Send modes, as in `Messages.mode`."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Locations(Table):
     """A process or thread."""
 
@@ -25,7 +25,7 @@ class Locations(Table):
     cpu: NDArray[np.int32] = column("i4", "number of the processor, or -1")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Paths(Table):
     """A region path: a user region and the path it was entered from."""
 
@@ -33,7 +33,7 @@ class Paths(Table):
     region: NDArray[np.int32] = column("i4", "row of Trace.names")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Calls(Table):
     """One MPI call of one location, sorted by (location, program order)."""
 
@@ -48,7 +48,7 @@ class Calls(Table):
     bytes_received: NDArray[np.int64] = column("i8", "bytes this call receives", "byte")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Requests(Table):
     """One request, sorted by the call that posts it."""
 
@@ -57,7 +57,7 @@ class Requests(Table):
     cancelled: NDArray[np.uint8] = column("u1", "1: it was cancelled")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Unfinished(Table):
     """A call that found a request not yet complete."""
 
@@ -65,7 +65,7 @@ class Unfinished(Table):
     request: NDArray[np.int32] = column("i4", "row of requests")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regions(Table):
     """One instance of a user region, sorted by (location, entry). Its calls are the rows first_call .. end_call - 1."""
 
@@ -77,7 +77,7 @@ class Regions(Table):
     end_call: NDArray[np.int32] = column("i4", "first call entered after the region was left")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Messages(Table):
     """One matched message."""
 
@@ -91,7 +91,7 @@ class Messages(Table):
     bytes: NDArray[np.int64] = column("i8", "size", "byte")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Collectives(Table):
     """One instance of a collective operation over a communicator."""
 
@@ -101,7 +101,7 @@ class Collectives(Table):
     first_member: NDArray[np.int32] = column("i4", "first row of its members; they end where the next instance begins")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Members(Table):
     """The part of one location in a collective instance, sorted by (collective, rank in the communicator)."""
 
@@ -110,7 +110,7 @@ class Members(Table):
     done: NDArray[np.int32] = column("i4", "call that completes it, or -1 unknown")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Times(Table):
     """The times of one run, beside calls, regions or locations."""
 
@@ -118,7 +118,7 @@ class Times(Table):
     leave: NDArray[np.int64] = column("i8", "left", "ns")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Labels(Table):
     """A text some calls carry: operation and datatype of a reduction."""
 
@@ -126,7 +126,7 @@ class Labels(Table):
     text: NDArray[np.int32] = column("i4", "row of Trace.texts")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Offsets(Table):
     """A clock measurement; Trace.offsets_applied says whether the times are those after it."""
 
@@ -137,7 +137,7 @@ class Offsets(Table):
     error: NDArray[np.float64] = column("f8", "standard error of the offset", "us")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Counters(Table):
     """The values of a counter around a call, sorted by (call, counter)."""
 
@@ -147,7 +147,7 @@ class Counters(Table):
     returned: NDArray[np.float64] = column("f8", "last value before the call returned")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Parameters(Table):
     """A parameter the program passed to the recorder, in program order of its location."""
 
@@ -158,7 +158,7 @@ class Parameters(Table):
     value: NDArray[np.int32] = column("i4", "row of Trace.texts; a number in decimal digits")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Records(Table):
     """A record that is neither call, message nor region (one-sided, threads, I/O), kept as recorded, in program order of its location."""
 
@@ -169,7 +169,7 @@ class Records(Table):
     first_value: NDArray[np.int64] = column("i8", "first of its values in Trace.values; they end where those of the next begin")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Defects(Table):
     """A record that could not be used, or a place where records are missing."""
 
