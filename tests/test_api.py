@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import perwiz
 from build import CATALOGUE
 from perwiz.errors import UsageError
+from perwiz.trace.tables import Offsets
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SRTEST = str(ROOT / "traces" / "srtest.alog")
@@ -124,3 +125,22 @@ def test_zero_wait__more_of_it_is_never_later(trace, some, one):
         return perwiz.predict(trace, [perwiz.ZeroWait(",".join(f"e{e}" for e in sorted(calls)))]).predicted.makespan
 
     assert ask(some | {one}) <= ask(some)
+
+
+def test_write__refuses_times_without_their_clock_offsets(trace, tmp_path):
+    """A run recorded on several nodes: its local times would be taken for global ones."""
+    one = np.ones(1)
+    local = dataclasses.replace(
+        trace, path="run", offsets=Offsets(np.zeros(1, "i4"), np.zeros(1, "i8"), one, one, one), offsets_applied=False
+    )
+    with pytest.raises(UsageError) as error:
+        perwiz.write(local, str(tmp_path / "x.alog"))
+    assert str(error.value) == "run: its clock offsets are not applied, must be written with a timeline they are applied to"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_repr__is_short(trace):
+    """Nobody wants the columns on the screen."""
+    assert repr(trace.calls) == "<Calls: 36 rows>"
+    assert repr(trace) == f"<Trace {SRTEST}: 3 locations, 36 calls, 15 messages>"
+    assert repr(perwiz.predict(trace)) == f"<Prediction of {SRTEST} under no hypothesis: 412568000 ns becomes 412568000 ns>"

@@ -67,7 +67,7 @@ def correct(
     answer is the same. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
-        timeline = offsets.apply(trace, trace.offsets_applied or not len(trace.offsets))
+        timeline = offsets.apply(trace)
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)

@@ -29,13 +29,13 @@ def to_global(line: Line, local: Ints) -> Ints:
     return local + offset[before] + np.rint((local - time[before]) * slope[before]).astype("i8")
 
 
-def apply(trace: Trace, applied: bool) -> Timeline:
-    """Return the timeline of a trace in global time; if its offsets are `applied` already, as it is.
+def apply(trace: Trace) -> Timeline:
+    """Return the timeline of a trace in global time: as it is, if its offsets are applied already or there are none.
 
     The earliest instant keeps its time. A thread without measurements has the clock of its process. Raises ClockError where a location has
     no measurements, or they are not in order of local time, or an offset falls faster than the clock runs.
     """
-    if applied:
+    if trace.offsets_applied or not len(trace.offsets):
         return trace.timeline
     old, of = trace.timeline, lines(trace)
     calls = _mapped(of, old.calls, trace.calls.location)

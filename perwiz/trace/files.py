@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from perwiz.errors import UsageError
 from perwiz.trace import alog_read, alog_tables, otf2_read, otf2_tables, recorded, recorded_files
 from perwiz.trace.source import Source
 from perwiz.trace.trace import Timeline, Trace
@@ -35,7 +36,10 @@ def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
 
     ALOG is written with perwiz-ext 1, `.gz` and `.zst` names packed; beside the anchor `x.otf2` stand `x.def` and the folder `x`.
     The file or archive appears whole or not at all. Returns how many events do not have their time, so that none runs backwards.
+    Raises UsageError for a file that cannot be written, and for local times without their clock offsets: files hold global ones.
     """
+    if timeline is None and not trace.offsets_applied and len(trace.offsets):
+        raise UsageError(f"{trace.path}: its clock offsets are not applied, must be written with a timeline they are applied to")
     if format_of(path) == "OTF2":
         from perwiz.trace import otf2_write
 

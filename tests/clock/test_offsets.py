@@ -18,12 +18,11 @@ YEAR = 31 * 10**15
 
 
 def with_offsets(trace, rows):
-    """Return the trace with measurements (location, local time in ns, offset in us)."""
+    """Return the trace with measurements (location, local time in ns, offset in us) that are not applied."""
     location, time, offset = zip(*rows, strict=True) if rows else ((), (), ())
     none = [0] * len(rows)
-    return dataclasses.replace(
-        trace, offsets=build.table(tables.Offsets, location=location, time=time, offset=offset, drift=none, error=none)
-    )
+    table = build.table(tables.Offsets, location=location, time=time, offset=offset, drift=none, error=none)
+    return dataclasses.replace(trace, offsets=table, offsets_applied=False)
 
 
 def line(*points):
@@ -75,7 +74,7 @@ def two():
 
 def test_apply():
     trace = two()
-    timeline = apply(trace, applied=False)
+    timeline = apply(trace)
     assert timeline.calls.enter.tolist() == [1_000, 3_006]
     assert timeline.calls.leave.tolist() == [2_000, 4_008]
     assert timeline.regions.enter.tolist() == [100, 0]
@@ -86,14 +85,14 @@ def test_apply():
 
 
 def test_apply__already():
-    trace = two()
-    assert apply(trace, applied=True) is trace.timeline
+    trace = dataclasses.replace(with_offsets(two(), [(0, 0, 5.0), (1, 0, 7.0)]), offsets_applied=True)
+    assert apply(trace) is trace.timeline
 
 
 def test_apply__earliest_instant_stays():
     """A master's clock 100 us behind moves everything alike: the trace begins where it began."""
     trace = with_offsets(two(), [(0, 0, -100.0), (1, 0, -105.0)])
-    timeline = apply(trace, applied=False)
+    timeline = apply(trace)
     assert timeline.locations.enter.tolist() == [100, 100]
     assert timeline.calls.enter.tolist() == [1_000, 3_000]
 
@@ -102,14 +101,14 @@ def test_apply__threads_share_the_clock_of_their_process():
     trace = two()
     locations = dataclasses.replace(trace.locations, process=np.array([0, 0], "i4"), thread=np.array([0, 1], "i4"))
     trace = with_offsets(dataclasses.replace(trace, locations=locations), [(0, 0, 1.0)])
-    assert apply(trace, applied=False).calls == trace.timeline.calls
+    assert apply(trace).calls == trace.timeline.calls
 
 
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_apply__no_offset_changes_nothing(name):
     trace = build.CATALOGUE[name]()
     trace = with_offsets(trace, [(row, 0, 0.0) for row in range(len(trace.locations))])
-    found = apply(trace, applied=False)
+    found = apply(trace)
     assert (found.calls, found.regions, found.locations) == (trace.timeline.calls, trace.timeline.regions, trace.timeline.locations)
 
 
@@ -129,5 +128,5 @@ def test_apply__no_offset_changes_nothing(name):
 )
 def test_apply__refused(rows, message):
     with pytest.raises(ClockError) as error:
-        apply(with_offsets(two(), rows), applied=False)
+        apply(with_offsets(two(), rows))
     assert str(error.value) == message

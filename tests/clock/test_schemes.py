@@ -172,7 +172,7 @@ def test_viola():
     trace = viola.benchmark()
     found = []
     for scheme, times in ((flat, [0]), (flat, [0, RUN - 10**9]), (hierarchical, [0, RUN - 10**9])):
-        measured = dataclasses.replace(trace, offsets=viola.measured(scheme(trace.locations), times))
-        found.append(violations(trace, apply(measured, applied=False)).messages)
+        measured = dataclasses.replace(trace, offsets=viola.measured(scheme(trace.locations), times), offsets_applied=False)
+        found.append(violations(trace, apply(measured)).messages)
     assert found[0] > 2 * found[1] > 0
     assert found[2] == 0
