@@ -113,6 +113,7 @@ def _write(prediction: Prediction, name: str, path: str) -> None:
 def _plot(prediction: Prediction, path: str) -> None:
     from perwiz.report.timeline import Row, plot
 
-    rows = [Row("recorded", prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
+    recorded = "recorded, its clocks corrected" if prediction.health.correction else "recorded"
+    rows = [Row(recorded, prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited)

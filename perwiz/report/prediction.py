@@ -108,7 +108,9 @@ def _title(block: Document) -> list[str]:
 
 def _answer(block: Document) -> Facts:
     recorded, gain, correction = block["recorded_ns"], block["gain_ns"], block["health"]["correction"]
-    before = f", its clocks corrected; {words.duration(correction['makespan'])} before that" if correction else ""
+    before = ", its clocks corrected" if correction else ""
+    if correction and correction["makespan"] != recorded:
+        before += f"; {words.duration(correction['makespan'])} before that"
     share = f" ({words.percent(abs(gain), recorded)})" if recorded else ""
     facts = [
         ("recorded", f"{words.duration(recorded)}{before}"),
