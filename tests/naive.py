@@ -20,6 +20,23 @@ def sweep(start, source, weight, floor):
     return time
 
 
+def backward(start, source, weight, cut, end):
+    """Return the longest path from each vertex to an end: `end` has its length so far, cut for none."""
+    left = list(end)
+    for v in reversed(range(len(left))):
+        for u in range(v + 1, len(left)):
+            for k in into(start, u):
+                if source[k] == v and weight[k] != cut and left[u] != cut:
+                    left[v] = max(left[v], left[u] + weight[k])
+    return left
+
+
+def critical(start, source, weight, time, last):
+    """Return the edges of a longest path into a vertex, backwards."""
+    tight = [k for k in into(start, last) if time[source[k]] + weight[k] == time[last]]
+    return [tight[0], *critical(start, source, weight, time, source[tight[0]])] if tight else []
+
+
 def hubs(start, source, hub, time):
     """Return the times, those of the hubs replaced by the latest of their sources."""
     time = list(time)

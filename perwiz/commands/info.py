@@ -35,19 +35,14 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from perwiz.commands.reading import read
-    from perwiz.engines.sweep import sweep
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.loggps.model import load
     from perwiz.report import overview
-    from perwiz.whatif.health import health
-    from perwiz.whatif.predict import treated, waiting, weighted_graph
+    from perwiz.whatif.run import replayed
 
     model = load(args.model)
-    clocks = treated(read(args.trace), args.clock)
-    trace = clocks.trace
-    weighted = weighted_graph(trace, model)
-    waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
-    state = health(trace, weighted.graph.contradictions, clocks)
-    block = overview.document(trace, state, waits, args.waits, model.name)
+    replay = replayed(read(args.trace), model, args.clock)
+    state = replay.health()
+    block = overview.document(replay.trace, state, replay.waits, args.waits, model.name)
     print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions, args.waits > 0))
     return INCOMPLETE if state.incomplete else DONE

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
+from perwiz.loggps.weigh import CUT
 
 
 def sweep(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -17,3 +18,27 @@ def sweep(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     time = np.zeros(graph.vertices, "i8")
     kernel.sweep(graph.start, graph.source, weight, time)
     return time
+
+
+def to_end(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the longest path from every vertex to the last instant of a location, int64 ns by position; CUT where there is none.
+
+    So `sweep(...)[v] + to_end(...)[v]` is the latest end of a path through v.
+    """
+    left = np.full(graph.vertices, CUT, "i8")
+    left[graph.ended] = 0
+    kernel.backward(graph.start, graph.source, weight, CUT, left)
+    return left
+
+
+def critical_path(graph: Graph, weight: NDArray[np.int64], time: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the edges of one critical path in the order of time, given what `sweep` returns.
+
+    It leads to the last instant of the location that ends last (of several the first), and prefers a location's own edges.
+    """
+    path = np.empty(graph.vertices, "i4")
+    if not len(graph.ended):
+        return path[:0]
+    last = int(graph.ended[time[graph.ended].argmax()])
+    count = kernel.critical(graph.start, graph.source, weight, time, last, path)
+    return path[:count][::-1].copy()

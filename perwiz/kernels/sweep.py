@@ -24,6 +24,54 @@ def sweep(
         time[v] = best
 
 
+def backward(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    cut: cython.longlong,
+    left: cython.longlong[::1],
+) -> None:
+    """Raise `left` of each vertex to the largest `left` of a vertex it leads to, plus weight; `cut` is no path, and no edge."""
+    v: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    t: cython.longlong
+    for v in range(len(left) - 1, -1, -1):
+        if left[v] == cut:
+            continue
+        for k in range(start[v], start[v + 1]):
+            t = left[v] + weight[k]
+            if weight[k] != cut and t > left[source[k]]:
+                left[source[k]] = t
+
+
+def critical(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    time: cython.const[cython.longlong][::1],
+    last: cython.Py_ssize_t,
+    path: cython.int[::1],
+) -> cython.Py_ssize_t:
+    """Write the edges of a longest path into the vertex `last`, its end first, and return how many; of equally long ones the first edge.
+
+    It ends where no edge explains a vertex's time: at the origin, or at a vertex with a floor.
+    """
+    n: cython.Py_ssize_t = 0
+    v: cython.Py_ssize_t = last
+    k: cython.Py_ssize_t
+    found: cython.bint = True
+    while found:
+        found = False
+        for k in range(start[v], start[v + 1]):
+            if time[source[k]] + weight[k] == time[v]:
+                path[n] = cython.cast(cython.int, k)
+                n += 1
+                v = source[k]
+                found = True
+                break
+    return n
+
+
 def hubs(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],

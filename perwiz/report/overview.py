@@ -10,7 +10,7 @@ from perwiz.report.parts import Document, Facts
 from perwiz.trace import ops
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
-from perwiz.whatif.predict import Waits
+from perwiz.whatif.waits import Waits
 
 VERSION = 1
 """Version of the document; info.schema.json describes it."""

@@ -12,7 +12,7 @@ from perwiz.loggps.model import CONVENTIONS, Model
 from perwiz.report import words
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
-from perwiz.whatif.predict import Waits
+from perwiz.whatif.waits import Waits
 
 Document = dict[str, Any]
 Facts = list[tuple[str, str]]

@@ -12,7 +12,8 @@ from perwiz.report import parts, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses import Network
-from perwiz.whatif.predict import Prediction, Waits
+from perwiz.whatif.predict import Prediction
+from perwiz.whatif.waits import Waits
 
 VERSION = 1
 """Version of the document; predict.schema.json describes it."""

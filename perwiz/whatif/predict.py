@@ -8,35 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.treatment import Treated, treat
-from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
-from perwiz.errors import UsageError
-from perwiz.graph.build import build
-from perwiz.graph.graph import Graph, hubs
-from perwiz.kernels import sweep as reading
-from perwiz.loggps import model as models
+from perwiz.graph.graph import Graph
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Misfit, Weighted, synchronous, timeline_of, weigh
-from perwiz.trace.memory import give_back
-from perwiz.trace.table import Ints, pieces
+from perwiz.loggps.weigh import Misfit, timeline_of, weigh
+from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait, parse, zeroes
+from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
+from perwiz.whatif.run import ENGINES, Asked, changed, checked, graph_of, listed, loaded, makespan, replay_of, treated
+from perwiz.whatif.waits import Waits, waiting
 
 _LONGEST_NAME = 400
-ENGINES = {"sweep": sweep, "replay": replay}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Waits:
-    """How long each call waits for its partners in one run."""
-
-    time: Ints
-    """ns per call."""
-    partner: Ints
-    """Call that is waited for, -1 if none; in a collective the one that entered last."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,30 +59,9 @@ class Prediction:
         return self.recorded.makespan - self.predicted.makespan
 
 
-def treated(trace: Trace, clock: str) -> Treated:
-    """Return the trace with consistent clocks, as `perwiz.clock.treatment` does; a run predicted with waits zeroed keeps its times."""
-    return treat(trace, clock, sound=zeroes(trace.timeline.made_by))
-
-
-def weighted_graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Weighted:
-    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of the hypotheses needs."""
-    return weigh(trace, trace.timeline, _graph(trace, model, hypotheses), model)
-
-
-def _graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> Graph:
-    waits = synchronous(trace.messages, model)
-    supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
-    network, size = model, trace.messages.bytes
-    for hypothesis in _ordered(hypotheses):
-        network, size = hypothesis.protocol(trace, network, size)
-        supposed |= synchronous(trace.messages, network, size)
-        gaps |= network.gap != "none"
-    return build(trace, waits, gaps, model.progress, supposed & ~waits)
-
-
 def predict(
     trace: Trace,
-    hypotheses: Hypothesis | str | Sequence[Hypothesis | str] = (),
+    hypotheses: Asked = (),
     model: Model | str | None = None,
     engine: str = "sweep",
     clock: str = "clc",
@@ -110,27 +73,19 @@ def predict(
     the times as they are. Hypotheses are applied network and messages first, then computation, then single calls; within each in the
     order given. Raises UsageError, ModelError, ClockError.
     """
-    asked = _asked(hypotheses)
-    if engine not in ENGINES:
-        raise UsageError(f"engine '{engine}': must be one of {', '.join(ENGINES)}")
-    if not isinstance(model, Model):
-        model = models.load(model or "default")
-    run = ENGINES[engine]
+    asked, model, engine = listed(hypotheses), loaded(model), checked(engine)
     clocks = treated(trace, clock)
     trace = clocks.trace
-    graph = _graph(trace, model, asked)
-    give_back()
+    graph = graph_of(trace, model, asked)
     spread = _spread(trace, graph, asked, model)
-    weighted = weigh(trace, trace.timeline, graph, model)
-    misfit = weighted.misfit
-    time = run(graph, weighted.weight)
-    error = _distance(graph, time, trace.timeline)
-    waits_before = waits_after = waiting(weighted, time)
-    made_by = trace.timeline.made_by
+    run = replay_of(clocks, graph, model, engine)
+    weighted, time, waits_before, error = run.weighted, run.time, run.waits, run.replay_error
+    del run
+    misfit, waits_after, made_by = weighted.misfit, waits_before, trace.timeline.made_by
     if asked:
         del time
-        weighted = _changed(weighted, asked)
-        time = run(graph, weighted.weight)
+        weighted = changed(weighted, asked)
+        time = ENGINES[engine](weighted.graph, weighted.weight)
         waits_after = waiting(weighted, time)
         made_by = textwrap.shorten("predicted under " + "; ".join(map(str, asked)), _LONGEST_NAME, placeholder=" ...")
     size = weighted.size
@@ -145,11 +100,6 @@ def predict(
         deadlocks=graph.deadlocks,
         range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )
-
-
-def _asked(hypotheses: Hypothesis | str | Sequence[Hypothesis | str]) -> list[Hypothesis]:
-    several = [hypotheses] if isinstance(hypotheses, Hypothesis | str) else hypotheses
-    return [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:
@@ -169,56 +119,13 @@ def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model:
         return None
     if not hypotheses:
         return [trace.timeline.makespan] * 2
-    return [_makespan(_changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses)) for factor in (0.5, 2.0)]
-
-
-def _makespan(weighted: Weighted) -> int:
-    graph = weighted.graph
-    time = sweep(graph, weighted.weight)
-    return int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0
+    both = (changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses) for factor in (0.5, 2.0))
+    return [makespan(graph, sweep(graph, weighted.weight)) for weighted in both]
 
 
 def _times(model: Model, factor: float) -> Model:
     """Return the model with all costs times a factor; thresholds stay."""
     return dataclasses.replace(model, **{letter: getattr(model, letter) * factor for letter in "LogGO"})
-
-
-def _changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
-    """Return the graph under all hypotheses; the weights of the one given are overwritten."""
-    for hypothesis in _ordered(hypotheses):
-        weighted = hypothesis.change(weighted)
-    return weighted
-
-
-def _ordered(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Return hypotheses in the order they are applied."""
-    return sorted(hypotheses, key=lambda h: h.stage)
-
-
-def _distance(graph: Graph, time: Ints, timeline: Timeline) -> int:
-    """Return the largest distance, ns, of the calls' vertex times from a timeline."""
-    sides = ((graph.entered, timeline.calls.enter), (graph.returned, timeline.calls.leave))
-    return max(int(np.abs(time[vertex] - recorded).max(initial=0)) for vertex, recorded in sides)
-
-
-def waiting(weighted: Weighted, time: Ints) -> Waits:
-    """Return how long each call waits for its partners when vertices have these times, and for which call."""
-    graph = weighted.graph
-    wait = np.empty(len(graph.returned), "i8")
-    edge = np.empty(len(graph.returned), "i4")
-    reading.waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
-    return Waits(wait, _behind(graph, time, edge))
-
-
-def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
-    """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
-    owner = np.full(graph.vertices, -1, "i4")
-    owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
-    reading.latest(graph.start, graph.source, hubs(graph), time, owner)
-    for piece in pieces(len(edge)):
-        waits = np.flatnonzero(edge[piece] >= 0) + piece.start
-        edge[waits] = owner[graph.source[edge[waits]]]
-    return edge
 
 
 def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> Ints:

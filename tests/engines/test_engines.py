@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 import build
 from perwiz.engines.replay import replay
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import critical_path, sweep, to_end
 from perwiz.graph.build import build as build_graph
 from perwiz.graph.graph import Graph
+from perwiz.loggps import model as models
 from perwiz.loggps.weigh import CUT
+from perwiz.whatif.run import weighted_graph
 
 
 def longest_paths(graph, weight):
@@ -106,3 +108,24 @@ def test_times_of_days(engine):
     start, source = np.array([0, 0, 1, 2], "i4"), np.array([0, 1], "i4")
     graph = Graph(start, source, np.zeros(2, "u1"), source, none, none, none, none, 0)
     assert engine(graph, np.array([10**17 + 1, 10**17 + 1])).tolist() == [0, 10**17 + 1, 2 * 10**17 + 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_critical_path__is_as_long_as_the_run(name):
+    """A path through every edge of it: its weights add up to the last end, and no path through a vertex is longer."""
+    trace = build.CATALOGUE[name]()
+    weighted = weighted_graph(trace, models.load("default"))
+    graph, weight = weighted.graph, weighted.weight
+    time, left, path = sweep(graph, weight), to_end(graph, weight), critical_path(graph, weight, sweep(graph, weight))
+    end = int(time[graph.ended].max(initial=0))
+    assert weight[path].sum() == end
+    assert graph.source[path[1:]].tolist() == [target(graph, edge) for edge in path[:-1]]
+    reached = left > CUT
+    assert (time + left)[reached].max(initial=0) == end
+    assert ((time + left)[graph.source[path]] == end).all()
+
+
+def target(graph, edge):
+    """Return the vertex that an edge leads into."""
+    return int(np.searchsorted(graph.start, edge, "right")) - 1

@@ -11,7 +11,7 @@ from perwiz.loggps.model import load
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.trace.files import read
 from perwiz.whatif.hypotheses import Network
-from perwiz.whatif.predict import weighted_graph
+from perwiz.whatif.run import weighted_graph
 
 SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces").iterdir() if path.suffix != ".md")
 

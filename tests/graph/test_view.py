@@ -7,7 +7,7 @@ import build
 from build import hand_model
 from perwiz.errors import GraphError
 from perwiz.graph import view
-from perwiz.whatif.predict import weighted_graph
+from perwiz.whatif.run import weighted_graph
 
 
 def test_to_networkx__edges_and_longest_path():

@@ -41,6 +41,39 @@ def test_sweep__worked_by_hand():
 
 
 @pytest.mark.slow
+@given(weighted_graphs(), st.data())
+def test_backward__twin(drawn, data):
+    graph, weight = drawn
+    end = data.draw(st.lists(st.sampled_from([CUT, CUT, 0, 7]), min_size=graph.vertices, max_size=graph.vertices))
+    left = np.array(end, "i8")
+    sweep.backward(graph.start, graph.source, weight, CUT, left)
+    assert left.tolist() == naive.backward(graph.start, graph.source, weight.tolist(), CUT, end)
+
+
+@pytest.mark.slow
+@given(weighted_graphs())
+def test_critical__twin(drawn):
+    graph, weight = drawn
+    time = np.zeros(graph.vertices, "i8")
+    sweep.sweep(graph.start, graph.source, weight, time)
+    for last in range(graph.vertices):
+        path = np.full(graph.vertices, -7, "i4")
+        count = sweep.critical(graph.start, graph.source, weight, time, last, path)
+        assert path[:count].tolist() == naive.critical(graph.start, graph.source, weight.tolist(), time.tolist(), last)
+        assert (path[count:] == -7).all()
+
+
+def test_backward_and_critical__worked_by_hand():
+    """0 --5--> 1 --2--> 2, 0 --9--> 2 and 2 --1--> 3, the end: the path is 0 2 3, and from 1 it is 3 to the end."""
+    start, source, weight = np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 2], "i4"), np.array([5, 2, 9, 1])
+    left, path = np.array([CUT, CUT, CUT, 0]), np.zeros(4, "i4")
+    sweep.backward(start, source, weight, CUT, left)
+    assert left.tolist() == [10, 3, 1, 0]
+    assert sweep.critical(start, source, weight, np.array([0, 5, 9, 10]), 3, path) == 2
+    assert path[:2].tolist() == [3, 2]
+
+
+@pytest.mark.slow
 @given(build.graphs(), st.data())
 def test_hubs__twin(graph, data):
     time = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))

@@ -11,7 +11,8 @@ import pytest
 from build import Builder, hand_model
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.hypotheses import parse
-from perwiz.whatif.predict import predict, weighted_graph
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import weighted_graph
 
 
 def leaves(trace, *hypotheses, model=None, engine="sweep", clock="clc"):

@@ -13,7 +13,8 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.report import overview
 from perwiz.whatif.health import health
-from perwiz.whatif.predict import waiting, weighted_graph
+from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.waits import waiting
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("info.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -14,7 +14,7 @@ from perwiz.clock.condition import Violations
 from perwiz.report import parts
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Health
-from perwiz.whatif.predict import Waits
+from perwiz.whatif.waits import Waits
 
 SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), Violations(0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
 

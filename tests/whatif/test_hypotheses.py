@@ -14,7 +14,8 @@ from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif import hypotheses
 from perwiz.whatif.hypotheses import parse
-from perwiz.whatif.predict import predict, weighted_graph
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import weighted_graph
 
 
 def predicted(trace, *texts, model=None, engine="sweep"):

@@ -14,7 +14,8 @@ from perwiz.errors import UsageError
 from perwiz.loggps import model as models
 from perwiz.trace import ops
 from perwiz.whatif.hypotheses import HYPOTHESES, BalanceMessages, parse
-from perwiz.whatif.predict import predict, weighted_graph
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import weighted_graph
 from perwiz.whatif.stretch import Segments
 
 MODELS = "default", "perwiz-cluster"

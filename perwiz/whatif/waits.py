@@ -1,0 +1,42 @@
+"""How long each call waits for its partners, and for which."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.graph.graph import Graph, hubs
+from perwiz.kernels import sweep as kernel
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.table import Ints, pieces
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Waits:
+    """How long each call waits for its partners in one run."""
+
+    time: Ints
+    """ns per call."""
+    partner: Ints
+    """Call that is waited for, -1 if none; in a collective the one that entered last."""
+
+
+def waiting(weighted: Weighted, time: Ints) -> Waits:
+    """Return how long each call waits for its partners when vertices have these times, and for which call."""
+    graph = weighted.graph
+    wait = np.empty(len(graph.returned), "i8")
+    edge = np.empty(len(graph.returned), "i4")
+    kernel.waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
+    return Waits(wait, _behind(graph, time, edge))
+
+
+def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
+    """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
+    owner = np.full(graph.vertices, -1, "i4")
+    owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
+    kernel.latest(graph.start, graph.source, hubs(graph), time, owner)
+    for piece in pieces(len(edge)):
+        waits = np.flatnonzero(edge[piece] >= 0) + piece.start
+        edge[waits] = owner[graph.source[edge[waits]]]
+    return edge
