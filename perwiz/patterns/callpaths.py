@@ -1,0 +1,95 @@
+"""The call tree of a run: region paths, and under each the MPI routines called from it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+ROOT = "program"
+"""Name of the node above all others: what is outside of every region."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CallTree:
+    """Nodes in depth-first order, the root first: a node's descendants are the rows `node + 1 .. end[node] - 1`."""
+
+    name: tuple[str, ...]
+    parent: Ints
+    """Row of this table, -1 for the root."""
+    end: Ints
+    """Row behind the last descendant."""
+    op: Ints
+    """Routine of a node that stands for MPI calls, -1 for regions."""
+    of_path: Ints
+    """Node per row of Trace.paths, and behind them the root: path -1 finds it."""
+    leaf: Ints
+    """Node per (path + 1, op), -1 where no call was made; flat."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def of_calls(self, trace: Trace, calls: Ints) -> Ints:
+        """Return the node of some calls, int32."""
+        return self.leaf[(trace.calls.path[calls] + 1).astype("i8") * len(ops.OPS) + trace.calls.op[calls]]
+
+    def full_name(self, node: int) -> str:
+        """Return the names from below the root down to a node, joined by slashes; of the root its own."""
+        names = []
+        while node > 0:
+            names.append(self.name[node])
+            node = int(self.parent[node])
+        return "/".join(reversed(names)) or self.name[0]
+
+    def inclusive(self, value: Ints) -> Ints:
+        """Return values per node (rows; any further axes) with those of all descendants added."""
+        total = np.concatenate((np.zeros((1, *value.shape[1:]), value.dtype), np.cumsum(value, axis=0)))
+        return np.asarray(total[self.end] - total[:-1])
+
+
+def call_tree(trace: Trace) -> CallTree:
+    """Return the call tree of a trace: children in the order of paths, MPI routines behind them in the order of `ops.OPS`."""
+    width = len(ops.OPS)
+    used = np.zeros((len(trace.paths) + 1) * width, bool)
+    used[(trace.calls.path + 1).astype("i8") * width + trace.calls.op] = True
+    routines = np.flatnonzero(used)
+    children: list[list[tuple[int, int]]] = [[] for _ in range(len(trace.paths) + 1)]
+    for path in range(len(trace.paths)):
+        children[trace.paths.parent[path] + 1].append((path, NONE))
+    for key in routines.tolist():
+        children[key // width].append((key // width - 1, key % width))
+    order, parent, depth_end = _walk(children)
+    of_path = np.zeros(len(trace.paths) + 1, "i4")
+    leaf = np.full(len(used), NONE, "i4")
+    names = [ROOT]
+    for node, (path, op) in enumerate(order[1:], start=1):
+        names.append(ops.OPS[op] if op != NONE else trace.names[trace.paths.region[path]])
+        if op == NONE:
+            of_path[path] = node
+        else:
+            leaf[(path + 1) * width + op] = node
+    return CallTree(tuple(names), parent, depth_end, np.array([op for _, op in order], "i4"), of_path, leaf)
+
+
+def _walk(children: list[list[tuple[int, int]]]) -> tuple[list[tuple[int, int]], Ints, Ints]:
+    """Return (nodes in depth-first order, their parents, the row behind the last descendant of each)."""
+    order, parent, end = [(NONE, NONE)], [NONE], [0]
+    stack = [(0, iter(children[0]))]
+    while stack:
+        node, rest = stack[-1]
+        child = next(rest, None)
+        if child is None:
+            end[node] = len(order)
+            stack.pop()
+            continue
+        order.append(child)
+        parent.append(node)
+        end.append(0)
+        below = children[child[0] + 1] if child[1] == NONE else []
+        stack.append((len(order) - 1, iter(below)))
+    return order, np.array(parent, "i4"), np.array(end, "i4")

@@ -1,0 +1,95 @@
+"""The tree of metrics, with the unique names of Scalasca 2.6 and Score-P, so that tools that know these find them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+NS, BYTES, TIMES = "ns", "bytes", "occ"
+"""Units."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """A node of the tree of metrics."""
+
+    name: str
+    """Unique."""
+    title: str
+    parent: str
+    """Name of the metric that contains it, empty at the top."""
+    unit: str = NS
+    meaning: str = ""
+
+
+_TIME = """
+time | Time | | time of all processes, from the first to the last instant of each
+execution | Execution | time | time spent in the program
+comp | Computation | execution | time outside of MPI
+mpi | MPI | execution | time in MPI calls
+mpi_management | Management | mpi | time spent managing processes, communicators, files and windows
+mpi_init_exit | Init/Finalize | mpi_management | time in MPI_Init and MPI_Finalize
+mpi_mgmt_comm | Communicator | mpi_management | time making and freeing communicators and topologies
+mpi_mgmt_file | File | mpi_management | time opening, closing and describing files
+mpi_mgmt_win | Window | mpi_management | time making and freeing windows
+mpi_synchronization | Synchronization | mpi | time in calls that move no data
+mpi_sync_collective | Collective | mpi_synchronization | time in barriers
+mpi_rma_synchronization | One-sided | mpi_synchronization | time synchronising windows
+mpi_rma_sync_active | Active Target | mpi_rma_synchronization | time in fences, post, start, complete and wait
+mpi_rma_sync_passive | Passive Target | mpi_rma_synchronization | time in locks, unlocks and flushes
+mpi_communication | Communication | mpi | time in calls that move data
+mpi_point2point | Point-to-point | mpi_communication | time in sends, receives, their completion and probes
+mpi_collective | Collective | mpi_communication | time in collectives but barriers
+mpi_rma_communication | One-sided | mpi_communication | time in puts, gets and accumulates
+mpi_io | File I/O | mpi | time reading and writing files
+mpi_io_individual | Individual | mpi_io | by each process for itself
+mpi_io_collective | Collective | mpi_io | by all processes together
+"""
+_COUNTS = """
+visits | Visits | | occ | entries of a region or routine
+comms | MPI communications | | occ | operations that move data
+comms_p2p | Point-to-point | comms | occ | messages, at either end
+comms_send | Sends | comms_p2p | occ | messages sent
+comms_recv | Receives | comms_p2p | occ | messages received
+comms_coll | Collective | comms | occ | parts in collectives but barriers
+bytes | MPI bytes transferred | | bytes | bytes sent and received
+bytes_p2p | Point-to-point | bytes | bytes | by messages
+bytes_sent | Sent | bytes_p2p | bytes | by messages sent
+bytes_rcvd | Received | bytes_p2p | bytes | by messages received
+bytes_coll | Collective | bytes | bytes | by collectives
+bytes_cout | Outgoing | bytes_coll | bytes | sent by collectives
+bytes_cin | Incoming | bytes_coll | bytes | received by collectives
+"""
+
+
+def _rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
+
+
+TIME_METRICS = tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(_TIME))
+COUNT_METRICS = tuple(Metric(*row) for row in _rows(_COUNTS))
+
+
+def ancestors(name: str, metrics: dict[str, Metric]) -> list[str]:
+    """Return the names of a metric and of all that contain it, itself first."""
+    found = []
+    while name:
+        found.append(name)
+        name = metrics[name].parent
+    return found
+
+
+def in_order(metrics: list[Metric]) -> tuple[Metric, ...]:
+    """Return metrics in depth-first order, children in the order given. A metric whose parent is not among them is at the top."""
+    known = {metric.name for metric in metrics}
+    below: dict[str, list[Metric]] = {}
+    for metric in metrics:
+        below.setdefault(metric.parent if metric.parent in known else "", []).append(metric)
+    out: list[Metric] = []
+
+    def visit(name: str) -> None:
+        for metric in below.get(name, []):
+            out.append(metric)
+            visit(metric.name)
+
+    visit("")
+    return tuple(out)

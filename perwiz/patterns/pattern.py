@@ -1,0 +1,119 @@
+"""A pattern is a compound event: what it is a special case of, which calls, messages and collectives make it up, and how severe it is."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instances:
+    """The instances of a pattern, one per row, in the order of the calls they are booked on."""
+
+    call: Ints
+    """Call whose time is lost; the severity is booked on its call path and location."""
+    severity: Ints
+    """ns, above 0."""
+    cause: Ints
+    """Call that is to blame: the partner that came late; -1 if none."""
+    message: Ints
+    """Row of messages, -1 if none."""
+    collective: Ints
+    """Row of collectives, -1 if none."""
+
+    def __len__(self) -> int:
+        return len(self.call)
+
+    def where(self, chosen: NDArray[np.bool_] | Ints) -> Instances:
+        """Return some of the instances: a mask, or rows."""
+        return Instances(*(getattr(self, f.name)[chosen] for f in dataclasses.fields(self)))
+
+    def severe(self, severity: Ints) -> Instances:
+        """Return the instances with other severities; those that are not above 0 are none."""
+        return dataclasses.replace(self, severity=severity).where(severity > 0)
+
+
+def instances(call: Ints, severity: Ints, cause: Ints | int = NONE, message: Ints | int = NONE, collective: Ints | int = NONE) -> Instances:
+    """Return the instances with a severity above 0, in the order of calls."""
+    rows = np.flatnonzero(severity > 0)
+    columns = [np.broadcast_to(np.asarray(column, "i4"), len(call))[rows] for column in (call, cause, message, collective)]
+    found = Instances(columns[0], severity[rows].astype("i8"), *columns[1:])
+    return found if (np.diff(found.call) >= 0).all() else found.where(np.argsort(found.call, kind="stable"))
+
+
+NOTHING = instances(np.empty(0, "i4"), np.empty(0, "i8"))
+"""No instance."""
+
+
+class View:
+    """The columns of a run as patterns look at them: times, what each call does, and pointers from one to another.
+
+    `enter` and `leave` are int64 ns per call, `kind` is what its routine does (`perwiz.trace.ops`), `location` where it ran.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.enter = trace.timeline.calls.enter
+        self.leave = trace.timeline.calls.leave
+        self.location = trace.calls.location
+        self.op = trace.calls.op
+
+    @cached_property
+    def kind(self) -> NDArray[np.uint8]:
+        """What the routine of each call does."""
+        return np.asarray(ops.KIND[self.op])
+
+    @cached_property
+    def size(self) -> Ints:
+        """Members of each collective."""
+        return np.diff(np.append(self.trace.collectives.first_member, len(self.trace.members)))
+
+    @cached_property
+    def done(self) -> Ints:
+        """Per member of a collective the call in which it waits: the one that completes the operation, where that is known."""
+        members = self.trace.members
+        return np.where(members.done == NONE, members.call, members.done)
+
+    @cached_property
+    def paid(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Per member of a collective: whether it sends, and whether it receives bytes."""
+        call, calls = self.trace.members.call, self.trace.calls
+        return calls.bytes_sent[call] > 0, calls.bytes_received[call] > 0
+
+    @cached_property
+    def waits_for_collective(self) -> NDArray[np.bool_]:
+        """Per call: it completes a non-blocking collective, and no message. One that completes both counts as point-to-point."""
+        table, members = self.trace.messages, self.trace.members
+        out = np.zeros(len(self.enter) + 1, bool)
+        out[members.done[members.done != members.call]] = True
+        out[table.send_done] = out[table.receive_done] = False
+        return out[:-1]
+
+
+class Pattern(abc.ABC):
+    """One pattern. Subclasses say what it is called and find its instances.
+
+    `instances` gets the instances of the pattern it is a special case of (NOTHING if that is a plain metric), which need not be
+    searched again: a special case tests only what else must hold.
+    """
+
+    name: ClassVar[str]
+    """Unique: that of Scalasca where it has the pattern."""
+    title: ClassVar[str]
+    of: ClassVar[str]
+    """Name of the pattern or metric this is a special case of."""
+    meaning: ClassVar[str] = ""
+
+    @abc.abstractmethod
+    def instances(self, view: View, parent: Instances) -> Instances:
+        """Return the instances in a run."""

@@ -1,0 +1,63 @@
+"""The search: every pattern on one run, parents before their special cases, and the severity cube of what was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Sequence
+
+from perwiz.patterns import collectives, point_to_point
+from perwiz.patterns.basics import counts, times
+from perwiz.patterns.callpaths import CallTree, call_tree
+from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
+from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
+from perwiz.patterns.severity import Cells, Severity, cells
+from perwiz.trace.trace import Trace
+
+BUILT_IN: tuple[type[Pattern], ...] = (*point_to_point.PATTERNS, *collectives.PATTERNS)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Findings:
+    """What a search found."""
+
+    severity: Severity
+    instances: dict[str, Instances]
+    """Per name of a pattern, in the order searched."""
+    failures: tuple[str, ...]
+    """Patterns of the user's that raised: file, line and reason."""
+
+
+def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
+    """Return the instances of all built-in patterns and the user's own in a run, and their severity.
+
+    A pattern that raises is left out with its special cases, and named; the others go on.
+    """
+    view, found, failures = View(trace), dict[str, Instances](), []
+    for pattern in (*BUILT_IN, *own):
+        try:
+            found[pattern.name] = pattern().instances(view, found.get(pattern.of, NOTHING))
+        except Exception as error:
+            if pattern in BUILT_IN:
+                raise
+            failures.append(_failure(pattern, error))
+    patterns = [pattern for pattern in (*BUILT_IN, *own) if pattern.name in found]
+    return Findings(severity(view, patterns, found), found, tuple(failures))
+
+
+def severity(view: View, patterns: Sequence[type[Pattern]], found: dict[str, Instances]) -> Severity:
+    """Return the severity cube of times, counts and the instances of patterns."""
+    tree = call_tree(view.trace)
+    metrics = [*TIME_METRICS, *(Metric(p.name, p.title, p.of, NS, p.meaning) for p in patterns), *COUNT_METRICS]
+    values = {**times(view, tree), **{name: _booked(view, tree, some) for name, some in found.items()}, **counts(view, tree)}
+    return Severity(view.trace, tree, in_order(metrics), values)
+
+
+def _booked(view: View, tree: CallTree, some: Instances) -> Cells:
+    size = len(tree), len(view.trace.locations)
+    return cells(tree.of_calls(view.trace, some.call), view.location[some.call], some.severity, size)
+
+
+def _failure(pattern: type[Pattern], error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{place.filename}:{place.lineno}: pattern {pattern.name}: {type(error).__name__}: {error}"
