@@ -20,14 +20,17 @@ from collections.abc import Callable
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from patterns import ring
-
+from patterns import pattern, ring
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.graph.build import build
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import synchronous, weigh
 from perwiz.trace.files import read, write
+from perwiz.whatif.families import Family
+from perwiz.whatif.run import replayed
+from perwiz.whatif.sets import makespans
+from perwiz.whatif.singles import singles
 
 
 def best(action: Callable[[], object], times: int = 3) -> float:
@@ -65,6 +68,23 @@ def graph(ranks: int, calls: int) -> None:
     slow = best(lambda: replay(small, light), 1) / small.vertices
     ratio = slow * built.vertices / spent
     row(f"  simpy, {small.vertices} vertices", f"{1 / slow / 1e3:.0f} k vertices/s", f"sweep is {ratio:.0f} times faster")
+
+
+def whatifs(name: str, ranks: int, calls: int) -> None:
+    """Measure all single what-ifs of a run, and 1000 sets of its calls, spread over the whole run and each in one part of it."""
+    trace = ring(ranks, calls) if name == "ring" else pattern(name, ranks, 3 * calls)
+    run = replayed(trace, "perwiz-cluster", "none")
+    count = len(trace.calls)
+    size = f"{name}, {count / 1e6:.1f} M calls, {run.graph.edges / 1e6:.1f} M edges, {ranks} ranks"
+    row(f"all singles  {size}", f"{best(lambda: singles(run)):.3f} s", f"at most {0.5 * calls / 1e6:.2f}")
+    if calls > 1_000_000:
+        return
+    each, none = np.arange(1000, dtype="i4"), (None,) * 1000
+    spread = np.random.default_rng(1).integers(0, 1000, count).astype("i4")
+    for where, of in (("spread", spread), ("apart", (np.arange(count) * 1000 // count).astype("i4"))):
+        family = Family(("",) * 1000, none, of, each, each)
+        spent = best(lambda family=family: makespans(run.weighted, run.time, family, "zero-wait", prune=False), 1)
+        row(f"  1000 sets, {where}", f"{spent:.2f} s", f"at most {10 * calls / 1e6:.1f}")
 
 
 def files(ranks: int, calls: int, split: bool) -> None:
@@ -126,6 +146,9 @@ def main() -> None:
     row("perwiz predict, small trace", f"{min(whole('predict', sample, '--zero-wait', 'e25')[0] for _ in range(7)):.3f} s", "at most 0.4")
     for ranks in (64, 1024):
         graph(ranks, calls)
+    for name, ranks in (("ring", 2), ("ring", 64), ("halo", 64), ("wavefront", 64), ("collectives", 64)):
+        whatifs(name, ranks, calls // 5)
+    whatifs("halo", 64, 2 * calls)
     for split in (True, False):
         files(64, calls * 4 // 5, split)
     row("peak memory of this script", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB", f"numpy {np.__version__}")

@@ -1,4 +1,6 @@
-"""Which calls a question is about: `e12`, `region:NAME`, `rank:3`, `op:MPI_Recv`, `all`, or several joined by commas."""
+"""Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `site:MPI_Recv@NAME`, `rank:3`, `op:MPI_Recv`, `all`, or several
+joined by commas.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,12 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import ops
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|rank:|op:|all(?:\s*,|$))")
+_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|step:|site:|rank:|op:|all(?:\s*,|$))")
 
 
 def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
@@ -24,6 +28,11 @@ def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
     if not mask.any():
         raise UsageError(f"'{text}' selects no call")
     return mask
+
+
+def single(text: str) -> bool:
+    """Return whether a text is one selector, not several joined by commas."""
+    return _SPLIT.split(text.strip()) == [text]
 
 
 def locations(trace: Trace, text: str) -> NDArray[np.bool_]:
@@ -49,6 +58,51 @@ def region(trace: Trace, name: str) -> int:
     raise UsageError(f"region '{name}': no such region, the trace has {', '.join(close)}{' ...' if len(close) < len(trace.names) else ''}")
 
 
+def instances(trace: Trace, name: str) -> Ints:
+    """Return the instances of a user region, rows of regions. Raises UsageError for another name."""
+    return np.flatnonzero(trace.paths.region[trace.regions.path] == region(trace, name))
+
+
+def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
+    """Return (region instances, their step from 0) of `REGION` or `REGION#k`; a step is the k-th instance on every process."""
+    name, mark, number = text.rpartition("#") if text not in trace.names else (text, "", "")
+    rows = instances(trace, name if mark else text)
+    step = trace.regions.instance[rows].astype("i8")
+    if mark:
+        chosen = step == (int(number) if re.fullmatch("[0-9]{1,9}", number) else -1)
+        if not chosen.any():
+            raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
+        rows, step = rows[chosen], step[chosen]
+    return rows, np.unique(step, return_inverse=True)[1]
+
+
+def paths(trace: Trace) -> list[str]:
+    """Return each region path as text, and that of none (empty) behind them: names from the outside in, joined by `/`."""
+    out: list[str] = []
+    for parent, name in zip(trace.paths.parent.tolist(), trace.paths.region.tolist(), strict=True):
+        out.append(f"{out[parent]}/{trace.names[name]}" if parent >= 0 else trace.names[name])
+    return [*out, ""]
+
+
+def sites(trace: Trace) -> tuple[Ints, list[tuple[str, str, str]]]:
+    """Return (call site per call int32, its routine, region path and place in the source); what is not known is empty.
+
+    In the order of the text that a site is called by, see `site`; what has the same text is one site.
+    """
+    numbers, kinds = Numbers(), len(ops.OPS)
+    which = numbers.of(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
+    path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
+    found = [(ops.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
+    named = dict(sorted((site(*parts), parts) for parts in found))
+    number = {text: row for row, text in enumerate(named)}
+    return np.array([number[site(*parts)] for parts in found], "i4")[which], list(named.values())
+
+
+def site(routine: str, path: str, place: str) -> str:
+    """Return how a call site is called: `MPI_Recv@main/solve@solve.c:12 exchange`, without what is empty."""
+    return "@".join(part for part in (routine, path, place) if part)
+
+
 def inside(trace: Trace, name: int) -> NDArray[np.bool_]:
     """Return which calls were made inside a region, at any depth, bool per call."""
     within = np.zeros(len(trace.paths) + 1, bool)
@@ -65,11 +119,35 @@ def _part(trace: Trace, part: str) -> NDArray[np.bool_]:
         return _one(trace, part)
     if kind == "region" and rest:
         return inside(trace, region(trace, rest))
+    if kind == "step" and rest:
+        return _during(trace, steps(trace, rest)[0])
+    if kind == "site" and rest:
+        return _at(trace, rest)
     if kind == "rank" and rest:
         return np.asarray(locations(trace, part)[trace.calls.location], bool)
     if kind == "op" and rest:
         return np.asarray(trace.calls.op == _op(trace, rest))
-    raise UsageError(f"'{part}' selects nothing, must be like e12, region:NAME, rank:3, op:MPI_Recv or all")
+    raise UsageError(
+        f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all"
+    )
+
+
+def _during(trace: Trace, rows: Ints) -> NDArray[np.bool_]:
+    """Return which calls were made during these region instances, bool per call."""
+    depth = np.zeros(len(trace.calls) + 1, "i4")
+    np.add.at(depth, trace.regions.first_call[rows], 1)
+    np.add.at(depth, trace.regions.end_call[rows], -1)
+    return np.asarray(np.cumsum(depth)[:-1] > 0)
+
+
+def _at(trace: Trace, text: str) -> NDArray[np.bool_]:
+    """Return which calls were made at a call site, bool per call."""
+    which, found = sites(trace)
+    names = [site(*parts) for parts in found]
+    if text not in names:
+        close = difflib.get_close_matches(text, names, 3, 0.4) or names[:5]
+        raise UsageError(f"site:{text}: no such call site, the trace has {', '.join(close)}{' ...' if len(close) < len(names) else ''}")
+    return np.asarray(which == names.index(text))
 
 
 def _one(trace: Trace, part: str) -> NDArray[np.bool_]:

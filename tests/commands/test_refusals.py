@@ -30,7 +30,7 @@ FILES = {
     "nan.toml": (ROOT / "models" / "default.toml").read_text(encoding="utf-8").replace("2500.0", "nan"),
 }
 MODELS = "cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, viola-external, viola-fh-brs, viola-fzj"
-HYPOTHESES = "e12, region:NAME, rank:3, op:MPI_Recv or all"
+HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all"
 KEYS = "L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, S_bytes, s_bytes"
 CONVENTIONS = "request_overheads, acknowledge_overheads, gap, progress, per_byte"
 

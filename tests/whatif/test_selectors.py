@@ -1,5 +1,6 @@
 """Which calls a text selects, and what it says when it selects none."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -42,6 +43,12 @@ def trace():
         ("e1,e1,e2", [1, 2]),
         ("rank:0,op:MPI_Send", [0, 1, 3]),
         ("op:MPI_Send,all", [0, 1, 2, 3]),
+        ("step:main#1", [0, 1, 3]),
+        ("step:main", [0, 1, 3]),
+        ("step:main,exchange#1,step:e1#1", [1, 3]),
+        ("site:MPI_Recv", [2]),
+        ("site:MPI_Recv@main/main,exchange,e0", [0, 1]),
+        ("e0,site:MPI_Send@main/all/e1", [0, 3]),
     ],
 )
 def test_calls(text, rows):
@@ -53,9 +60,9 @@ def refused(text, message, made=None):
         selectors.calls(made or trace(), text)
 
 
-@pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "everything", "e1;e2"])
+@pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])
 def test_calls__no_selector(text):
-    refused(text, f"'{text}' selects nothing, must be like e12, region:NAME, rank:3, op:MPI_Recv or all")
+    refused(text, f"'{text}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +77,10 @@ def test_calls__no_selector(text):
         ("op:MPI_Wait", "op:MPI_Wait: no such routine in the trace, it has MPI_Send, MPI_Recv"),
         ("op:Send", "op:Send: no such routine in the trace, it has MPI_Send, MPI_Recv"),
         ("region:mian", "region 'mian': no such region, the trace has main, main,exchange ..."),
+        ("step:main#2", "'main#2': no such step, region 'main' has steps 1 to 1"),
+        ("step:main#x", "'main#x': no such step, region 'main' has steps 1 to 1"),
+        ("step:mian#1", "region 'mian': no such region, the trace has main, main,exchange ..."),
+        ("site:MPI_Wait", "site:MPI_Wait: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ..."),
         ("region:zzz", "region 'zzz': no such region, the trace has main, main,exchange, all, e1"),
     ],
 )
@@ -103,3 +114,44 @@ def test_region__names_at_most_five():
         with b.region(0, name * 3):
             pass
     refused("region:1", "region '1': no such region, the trace has qqq, www, eee, rrr, ttt ...", b.trace())
+
+
+def test_calls__steps_are_the_kth_on_every_rank():
+    """Rank 0 goes through `outer` twice, the second time with `inner` in it twice; rank 1 once, and calls what comes after."""
+    b = build.Builder(2)
+    for rank, turns in ((0, 2), (1, 1)):
+        for turn in range(turns):
+            with b.region(rank, "outer"):
+                for _ in range(2 * turn):
+                    with b.region(rank, "inner"):
+                        b.call(rank, "Comm_rank")
+                b.call(rank, "Comm_size")
+        b.call(rank, "Comm_size")
+    made = b.trace()
+    found = {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in ("step:outer#1", "step:outer#2", "step:inner#2")}
+    assert found == {"step:outer#1": [0, 5], "step:outer#2": [1, 2, 3], "step:inner#2": [2]}
+    with b.region(0, "empty"):
+        pass
+    refused("step:empty#1", "'step:empty#1' selects no call", b.trace())
+
+
+def test_calls__sites_in_the_source():
+    made = dataclasses.replace(trace(), site=np.array([0, 1, 1, -1], "i4"), sites=("a.c:12 f", "app+0x1f, rank:0"))
+    first, last = "site:MPI_Send@main@a.c:12 f", "site:MPI_Send@main/all/e1"
+    assert [np.flatnonzero(selectors.calls(made, text)).tolist() for text in (first, last)] == [[0], [3]]
+    recv = ("MPI_Recv", "", "app+0x1f, rank:0"), ("MPI_Recv", "main/main,exchange", "app+0x1f, rank:0")
+    assert sorted(selectors.sites(made)[1])[:2] == list(recv)
+    assert [selectors.single(f"site:{selectors.site(*parts)}") for parts in recv] == [False, False]
+    message = "site:x: no such call site, the trace has MPI_Recv@app+0x1f, rank:0, MPI_Recv@main/main,exchange@app+0x1f, rank:0, "
+    refused("site:x", message + "MPI_Send@main/all/e1, MPI_Send@main@a.c:12 f", made)
+
+
+def test_sites__of_the_same_text_are_one():
+    """Region `a/b`, and `b` inside `a`."""
+    b = build.Builder(1)
+    with b.region(0, "a/b"):
+        b.call(0, "Comm_rank")
+    with b.region(0, "a"), b.region(0, "b"):
+        b.call(0, "Comm_rank")
+    which, found = selectors.sites(b.trace())
+    assert (which.tolist(), found) == ([0, 0], [("MPI_Comm_rank", "a/b", "")])

@@ -1,0 +1,155 @@
+"""Sets of calls that a person asks about together: all of a call site, a routine, a region, a step, a process, or a pair of them.
+
+Every call is in one class at most, and a set is some of the classes; so calls of nested regions are listed once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.run import Run
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Family:
+    """Sets of calls: set `row[i]` holds class `member[i]`, sorted by set, no pair twice. A set may hold no call."""
+
+    names: tuple[str, ...]
+    """Text per set."""
+    selectors: tuple[str | None, ...]
+    """Per set the text that `perwiz.whatif.selectors.calls` takes for exactly its calls; None if there is none."""
+    of: Ints
+    """Class per call int32, -1 none."""
+    row: Ints
+    member: Ints
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return int(max(self.of.max(initial=-1), self.member.max(initial=-1))) + 1
+
+    def sums(self, value: Ints) -> Ints:
+        """Return the sum over the calls of each set of an int64 per call."""
+        of_class, out = np.zeros(self.classes + 1, "i8"), np.zeros(len(self.names), "i8")
+        np.add.at(of_class, self.of, value)  # those of no class go to the last place
+        np.add.at(out, self.row, of_class[self.member])
+        return out
+
+
+def family(run: Run, word: str) -> Family:
+    """Return a family of sets of a run's calls by its word. Raises UsageError for an unknown one."""
+    if word not in FAMILIES:
+        raise UsageError(f"family '{word}': must be one of {', '.join(FAMILIES)}")
+    return FAMILIES[word](run)
+
+
+def _apart(of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
+    """Return the family in which every class is a set."""
+    row = np.arange(len(names), dtype="i4")
+    return Family(tuple(names), tuple(chosen), of.astype("i4", copy=False), row, row)
+
+
+def _exact(trace: Trace, selector: str, name: int | None = None) -> str | None:
+    """Return a selector, None if it would be read as several, or as one of another region of the same name."""
+    other = name is not None and trace.names.index(trace.names[name]) != name
+    return None if other or not selectors.single(selector) else selector
+
+
+def _site(run: Run) -> Family:
+    """Return the calls of each routine made in one region path and, where the trace tells, at one place in the source."""
+    of, found = selectors.sites(run.trace)
+    names = [routine + (f" in {path}" if path else "") + (f" at {place}" if place else "") for routine, path, place in found]
+    return _apart(of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in found])
+
+
+def _routine(run: Run) -> Family:
+    """Return the calls of each routine."""
+    return _apart(run.trace.calls.op, ops.OPS, [f"op:{name}" if op else None for op, name in enumerate(ops.OPS)])
+
+
+def _region(run: Run) -> Family:
+    """Return the calls inside each region, at any depth."""
+    trace, paths = run.trace, run.trace.paths
+    inner: Ints = np.arange(len(paths), dtype="i4")
+    outer = inner
+    pairs = []
+    while len(outer):
+        pairs.append(paths.region[outer].astype("i8") * len(paths) + inner)
+        outer, inner = paths.parent[outer], inner[paths.parent[outer] >= 0]
+        outer = outer[outer >= 0]
+    row, member = np.divmod(np.unique(np.concatenate(pairs)) if pairs else outer, max(len(paths), 1))
+    names = tuple(trace.names)
+    return Family(names, tuple(_exact(trace, f"region:{name}", k) for k, name in enumerate(names)), trace.calls.path, row, member)
+
+
+def _step(run: Run) -> Family:
+    """Return the calls made during the k-th instance, on every process, of each parallel region; of any region if none is marked so."""
+    trace, table = run.trace, run.trace.regions
+    region = trace.paths.region[table.path]
+    chosen = trace.parallel if trace.parallel.any() else np.ones(len(trace.names), bool)
+    at = np.flatnonzero(chosen[region])
+    mark = np.zeros(len(trace.calls) + 1, "i4")
+    mark[table.first_call[at]] = mark[table.end_call[at]] = 1
+    of = np.cumsum(mark, dtype="i4")  # between two boundaries all calls lie in the same steps
+    keys, which = np.unique(np.stack([region[at], table.instance[at]], 1), axis=0, return_inverse=True)
+    first = of[table.first_call[at]]
+    count = of[table.end_call[at]] - first
+    row = np.repeat(which.reshape(-1), count)
+    member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
+    order = np.argsort(row, kind="stable")
+    texts = [(f"{trace.names[name]}#{number}", name) for name, number in keys.tolist()]
+    exact = [None if text in trace.names else _exact(trace, f"step:{text}", name) for text, name in texts]
+    return Family(tuple(text for text, _ in texts), tuple(exact), of[:-1], row[order], member[order])
+
+
+def _process(trace: Trace, calls: Ints) -> Ints:
+    return trace.locations.process[trace.calls.location[calls]].astype("i8")
+
+
+def _rank(run: Run) -> Family:
+    """Return the calls of each process."""
+    ranks, of = np.unique(run.trace.locations.process, return_inverse=True)
+    return _apart(of.astype("i4")[run.trace.calls.location], [f"rank {rank}" for rank in ranks], [f"rank:{rank}" for rank in ranks])
+
+
+def _waiting(run: Run, key: Ints) -> tuple[Ints, list[int]]:
+    """Return (class per call int32, -1 for those that do not wait; key per class), given a key for each call that waits."""
+    keys, which = np.unique(key, return_inverse=True)
+    of = np.full(len(run.trace.calls), -1, "i4")
+    of[run.waits.partner >= 0] = which
+    return of, keys.tolist()
+
+
+def _pair(run: Run) -> Family:
+    """Return the calls of each process that wait for the same process."""
+    waits = np.flatnonzero(run.waits.partner >= 0)
+    ranks = int(run.trace.locations.process.max(initial=0)) + 1
+    of, keys = _waiting(run, _process(run.trace, waits) * ranks + _process(run.trace, run.waits.partner[waits]))
+    return _apart(of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
+
+
+def _partner_region(run: Run) -> Family:
+    """Return the calls that wait for calls of the same region path."""
+    of, keys = _waiting(run, run.trace.calls.path[run.waits.partner[run.waits.partner >= 0]])
+    paths = selectors.paths(run.trace)
+    return _apart(of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
+
+
+FAMILIES: dict[str, Callable[[Run], Family]] = {
+    "site": _site,
+    "routine": _routine,
+    "region": _region,
+    "step": _step,
+    "rank": _rank,
+    "pair": _pair,
+    "partner-region": _partner_region,
+}
+"""Word -> the sets of calls of a run."""

@@ -1,0 +1,90 @@
+"""What each single call's wait, and each single call, is worth: all of them from one forward and one backward sweep.
+
+    singles(run) -> Singles                   of a replayed run
+    singles_of(weighted, time) -> Singles     of any weighted graph, under hypotheses too, and what `sweep` makes of it
+    Singles.makespan, .zero_wait, .zero_time  ns; the last two int64 per call
+
+PerWiz simulates once per call. But only what lies on a critical path can change the makespan; and if the edges into a vertex v of it are
+removed, the longest path that remains steps over v with one edge (a, b): it is as long as the longest path to a, the edge, and the
+longest path from b, which do without v. So each edge counts for the critical vertices between its ends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.engines.sweep import critical_path, to_end
+from perwiz.graph.graph import Graph
+from perwiz.kernels import order as counting
+from perwiz.kernels import singles as kernel
+from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.trace.table import Ints
+from perwiz.whatif.run import Run, makespan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Singles:
+    """The makespan as it is and under each what-if about one call, ns."""
+
+    makespan: int
+    """Without any hypothesis."""
+    zero_wait: Ints
+    """Per call, int64: if this one did not wait, as `zero-wait eN` has it."""
+    zero_time: Ints
+    """Per call, int64: if this one took no time, as `zero-time eN` has it."""
+
+
+def singles(run: Run) -> Singles:
+    """Return the makespans of a run if one call did not wait or took no time, for every call, exactly."""
+    return singles_of(run.weighted, run.time)
+
+
+def singles_of(weighted: Weighted, time: Ints) -> Singles:
+    """Return the makespans if one call did not wait or took no time, for every call, exactly; `time` is what `sweep` returns.
+
+    No call may take less than no time: the weights of the edges from entered to returned are not negative, as `weigh` makes them.
+    """
+    graph, now = weighted.graph, makespan(weighted.graph, time)
+    out = Singles(now, np.full(len(graph.returned), now, "i8"), np.full(len(graph.returned), now, "i8"))
+    call = _critical_calls(graph, weighted.weight, time)
+    if len(call):
+        begun = int(time[graph.begun].min())
+        left, vertex = to_end(graph, weighted.weight), graph.returned[call]
+        best = avoiding(graph, weighted.weight, time, left, vertex, vertex + 1)
+        out.zero_time[call] = np.maximum(best, time[graph.source[graph.start[vertex]]] + left[vertex]) - begun
+        kernel.through(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, best)
+        out.zero_wait[call] = best - begun
+    return out
+
+
+def _critical_calls(graph: Graph, weight: Ints, time: Ints) -> Ints:
+    """Return the calls that return on one critical path, in its order."""
+    path = critical_path(graph, weight, time)
+    call = np.full(graph.vertices, -1, "i4")
+    call[graph.returned] = np.arange(len(graph.returned), dtype="i4")
+    inner = call[graph.source[path[1:]]]
+    return inner[inner >= 0]
+
+
+def avoiding(graph: Graph, weight: Ints, time: Ints, left: Ints, first: Ints, end: Ints) -> Ints:
+    """Return the latest end, int64 ns, of a path that avoids the vertices first .. end - 1, for each of some such windows; CUT: no path.
+
+    `first` and `end`, int32, ascend; `left` is what `to_end` returns.
+    """
+    tree = np.full(2 * len(first), CUT, "i8")
+    begun, closed = _passed(graph, first), _passed(graph, end)
+    kernel.over(graph.start, graph.source, weight, time, left, begun, closed, tree)
+    del begun, closed
+    kernel.settle(tree)
+    best = tree[len(first) :]
+    kernel.outside(time, left, np.sort(graph.ended), CUT, first, end, best)
+    return best
+
+
+def _passed(graph: Graph, vertex: Ints) -> Ints:
+    """Return, per vertex and one more, how many of these int32 are that vertex or one before it, int32."""
+    out = np.zeros(graph.vertices + 1, "i4")
+    counting.count(vertex, out)
+    return np.cumsum(out, dtype="i4", out=out)
