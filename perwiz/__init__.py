@@ -12,15 +12,23 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Advance": "perwiz.whatif.hypotheses:Advance",
     "BalanceMessages": "perwiz.whatif.hypotheses:BalanceMessages",
     "BalanceTime": "perwiz.whatif.hypotheses:BalanceTime",
+    "Move": "perwiz.whatif.hypotheses:Move",
     "Network": "perwiz.whatif.hypotheses:Network",
     "PerwizError": "perwiz.errors:PerwizError",
     "Scale": "perwiz.whatif.hypotheses:Scale",
     "Speed": "perwiz.whatif.hypotheses:Speed",
     "ZeroTime": "perwiz.whatif.hypotheses:ZeroTime",
     "ZeroWait": "perwiz.whatif.hypotheses:ZeroWait",
+    "compare": "perwiz.whatif.compare:compare",
+    "balance": "perwiz.whatif.balance:balance",
+    "bound": "perwiz.whatif.bound:bound",
     "correct": "perwiz.clock.logical:correct",
+    "critical": "perwiz.whatif.critical:critical",
+    "curve": "perwiz.whatif.curve:curve",
+    "domino": "perwiz.whatif.domino:domino",
     "load_model": "perwiz.loggps.model:load",
     "predict": "perwiz.whatif.predict:predict",
     "predicted_trace": "perwiz.whatif.predict:predicted_trace",

@@ -21,7 +21,23 @@ from typing import Any, NoReturn
 from perwiz import __version__
 from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
 
-COMMANDS = ("info", "predict", "correct", "convert", "record", "calibrate", "tables")
+COMMANDS = (
+    "info",
+    "predict",
+    "domino",
+    "critical",
+    "curve",
+    "compare",
+    "bound",
+    "balance",
+    "patterns",
+    "cube",
+    "correct",
+    "convert",
+    "record",
+    "calibrate",
+    "tables",
+)
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
 _SIGNALLED = 128

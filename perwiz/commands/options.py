@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perwiz.loggps.model import Model
 
 MOST_WAITS = 1_000_000
 """Waits that can be asked for: nobody reads more."""
@@ -15,13 +19,21 @@ def trace(parser: argparse.ArgumentParser) -> None:
 
 def model(parser: argparse.ArgumentParser) -> None:
     """Declare --model."""
-    meaning = "LogGPS model of the machine the run was recorded on: a shipped name or a TOML file (default: default)"
-    parser.add_argument("--model", metavar="NAME|FILE", default="default", help=meaning)
+    own = "default: what was measured when the trace was recorded, if that was, else the shipped model default"
+    meaning = f"LogGPS model of the machine the run was recorded on: a shipped name or a TOML file ({own})"
+    parser.add_argument("--model", metavar="NAME|FILE", help=meaning)
+
+
+def machine(args: argparse.Namespace) -> Model | None:
+    """Return the model asked for, None if none was: then the trace's own is used, or "default". Raises ModelError."""
+    from perwiz.loggps.model import load
+
+    return None if args.model is None else load(args.model)
 
 
 def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
     """Declare --waits."""
-    parser.add_argument("--waits", type=_count, default=default, metavar="N", help=f"{meaning} (default {default})")
+    parser.add_argument("--waits", type=count, default=default, metavar="N", help=f"{meaning} (default {default})")
 
 
 def clock(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +67,9 @@ def ending(parser: argparse.ArgumentParser, text: str) -> None:
     parser.epilog = text.strip("\n")
 
 
-def _count(text: str) -> int:
+def count(text: str, least: int = 0) -> int:
+    """Return a whole number from `least` to MOST_WAITS. Raises argparse.ArgumentTypeError for other texts."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if not 0 <= number <= MOST_WAITS:
-        raise argparse.ArgumentTypeError(f"'{text}', must be a whole number from 0 to {MOST_WAITS}")
+    if not least <= number <= MOST_WAITS:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a whole number from {least} to {MOST_WAITS}")
     return number

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
 
 
-def check(outputs: Iterable[str], inputs: Iterable[str]) -> None:
-    """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice."""
-    parts = [part for path in inputs for part in archive.found(path)]
+def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
+    """Raise UsageError if one of the outputs cannot be written, is one of the inputs (None: none) or a part of one, or is named twice."""
+    given = [path for path in inputs if path is not None]
+    parts = [part for path in given for part in archive.found(path)]
     folders = [os.path.realpath(part) for part in parts if os.path.isdir(part)]
     read = [os.stat(part) for part in parts if os.path.exists(part)]
-    if "-" in inputs:
+    if "-" in given:
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
     known: set[str] = set()

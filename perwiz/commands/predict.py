@@ -7,31 +7,28 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import options, outputs, questions
 
 if TYPE_CHECKING:
     from perwiz.whatif.predict import Prediction
 
-HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another network"
-_QUESTIONS = (
-    ("zero-wait", "CALLS", "these calls do not wait: they go on as if their partners had come; the partners come when they did"),
-    ("zero-time", "CALLS", "these calls return when they are entered"),
-    ("balance-time", "REGION[#K]", "in every instance of the region, or the K-th, every process computes for the mean of their times"),
-    (
-        "balance-messages",
-        "REGION[#K]",
-        "in every instance of the region, or the K-th, every process that sends passes the mean of bytes",
-    ),
-    ("scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
-    ("speed", "rank:R=FACTOR", "the process computes FACTOR times as fast"),
-    ("network", "MODEL", "another network: a shipped model, a TOML file, or changes such as L_ns=1000,G_ns_per_byte=0.1"),
-)
+HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another order or network"
 _ENDING = """
-CALLS is e12 (see perwiz info --waits), region:NAME, rank:3, op:MPI_Recv, all, or several joined by commas.
+CALLS is e12 (see perwiz info --waits), region:NAME, step:NAME#3 (the third instance of a region on every process),
+site:MPI_Recv@REGION/INNER (the calls of a routine made there; a place in the source, where known, follows behind another @), rank:3,
+op:MPI_Recv, all, or several joined by commas.
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
+
+--zero-wait promises what a call would gain if it did not wait; its partner keeps its own time. --advance and --move change the order of
+calls instead, as one would in the source. They keep what messages, requests and collectives demand: nothing may overtake, complete before
+it is posted, or deadlock, and regions stay whole. Whether a call needs data that an earlier one received or computed is not in a trace:
+the calls that move are taken to need none from those they pass. Moves that need each other are given together.
 
 examples:
   perwiz predict run.alog --zero-wait e25
+  perwiz predict run.alog --advance e25
+  perwiz predict run.alog --advance 'e25 by step'
+  perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
   perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
   perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
 
@@ -42,8 +39,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
     options.trace(parser)
-    for word, name, meaning in _QUESTIONS:
-        parser.add_argument(f"--{word}", dest="hypotheses", action=_Ask, word=word, metavar=name, help=meaning, default=[])
+    questions.arguments(parser)
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
@@ -54,30 +50,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.ending(parser, _ENDING)
 
 
-class _Ask(argparse.Action):
-    """Collects the questions in the order they are asked."""
-
-    def __init__(self, word: str, **settings: object) -> None:
-        super().__init__(**settings)  # type: ignore[arg-type]  # argparse passes its own settings through
-        self._word = word
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None) -> None:
-        """Add one question."""
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), f"{self._word} {values}"])
-
-
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     import json
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.loggps.model import load
     from perwiz.report import prediction as report
     from perwiz.whatif.hypotheses import parse
     from perwiz.whatif.predict import predict
 
-    hypotheses, model = [parse(text) for text in args.hypotheses], load(args.model)
+    hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check_outputs(args)
     prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
     block = report.document(prediction, args.waits)
@@ -89,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Raise UsageError if an output cannot be written, before anything is read."""
-    networks = [text.removeprefix("network ") for text in args.hypotheses if text.startswith("network ")]
-    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace, args.model, *networks])
+    inputs = [args.trace, args.model, *questions.networks(args.hypotheses)]
+    outputs.check([path for path in (args.output, args.plot) if path is not None], inputs)
     outputs.check_picture(args.plot)
 
 

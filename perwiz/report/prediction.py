@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.report import parts, words
+from perwiz.report import order, parts, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses import Network
@@ -43,6 +43,8 @@ def document(prediction: Prediction, waits: int) -> Document:
         "calls": len(trace.calls),
         "calls_moved": int(moved.sum()),
         "zeroed": {"calls": len(zeroed), "waiting_calls": int((zeroed > 0).sum()), "wait_ns": int(zeroed.sum())},
+        "order": [order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
+        "matching": order.matching(prediction.matching),
         "waiting_ns": int(before.time.sum()),
         "waiting_predicted_ns": int(after.time.sum()),
         "model": parts.model(prediction.model),
@@ -149,6 +151,7 @@ def _effect(block: Document) -> Facts:
         still = not block["calls_moved"] and not any(row["gain_ns"] for row in block["processes"])
         moved = f"{block['calls_moved']} of {words.several(block['calls'], 'call')}" if block["calls"] else "no call"
         facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
+        facts += [*order.move_facts(block), *order.choice_facts(block)]
     return facts
 
 

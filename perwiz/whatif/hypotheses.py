@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted, reweigh
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
-from perwiz.whatif import selectors
-from perwiz.whatif.stretch import Segments, mean_shares, shares
+from perwiz.whatif import advance, move, selectors
+from perwiz.whatif.selectors import steps as steps
+from perwiz.whatif.stretch import Segments, levelled
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
@@ -30,7 +32,7 @@ class Hypothesis:
 
     word: ClassVar[str]
     stage: ClassVar[int]
-    """Hypotheses of lower stage are applied first: network and messages, then computation, then single calls."""
+    """Hypotheses of lower stage are applied first: network and messages, computation, single calls, then the order of calls."""
     example: ClassVar[str] = ""
     """An argument, for messages."""
     argument: str
@@ -90,7 +92,7 @@ class Scale(Hypothesis):
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with the region's computation scaled, rounded per segment to ns."""
         name, factor = _number(self, self.argument)
-        instances = np.flatnonzero(_region_of(weighted.trace) == selectors.region(weighted.trace, name))
+        instances = selectors.instances(weighted.trace, name)
         segments = Segments(weighted)
         return segments.stretched(_times(self, segments.length, segments.owner(instances) >= 0, factor))
 
@@ -121,12 +123,8 @@ class BalanceTime(Hypothesis):
         segments = Segments(weighted)
         owner = segments.owner(instances)
         at = np.flatnonzero(owner >= 0)
-        value = np.zeros(len(weighted.trace.regions), "i8")
-        np.add.at(value, owner[at], segments.length[at])
-        outer = np.isin(instances, owner[at])
-        value[instances[outer]] = mean_shares(value[instances[outer]], step[outer])
         length = segments.length.copy()
-        length[at] = shares(length[at], owner[at], value)
+        length[at] = levelled(length[at], np.searchsorted(instances, owner[at]), step)
         return segments.stretched(length)
 
 
@@ -142,17 +140,13 @@ class BalanceMessages(Hypothesis):
     def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
         """Return the network, and the balanced sizes."""
         instances, step = steps(trace, self.argument)
-        owner = _call_owner(trace, instances)[trace.messages.send]
+        owner = call_owner(trace, instances)[trace.messages.send]
         at = np.flatnonzero(owner >= 0)
         if not len(at):
             raise UsageError(f"{self}: no message is sent in that region")
         at = at[np.argsort(owner[at], kind="stable")]
-        value = np.zeros(len(trace.regions), "i8")
-        np.add.at(value, owner[at], size[at])
-        senders = np.isin(instances, owner[at])
-        value[instances[senders]] = mean_shares(value[instances[senders]], np.unique(step[senders], return_inverse=True)[1])
         size = size.copy()
-        size[at] = shares(size[at], owner[at], value)
+        size[at] = levelled(size[at], np.searchsorted(instances, owner[at]), step)
         return network, size
 
 
@@ -177,6 +171,51 @@ class Network(Hypothesis):
         return self.model(network), size
 
 
+class Move(Hypothesis):
+    """`e40..e44 before e30`: these calls of a process, each with the computation before it, run before that call and its computation.
+
+    Several joined by commas change together, so that both sides of a message or all processes of a collective can.
+    """
+
+    word, stage = "move", 4
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph of the program in that order. Raises UsageError for an order that cannot be."""
+        return move.moved(weighted, str(self), self.argument)
+
+
+class Advance(Hypothesis):
+    """`e123`, `e123,e130` or `e123 by REGION`: what these calls wait for runs earlier on its own process, as far as the wait asks.
+
+    What moves is one call and the computation before it, or the instance of the region that it lies in. See `advance.advanced`.
+    """
+
+    word, stage = "advance", 5
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing."""
+        calls, region = self.asked(weighted.trace)
+        for call in calls:
+            weighted = advance.tried(weighted, call, region, str(self))
+        return weighted
+
+    def asked(self, trace: Trace) -> tuple[list[int], str | None]:
+        """Return the calls, and the region that bounds their partners' blocks, None: single calls."""
+        match = re.fullmatch(r"\s*(e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+by\s+(.*\S))?\s*", self.argument)
+        if not match:
+            raise UsageError(f"{self}: must be like advance e123, or advance e123 by REGION")
+        if match[2] is not None:
+            selectors.region(trace, match[2])
+        return np.flatnonzero(selectors.calls(trace, match[1])).tolist(), match[2]
+
+
+def together(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Return hypotheses in the order they are applied, all moves as one: only together they need to make an order that can be."""
+    moves = [h for h in hypotheses if isinstance(h, Move)]
+    others = [h for h in hypotheses if not isinstance(h, Move)]
+    return sorted([*others, *([Move(", ".join(h.argument for h in moves))] if moves else [])], key=lambda h: h.stage)
+
+
 def changed_model(weighted: Weighted, network: Model, size: Ints) -> Weighted:
     """Return the graph whose weights stand for another network and other message sizes; what other hypotheses changed stays changed."""
     now = reweigh(weighted, weighted.network, weighted.size)
@@ -186,26 +225,7 @@ def changed_model(weighted: Weighted, network: Model, size: Ints) -> Weighted:
     return dataclasses.replace(weighted, weight=weight, network=network, size=size)
 
 
-def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
-    """Return (region instances, their step from 0) of `REGION` or `REGION#k`; a step is the k-th instance on every process."""
-    name, mark, number = text.rpartition("#") if text not in trace.names else (text, "", "")
-    if not mark:
-        name = text
-    instances = np.flatnonzero(_region_of(trace) == selectors.region(trace, name))
-    step = trace.regions.instance[instances].astype("i8")
-    if mark:
-        chosen = step == (int(number) if re.fullmatch("[0-9]{1,9}", number) else -1)
-        if not chosen.any():
-            raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
-        instances, step = instances[chosen], step[chosen]
-    return instances, np.unique(step, return_inverse=True)[1]
-
-
-def _region_of(trace: Trace) -> Ints:
-    return trace.paths.region[trace.regions.path]
-
-
-def _call_owner(trace: Trace, instances: Ints) -> Ints:
+def call_owner(trace: Trace, instances: Ints) -> Ints:
     """Return, per call, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
     first, end = trace.regions.first_call[instances], trace.regions.end_call[instances]
     before = np.concatenate(([0], np.maximum.accumulate(end)[:-1]))
@@ -233,7 +253,7 @@ def _times(hypothesis: Hypothesis, length: Ints, where: NDArray[np.bool_], facto
 
 
 HYPOTHESES: dict[str, type[Hypothesis]] = {
-    kind.word: kind for kind in (ZeroWait, ZeroTime, BalanceTime, BalanceMessages, Scale, Speed, Network)
+    kind.word: kind for kind in (ZeroWait, ZeroTime, BalanceTime, BalanceMessages, Scale, Speed, Network, Move, Advance)
 }
 """Every kind of hypothesis by its word."""
 

@@ -17,15 +17,18 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
+from perwiz.whatif.matching import Matching, Side, matching
+from perwiz.whatif.reorder import Reordered, recorded_rows
+from perwiz.whatif.reorder_tables import placed
 from perwiz.whatif.run import ENGINES, Asked, changed, checked, graph_of, listed, loaded, makespan, replay_of, treated
-from perwiz.whatif.waits import Waits, waiting
+from perwiz.whatif.waits import Waits, in_order, waiting
 
 _LONGEST_NAME = 400
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
-    """A predicted run beside the recorded one."""
+    """A predicted run beside the recorded one: `predicted` has its rows, also where the predicted run makes calls in another order."""
 
     trace: Trace
     model: Model
@@ -48,6 +51,10 @@ class Prediction:
     range: tuple[int, int] | None
     """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if a
     hypothesis changes the network."""
+    matching: Matching
+    """Choices among messages that the predicted run would make otherwise."""
+    order: Reordered | None
+    """The program in the order of calls that the predicted run has, without weights; None if it is the recorded one."""
 
     def __repr__(self) -> str:
         asked = "; ".join(map(str, self.hypotheses)) or "no hypothesis"
@@ -68,12 +75,13 @@ def predict(
 ) -> Prediction:
     """Return the run that a trace would become under hypotheses, all times int64 ns.
 
-    A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: "default"); `engine` is sweep or
+    A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: that recorded
+    with the trace, else "default"); `engine` is sweep or
     replay; `clock` says what to do about clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes
-    the times as they are. Hypotheses are applied network and messages first, then computation, then single calls; within each in the
-    order given. Raises UsageError, ModelError, ClockError.
+    the times as they are. Hypotheses are applied network and messages first, then computation, then single calls, then the order of calls;
+    within each in the order given. Raises UsageError, ModelError, ClockError.
     """
-    asked, model, engine = listed(hypotheses), loaded(model), checked(engine)
+    asked, model, engine = listed(hypotheses), loaded(model, trace), checked(engine)
     clocks = treated(trace, clock)
     trace = clocks.trace
     graph = graph_of(trace, model, asked)
@@ -81,16 +89,21 @@ def predict(
     run = replay_of(clocks, graph, model, engine)
     weighted, time, waits_before, error = run.weighted, run.time, run.waits, run.replay_error
     del run
-    misfit, waits_after, made_by = weighted.misfit, waits_before, trace.timeline.made_by
+    misfit, waits_after, made_by, order = weighted.misfit, waits_before, trace.timeline.made_by, None
     if asked:
         del time
         weighted = changed(weighted, asked)
         time = ENGINES[engine](weighted.graph, weighted.weight)
         waits_after = waiting(weighted, time)
         made_by = textwrap.shorten("predicted under " + "; ".join(map(str, asked)), _LONGEST_NAME, placeholder=" ...")
-    size = weighted.size
+    size, network = weighted.size, weighted.network
     weighted = dataclasses.replace(weighted, weight=weighted.weight[:0].copy())  # the largest array of all has served
     predicted = timeline_of(weighted, time, made_by)
+    was = Side(trace, trace.timeline, model, trace.messages.bytes)
+    choices = matching(was, Side(weighted.trace, predicted, network, size), recorded_rows(weighted).call)
+    if isinstance(weighted, Reordered):
+        order, size = weighted, size[weighted.message]
+        predicted, waits_after = weighted.as_recorded(predicted), in_order(waits_after, weighted.call)
     del time, weighted
     return Prediction(
         *(trace, model, tuple(asked), engine, trace.timeline, predicted, error, size, waits_before, waits_after),
@@ -98,19 +111,24 @@ def predict(
         misfit=misfit,
         health=health(trace, graph.contradictions, clocks),
         deadlocks=graph.deadlocks,
+        matching=choices,
+        order=order,
         range=None if spread is None else (min(predicted.makespan, *spread), max(predicted.makespan, *spread)),
     )
 
 
 def predicted_trace(prediction: Prediction) -> Trace:
-    """Return the trace of the predicted run: its timeline, and the new sizes of messages and of the calls that move them."""
-    trace, size = prediction.trace, prediction.size
+    """Return the trace of the predicted run: its order of calls and timeline, the new sizes of messages and of the calls that move them."""
+    trace, size, predicted = prediction.trace, prediction.size, prediction.predicted
+    if prediction.order is not None:
+        order = prediction.order
+        trace, size, predicted = order.trace, placed(size, order.message), order.in_new_order(predicted)
     more = size - trace.messages.bytes
     sent, received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
     np.add.at(sent, trace.messages.send, more)
     np.add.at(received, trace.messages.receive_done, more)
     calls = dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received)
-    return dataclasses.replace(trace, calls=calls, messages=dataclasses.replace(trace.messages, bytes=size), timeline=prediction.predicted)
+    return dataclasses.replace(trace, calls=calls, messages=dataclasses.replace(trace.messages, bytes=size), timeline=predicted)
 
 
 def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model: Model) -> list[int] | None:
@@ -119,11 +137,11 @@ def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model:
         return None
     if not hypotheses:
         return [trace.timeline.makespan] * 2
-    both = (changed(weigh(trace, trace.timeline, graph, _times(model, factor)), hypotheses) for factor in (0.5, 2.0))
-    return [makespan(graph, sweep(graph, weighted.weight)) for weighted in both]
+    both = (changed(weigh(trace, trace.timeline, graph, costing(model, factor)), hypotheses) for factor in (0.5, 2.0))
+    return [makespan(weighted.graph, sweep(weighted.graph, weighted.weight)) for weighted in both]
 
 
-def _times(model: Model, factor: float) -> Model:
+def costing(model: Model, factor: float) -> Model:
     """Return the model with all costs times a factor; thresholds stay."""
     return dataclasses.replace(model, **{letter: getattr(model, letter) * factor for letter in "LogGO"})
 

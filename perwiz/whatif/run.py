@@ -20,7 +20,7 @@ from perwiz.trace.memory import give_back
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, parse, zeroes
+from perwiz.whatif.hypotheses import Hypothesis, parse, together, zeroes
 from perwiz.whatif.waits import Waits, waiting
 
 ENGINES = {"sweep": sweep, "replay": replay}
@@ -68,7 +68,7 @@ def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc",
 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
-    asked, model = listed(hypotheses), loaded(model)
+    asked, model = listed(hypotheses), loaded(model, trace)
     clocks = treated(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, model, asked), model, engine)
 
@@ -111,8 +111,11 @@ def listed(hypotheses: Asked) -> list[Hypothesis]:
     return [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several]
 
 
-def loaded(model: Model | str | None) -> Model:
-    """Return a model, given itself, its name or its file (None: "default"). Raises ModelError."""
+def loaded(model: Model | str | None, trace: Trace) -> Model:
+    """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
+    if model is None and trace.model:
+        own = models.load(trace.model)
+        return dataclasses.replace(own, source=f"{own.source}; recorded with the trace")
     return model if isinstance(model, Model) else models.load(model or "default")
 
 
@@ -130,7 +133,7 @@ def ordered(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 def changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     """Return the graph under all hypotheses; the weights of the one given may be overwritten."""
-    for hypothesis in ordered(hypotheses):
+    for hypothesis in together(hypotheses):
         weighted = hypothesis.change(weighted)
     return weighted
 

@@ -26,8 +26,9 @@ class Segments:
         self._vertex = np.empty(gaps, "i4")
         self._vertex[np.arange(len(calls)) + calls] = graph.entered
         self._vertex[ends] = graph.ended
-        self._edge = graph.start[self._vertex]
-        whole = weighted.weight[self._edge]
+        self.edge = graph.start[self._vertex]
+        """Per gap, the edge that holds it."""
+        whole = weighted.weight[self.edge]
         regions = trace.regions
         boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])
         offset = np.clip(np.concatenate([weighted.region_enter, weighted.region_leave]), 0, whole[boundary_gap])
@@ -62,7 +63,7 @@ class Segments:
         weighted = self._weighted
         total = np.cumsum(length)
         before = np.concatenate(([0], total))[self._first]
-        weighted.weight[self._edge] = np.add.reduceat(length, self._first) if len(length) else length
+        weighted.weight[self.edge] = np.add.reduceat(length, self._first) if len(length) else length
         offset = total - before[self.gap]
         return dataclasses.replace(
             weighted,
@@ -105,3 +106,15 @@ def mean_shares(value: Ints, step: Ints) -> Ints:
     place = np.empty(len(step), "i8")
     place[order] = np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)
     return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
+
+
+def levelled(part: Ints, group: Ints, step: Ints) -> Ints:
+    """Return `part` rescaled so that the parts of each group add up to the mean of the groups of its step, the sum of each step conserved.
+
+    `group` is sorted, and a row of `step`, which counts from 0; groups without a part take no part in the mean.
+    """
+    total, there = np.zeros(len(step), "i8"), np.zeros(len(step), bool)
+    np.add.at(total, group, part)
+    there[group] = True
+    total[there] = mean_shares(total[there], np.unique(step[there], return_inverse=True)[1])
+    return shares(part, group, total)

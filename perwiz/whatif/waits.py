@@ -31,6 +31,12 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     return Waits(wait, _behind(graph, time, edge))
 
 
+def in_order(waits: Waits, call: Ints) -> Waits:
+    """Return waits with their rows, and the partners, in another order: `call` is the present row of each new one."""
+    back = np.append(np.argsort(call), -1).astype("i4")
+    return Waits(waits.time[call], back[waits.partner[call]])
+
+
 def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
     """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")

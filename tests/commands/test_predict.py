@@ -216,3 +216,22 @@ def test_replay_unchanged_stays_measured(predict, tmp_path):
     code, out, _ = predict(trace=copy)
     assert code == 4
     assert "corrected     by the controlled logical clock" in out
+
+
+def test_advance_and_move(document, predict):
+    """e25 waits for e14, which answers e13 in a ring: only the person who asks can know that it needs what e13 brings."""
+    block = document("--advance", "e25")
+    assert [(move["first"], move["before"], move["receives_passed"]) for move in block["order"]] == [("e14", "e13", 1)]
+    assert document("--move", "e14 before e13")["predicted_ns"] == block["predicted_ns"]
+    code, out, err = predict("--move", "e3 before e1")
+    why = "they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5); move the receives as well"
+    assert (code, out, err) == (2, "", f"perwiz: move e3 before e1: e3 must not run before e1 (rank 0): {why}\n")
+
+
+def test_an_advanced_run_is_written(predict, tmp_path):
+    """Written with its calls in the new order, and read again: the same run."""
+    path = tmp_path / "moved.alog"
+    assert predict("--advance", "e25", "-o", str(path), "--plot", str(tmp_path / "moved.png"))[0] == 0
+    trace = perwiz.read(str(path))
+    assert trace.timeline.makespan == perwiz.predict(perwiz.read(SRTEST), ["advance e25"]).predicted.makespan
+    assert len(trace.messages) == 15

@@ -63,6 +63,8 @@ def test_document__by_hand():
         "calls": 2,
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
+        "order": [],
+        "matching": {"wildcards": 0, "receives": [], "waits": 0, "completions": [], "contradicting": 0},
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],

@@ -282,6 +282,9 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "network perwiz-cluster",
         "network L_ns=1000,G_ns_per_byte=0.1",
         "network ./a model.toml",
+        "advance e12",
+        "advance e12,e14 by a solve",
+        "move e40..e44 before e30, e7 before e5",
     ],
 )
 def test_parse__gives_back_what_str_says(text):
@@ -290,7 +293,7 @@ def test_parse__gives_back_what_str_says(text):
 
 
 def test_parse__each_kind_is_tested_above():
-    assert len(hypotheses.HYPOTHESES) == 7
+    assert len(hypotheses.HYPOTHESES) == 9
     assert {kind.word for kind in hypotheses.HYPOTHESES.values()} == set(hypotheses.HYPOTHESES)
 
 
@@ -302,7 +305,7 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network"
+    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network, move, advance"
     with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):
         parse(text)
 

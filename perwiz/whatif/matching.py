@@ -1,0 +1,138 @@
+"""Where a predicted run would have matched other messages than the recorded one: said, never assumed away.
+
+A prediction keeps the recorded matches. Another run need not, where the program leaves the choice to what comes first:
+
+- A receive of any source or any tag takes the first of the messages that fit it and that no receive posted before it takes (MPI 3.1,
+  3.5). Of messages that could fit, those come first whose sending call is entered first: the envelope takes the same time whatever
+  the size. A blocking probe that asks for any source or tag chooses likewise for the receive behind it (MPI 3.1, 3.8.1).
+- A call that completes one or some of several requests takes those that are complete first (MPI 3.1, 3.7.5): of receives those
+  whose message has come, as the model says, and which are posted. This is asked neither of sends nor of how often a program tests in vain.
+
+A choice changes where the predicted times would let another message come first that the recorded run takes later, and the recorded times
+would not. Where the recorded times themselves already say so, the choice is counted apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from perwiz.graph.build import probes
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import synchronous
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import ANY
+from perwiz.trace.trace import Timeline, Trace
+
+_RECEIVES = np.isin(ops.KIND, (ops.RECV, ops.IRECV))
+_CHOOSING = np.isin(ops.OPS, [f"MPI_{way}{which}" for way in ("Wait", "Test") for which in ("any", "some")])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matching:
+    """Choices that a predicted run would make otherwise; calls are rows of the recorded run, ascending."""
+
+    wildcards: int
+    """Receives and probes of any source or tag that got a message."""
+    receives: Ints
+    """Those of them that another message would have reached first, but not in the recorded run."""
+    waits: int
+    """Calls that complete one or some of several requests, and completed a receive."""
+    completions: Ints
+    """Those of them that another receive would have completed before, but not in the recorded run."""
+    already: int
+    """Choices that the recorded times contradict themselves."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a choice changes."""
+        return bool(len(self.receives) or len(self.completions))
+
+
+class Side(NamedTuple):
+    """One run: what happened, when, and on which network."""
+
+    trace: Trace
+    timeline: Timeline
+    model: Model
+    size: Ints
+    """Bytes per message."""
+
+
+def matching(recorded: Side, predicted: Side, call: Ints) -> Matching:
+    """Return the choices of a predicted run that differ from the recorded one's; `call` is the row there of each recorded call."""
+    old, new = _Choices(recorded), _Choices(predicted)
+    back = np.argsort(call)
+    receives, was = np.sort(back[new.reached()]), old.reached()
+    completions, had = np.sort(back[new.overtaken()]), old.overtaken()
+    return Matching(
+        *(len(old.wildcards), np.setdiff1d(receives, was), len(np.unique(old.choosing)), np.setdiff1d(completions, had)),
+        already=len(was) + len(had),
+    )
+
+
+class _Choices:
+    """The choices of one run, and who would be chosen by its times."""
+
+    def __init__(self, run: Side) -> None:
+        self._run, trace = run, run.trace
+        calls, table = trace.calls, trace.messages
+        wild = (calls.peer == ANY) | (calls.tag == ANY)
+        taken = np.flatnonzero((wild & _RECEIVES[calls.op])[table.receive])
+        probe, message = probes(trace)
+        probe, message = probe[wild[probe]], message[wild[probe]]
+        self.wildcards = np.concatenate([table.receive[taken], probe])
+        """Calls that choose, and"""
+        self._chosen = np.concatenate([taken, message])
+        """the message each got."""
+        self._completed = np.flatnonzero(_CHOOSING[calls.op[table.receive_done]])
+        self.choosing = table.receive_done[self._completed]
+        """Calls that complete one or some of several requests, once per message."""
+
+    def reached(self) -> Ints:
+        """Return the wildcard receives and probes that another message, received later, would reach first; rows of calls, sorted."""
+        if not len(self.wildcards):
+            return self.wildcards
+        trace, table = self._run.trace, self._run.trace.messages
+        sent = self._run.timeline.calls.enter[table.send]
+        here = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
+        source = trace.locations.process[trace.calls.location[table.send]]
+        peer, tag = trace.calls.peer[self.wildcards], trace.calls.tag[self.wildcards]
+        found = []
+        for chooses, label in ((peer != ANY, source), (tag != ANY, table.tag), ((peer == ANY) & (tag == ANY), np.zeros_like(source))):
+            which = np.flatnonzero(chooses)
+            key = np.unique(np.stack([here, label], 1), axis=0, return_inverse=True)[1].ravel()
+            earliest = _earliest_after(key, table.receive, sent, (key[self._chosen[which]], self.wildcards[which]))
+            found.append(self.wildcards[which[earliest < sent[self._chosen[which]]]])
+        return np.unique(np.concatenate(found))
+
+    def overtaken(self) -> Ints:
+        """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
+        if not len(self.choosing):
+            return self.choosing
+        table, enter = self._run.trace.messages, self._run.timeline.calls.enter
+        m = self._completed
+        waits = synchronous(table, self._run.model, self._run.size)[m]
+        come = enter[table.send[m]] + self._run.model.ready(self._run.size[m], waits)
+        ready = np.maximum(come, enter[table.receive[m]])
+        location = self._run.trace.calls.location[self.choosing].astype("i8")
+        earliest = _earliest_after(location, self.choosing, ready, (location, self.choosing))
+        return np.unique(self.choosing[earliest < ready])
+
+
+def _earliest_after(key: Ints, row: Ints, time: Ints, asked: tuple[Ints, Ints]) -> Ints:
+    """Return, for pairs (key, row) asked for, the least time among the rows behind it with its key; 2**62 if there is none."""
+    order = np.lexsort((row, key))
+    place = np.argsort(np.argsort(time, kind="stable"), kind="stable")
+    size = len(key) + 1
+    least = np.minimum.accumulate((key[order] * size + place[order])[::-1])[::-1] if len(key) else place
+    most = int(max(row.max(initial=0), asked[1].max(initial=0))) + 2
+    at = np.searchsorted(key[order] * most + row[order], asked[0] * most + asked[1] + 1)
+    inside = at < len(order)
+    inside[inside] = key[order][at[inside]] == asked[0][inside]
+    out = np.full(len(at), 1 << 62)
+    out[inside] = np.sort(time, kind="stable")[least[at[inside]] % size]
+    return out

@@ -1,0 +1,183 @@
+"""Which calls of a location keep their order, apart from what the graph says: requests, messages and collectives that must not overtake.
+
+- Calls that post, test or complete the same request keep their order.
+- Sends of a location to one receiver with one tag and communicator keep their order, and so do the receives of such messages, as posted
+  (MPI 3.1, 3.5: messages do not overtake); of receives that take any source or tag, those that some message would fit both.
+- Collectives of one communicator keep their order (MPI 3.1, 5.1).
+- MPI_Init and MPI_Finalize keep theirs with all calls. So do among each other the calls of windows, those of files, persistent
+  requests made, started and freed, buffers attached and used; and the calls that make or free communicators, with each other and with all
+  calls on a communicator other than the world.
+
+Whether a call needs data that another one received is not recorded: nothing else ties them here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import ANY, NONE
+from perwiz.trace.trace import Trace
+
+REQUEST, SEND, RECEIVE, COLLECTIVE, SYSTEM = range(5)
+REASONS = (
+    "they belong to the same request",
+    "they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)",
+    "a message could match both receives, and the one posted first takes it (MPI 3.1, 3.5)",
+    "collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)",
+    "they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers",
+)
+"""Why two calls keep their order, per kind of tie."""
+
+
+def _listed(*starts: str) -> NDArray[np.bool_]:
+    return np.array([name[4:].startswith(starts) for name in ops.OPS])
+
+
+_ENDS = _listed("Init", "Finalize", "Abort") & ~_listed("Initialized", "Finalized")
+_MAKES = _listed(
+    *("Comm_dup", "Comm_create", "Comm_split", "Comm_idup", "Comm_free", "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create"),
+    *("Intercomm_create", "Intercomm_merge"),
+)
+_GROUPS = (
+    _listed("Win_", "Put", "Get", "Accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap")
+    & ~_listed("Get_processor_name", "Get_count", "Get_elements"),
+    _listed("File_"),
+    _listed("Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init", "Start", "Request_free"),
+    _listed("Buffer_", "Bsend", "Ibsend"),
+)
+"""Calls that share a state the trace does not show."""
+_RECEIVES = np.isin(ops.KIND, (ops.RECV, ops.IRECV))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ties:
+    """Entries that say: of calls with the same key, each keeps behind the one before; for some calls of one location."""
+
+    call: Ints
+    """Row of calls, ascending within a key."""
+    key: Ints
+    """Number of the key, ascending."""
+    kind: Ints
+    """Why, row of REASONS."""
+
+    def before(self, first: int, last: int) -> tuple[int, int]:
+        """Return (call, kind of tie): the last call before `first` that the calls first .. last must stay behind; -1 if none."""
+        inside = (self.call >= first) & (self.call <= last)
+        previous = np.flatnonzero(inside[1:] & ~inside[:-1] & (self.key[1:] == self.key[:-1]) & (self.call[:-1] < first))
+        if not len(previous):
+            return NONE, NONE
+        at = previous[self.call[previous].argmax()]
+        return int(self.call[at]), int(self.kind[at])
+
+    def broken(self, new: Ints) -> tuple[int, int, int] | None:
+        """Return (earlier call, later call, kind) of one tie that the order `new`, a row per call, breaks; None if it breaks none."""
+        at = np.flatnonzero((self.key[1:] == self.key[:-1]) & (new[self.call[1:]] < new[self.call[:-1]]))
+        return (int(self.call[at[0]]), int(self.call[at[0] + 1]), int(self.kind[at[0]])) if len(at) else None
+
+
+class _Entries:
+    """Collects ties: calls with a key of several numbers each."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, list[Ints], int]] = []
+
+    def add(self, kind: int, call: Ints, *key: Ints | int) -> None:
+        self._parts.append((call, [np.broadcast_to(np.asarray(part, "i8"), (len(call),)) for part in key], kind))
+
+    def whole(self) -> Ties:
+        width = 1 + max(len(key) for _, key, _ in self._parts)
+        calls = [call for call, _, _ in self._parts]
+        columns = [np.concatenate(calls)]
+        for k in range(width):
+            parts = [key[k] if k < len(key) else np.zeros(len(call), "i8") for call, key, _ in self._parts]
+            columns.append(np.concatenate(parts))
+        kind = np.repeat([kind for _, _, kind in self._parts], [len(call) for call in calls])
+        part = np.repeat(np.arange(len(self._parts)), [len(call) for call in calls])
+        order = np.lexsort([columns[0], *columns[1:], part])
+        sorted_ = [column[order] for column in (part, *columns[1:])]
+        fresh = np.zeros(len(order), bool)
+        for column in sorted_:
+            fresh[1:] |= column[1:] != column[:-1]
+        return Ties(columns[0][order].astype("i8"), np.cumsum(fresh), kind[order])
+
+
+def ties(trace: Trace, location: int, both: bool = False) -> Ties:
+    """Return what ties the calls of a location; `both`: only what holds even if the partners change their order as well."""
+    lo, hi = trace.first_calls[location : location + 2]
+    out, calls, messages, members = _Entries(), trace.calls, trace.messages, trace.members
+    _add_requests(trace, out, lo, hi)
+    _add_system(trace, out, lo, hi)
+    _add_wildcards(trace, out, lo, hi)
+    if not both:
+        sent = np.flatnonzero((messages.send >= lo) & (messages.send < hi))
+        to = calls.location[messages.receive[sent]]
+        out.add(SEND, messages.send[sent], to, messages.tag[sent], messages.comm[sent])
+        got = np.flatnonzero((messages.receive >= lo) & (messages.receive < hi))
+        of = calls.location[messages.send[got]]
+        out.add(RECEIVE, messages.receive[got], of, messages.tag[got], messages.comm[got])
+        joined = np.flatnonzero((members.call >= lo) & (members.call < hi))
+        out.add(COLLECTIVE, members.call[joined], trace.collectives.comm[members.collective[joined]])
+    return out.whole()
+
+
+def _add_requests(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
+    requests, unfinished = trace.requests, trace.unfinished
+    row = np.flatnonzero((requests.posted_by >= lo) & (requests.posted_by < hi))
+    done = row[requests.completed_by[row] != NONE]
+    tested = np.flatnonzero((unfinished.call >= lo) & (unfinished.call < hi))
+    call = np.concatenate([requests.posted_by[row], requests.completed_by[done], unfinished.call[tested]])
+    out.add(REQUEST, call, np.concatenate([row, done, unfinished.request[tested]]))
+
+
+def _add_system(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
+    op, comm = trace.calls.op[lo:hi], trace.calls.comm[lo:hi]
+    for number, group in enumerate(_GROUPS):
+        out.add(SYSTEM, lo + np.flatnonzero(group[op]), number)
+    _add_borders(out, lo, _ENDS[op], np.ones(hi - lo, bool), len(_GROUPS))
+    _add_borders(out, lo, _MAKES[op], comm > 0, len(_GROUPS) + hi - lo + 1)
+
+
+def _add_borders(out: _Entries, lo: int, border: NDArray[np.bool_], bound: NDArray[np.bool_], number: int) -> None:
+    """Tie the calls on each side of a border to the border, but not to each other: a key per pair of neighbouring borders."""
+    at = np.flatnonzero(border)
+    if not len(at):
+        return
+    out.add(SYSTEM, lo + at, number)
+    between = np.flatnonzero(bound & ~border)
+    side = np.searchsorted(at, between)
+    behind, ahead = between[side > 0], between[side < len(at)]
+    for calls, other, step in ((behind, at[side[side > 0] - 1], 0), (ahead, at[side[side < len(at)]], 1)):
+        pair = number + 1 + 2 * np.arange(len(calls)) + step
+        out.add(SYSTEM, np.concatenate([lo + calls, lo + other]), np.concatenate([pair, pair]), step)
+
+
+def _add_wildcards(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
+    """Tie receives of any source or tag to all receives that some message would fit as well, by patterns: few in any program."""
+    calls = trace.calls
+    rows = lo + np.flatnonzero(_RECEIVES[calls.op[lo:hi]])
+    peer, tag, comm = calls.peer[rows], calls.tag[rows], calls.comm[rows]
+    wild = (peer == ANY) | (tag == ANY)
+    patterns = np.unique(np.stack([peer[wild], tag[wild], comm[wild]], 1), axis=0)
+    for number, (source, which, group) in enumerate(patterns.tolist()):
+        fits = (peer == source) | (peer == ANY) | (source == ANY)
+        fits &= (tag == which) | (tag == ANY) | (which == ANY)
+        mine = (peer == source) & (tag == which) & (comm == group)
+        out.add(RECEIVE, rows[mine], number, 0)
+        others = fits & (comm == group) & ~mine
+        _add_pairs(out, rows, mine, others, number)
+
+
+def _add_pairs(out: _Entries, rows: Ints, mine: NDArray[np.bool_], others: NDArray[np.bool_], number: int) -> None:
+    """Tie each of the other receives to the ones of a pattern directly before and behind it."""
+    at = np.flatnonzero(mine)
+    between = np.flatnonzero(others)
+    side = np.searchsorted(at, between)
+    for step, chosen in ((0, side > 0), (1, side < len(at))):
+        other = at[side[chosen] - 1 + step]
+        pair = 1 + np.arange(len(other))
+        out.add(RECEIVE, np.concatenate([rows[between[chosen]], rows[other]]), number, np.concatenate([pair, pair]) * 2 + step)
