@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,21 +72,26 @@ class Curves:
     def draw(self, axes: Axes, scene: lanes.Scene) -> None:
         """Draw the curves, and beside them the ranks in their colours."""
         curves = [curve(self.trace, self.before, self.after, int(location), scene) for location in self.drawn]
-        scale, unit = lanes.unit(max((int(np.abs(y).max(initial=0)) for _, y in curves), default=0))
         names = lanes.labels(self.trace.locations)
-        for number, (x, y) in enumerate(curves):
-            axes.plot(scene.times(x), y / scale, color=_COLOURS[number], linewidth=1, zorder=3)
-        if not curves:
-            axes.set_yticks([0])
-        axes.axhline(0, color="#888888", linewidth=0.6, zorder=2)
-        axes.tick_params("y", labelsize=8)
-        axes.grid(axis="y", color="#E4E4E4", linewidth=0.6)
-        axes.set_axisbelow(True)
-        heading = f"corrected minus recorded time [{unit}], by rank"
-        axes.annotate(heading, (0, 1), (0, 8), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
-        for number, location in enumerate(self.drawn):
-            rank, place = names[scene.lane[location]].removeprefix("rank "), 1 - _LABEL * number
-            axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=_COLOURS[number])
+        draw(axes, scene, curves, [names[scene.lane[location]] for location in self.drawn], "corrected minus recorded time")
+
+
+def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, NDArray[np.int64]]], names: Sequence[str], heading: str) -> None:
+    """Draw curves of (columns, ns), and beside them the ranks in their colours."""
+    scale, unit = lanes.unit(max((int(np.abs(y).max(initial=0)) for _, y in curves), default=0))
+    for number, (x, y) in enumerate(curves):
+        axes.plot(scene.times(x), y / scale, color=_COLOURS[number], linewidth=1, zorder=3)
+    if not curves:
+        axes.set_yticks([0])
+    axes.axhline(0, color="#888888", linewidth=0.6, zorder=2)
+    axes.tick_params("y", labelsize=8)
+    axes.grid(axis="y", color="#E4E4E4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    title = f"{heading} [{unit}], by rank"
+    axes.annotate(title, (0, 1), (0, 8), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
+    for number, name in enumerate(names):
+        rank, place = name.removeprefix("rank "), 1 - _LABEL * number
+        axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=_COLOURS[number])
 
 
 def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[Points, NDArray[np.int64]]:

@@ -89,6 +89,8 @@ class Scene:
     span: int
     """Length of the time axis, ns; never 0."""
     size: Size
+    meaning: str = "zeroed wait"
+    """What one of the marked calls is."""
 
     @property
     def unit(self) -> tuple[int, str]:
@@ -127,6 +129,13 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64]
         size=size,
     )
     return dataclasses.replace(bare, messages=_messages(trace, timelines, bare), marks=_marks(trace, timelines[0], bare))
+
+
+def joined(scenes: Sequence[Scene]) -> list[Scene]:
+    """Return the scenes of several traces, at least one, with one time axis, and the end of the first to compare with."""
+    cut = min(one.origin for one in scenes)
+    span = max(one.origin + one.span for one in scenes) - cut
+    return [dataclasses.replace(one, origin=cut, span=span, recorded=scenes[0].recorded, meaning=scenes[0].meaning) for one in scenes]
 
 
 def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
@@ -250,10 +259,10 @@ def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
         said.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
     if drawn.marks == "strips":
         said.append(
-            f"{words.several(len(drawn.zeroed), 'zeroed wait')} marked by strips above the bars, pale where they cover little of a dot"
+            f"{words.several(len(drawn.zeroed), drawn.meaning)} marked by strips above the bars, pale where they cover little of a dot"
         )
     if drawn.marks == "none":
-        said.append(f"{words.several(len(drawn.zeroed), 'zeroed wait')} not marked, as lanes are too thin")
+        said.append(f"{words.several(len(drawn.zeroed), drawn.meaning)} not marked, as lanes are too thin")
     if merged:
         measure = "height" if drawn.size.lane > FINE else "strength"
         short = f"{merged} of {len(trace.calls)} calls are shorter than a dot: per dot"

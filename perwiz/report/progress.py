@@ -15,10 +15,14 @@ _FIRST, _NEXT = 1.0, 0.2
 
 
 class Progress:
-    """A callback for `done` bytes of `total`, 0 if unknown, as a context manager; what takes less than a second shows nothing."""
+    """A callback for `done` of `total` bytes, or of what `noun` names, 0 if unknown, as a context manager.
 
-    def __init__(self, label: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    What takes less than a second shows nothing.
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, noun: str = "") -> None:
         self._label, self._clock = words.shown(label), clock
+        self._amount = (lambda number: words.several(number, noun)) if noun else words.size
         self._stream = sys.stderr if stream is None else stream
         self._terminal = self._stream is not None and self._stream.isatty()
         self._due = clock() + _FIRST
@@ -36,7 +40,7 @@ class Progress:
         now = self._clock()
         if self._terminal and now >= self._due:
             self._due = now + _NEXT
-            part = f"{100 * min(done, total) // total} % of {words.size(total)}" if total else words.size(done)
+            part = f"{100 * min(done, total) // total} % of {self._amount(total)}" if total else self._amount(done)
             self._put(f"{part}: {self._label}")
 
     def _put(self, line: str) -> None:

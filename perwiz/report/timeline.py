@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from perwiz.errors import UsageError
 from perwiz.report import lanes, words
 from perwiz.report import timeline_marks as marks
+from perwiz.report.lanes_bars import Bars
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Row:
     timeline: Timeline
     rival: bool = True
     """Whether its makespan is compared with that of the first one."""
+    trace: Trace | None = None
+    """What it is the timeline of; None: of the trace that `plot` is given."""
+    marked: NDArray[np.integer[Any]] | Sequence[int] = ()
+    """Rows of calls to mark, if it has a trace of its own."""
 
 
 class Curves(Protocol):
@@ -58,17 +63,33 @@ class Curves(Protocol):
         """Return what the panel leaves out."""
 
 
+class Overlay(Protocol):
+    """Marks in front of the lanes, in every panel."""
+
+    def draw(self, axes: Axes, timeline: Timeline, scene: lanes.Scene) -> None:
+        """Draw into a panel that shows a timeline."""
+
+    def handles(self) -> list[tuple[Any, str]]:
+        """Return a sample and its meaning for each kind of mark."""
+
+    def notes(self) -> list[str]:
+        """Return what the marks leave out."""
+
+
 def plot(
     trace: Trace,
     rows: Sequence[Row],
     path: str,
     zeroed: NDArray[np.integer[Any]] | Sequence[int] = (),
     curves: Curves | None = None,
+    overlay: Overlay | None = None,
+    meaning: str = "zeroed wait",
 ) -> None:
-    """Write a picture of the timelines of one trace, the first on top; the suffix of `path` (.png, .svg, .pdf) says which format.
+    """Write a picture of the timelines of one or more traces, the first on top; the suffix of `path` (.png, .svg, .pdf) says which format.
 
     Each panel begins at the first instant of its run, and later ones are compared with the end of the first. `zeroed` are
-    rows of calls, marked in every panel. `curves` come below. The file appears complete or not at all.
+    rows of calls, marked in every panel as what `meaning` says. `curves` come below, `overlay` in front. The first row has no trace
+    of its own. The file appears complete or not at all.
     Raises UsageError for another suffix, no rows, a call that is not there, or a place that cannot be written.
     """
     suffix = Path(path).suffix.lower()
@@ -76,13 +97,22 @@ def plot(
         raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
     if not rows:
         raise UsageError(f"{path}: no timeline to draw, must be one or more")
-    scene = lanes.scene(trace, [row.timeline for row in rows], np.asarray(zeroed, np.int64), _size(len(trace.locations), len(rows)))
+    scenes = _scenes(trace, rows, np.asarray(zeroed, np.int64), meaning)
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams["svg.hashsalt"] = "perwiz"
-        _write(_draw(trace, rows, scene, curves), path, suffix[1:])
+        write(_draw(trace, rows, scenes, curves, overlay), path, suffix[1:])
+
+
+def _scenes(trace: Trace, rows: Sequence[Row], zeroed: NDArray[np.int64], meaning: str) -> list[lanes.Scene]:
+    """Return what each panel shows; panels of one trace share it."""
+    size = _size(max(len((row.trace or trace).locations) for row in rows), len(rows))
+    shared = lanes.scene(trace, [row.timeline for row in rows if row.trace is None], zeroed, size)
+    shared = dataclasses.replace(shared, meaning=meaning)
+    own = [shared if row.trace is None else lanes.scene(row.trace, [row.timeline], np.asarray(row.marked, np.int64), size) for row in rows]
+    return lanes.joined(own)
 
 
 def _size(lanes_drawn: int, panels: int) -> lanes.Size:
@@ -93,7 +123,7 @@ def _size(lanes_drawn: int, panels: int) -> lanes.Size:
     return lanes.Size(width=width, lane=height / max(1, lanes_drawn) * _DPI, columns=columns)
 
 
-def _write(figure: Figure, path: str, kind: str) -> None:
+def write(figure: Figure, path: str, kind: str) -> None:
     """Write the figure beside its place first and then move it there; leave nothing behind when that fails."""
     target = Path(path)
     temporary = target.with_name(f".perwiz-{os.urandom(6).hex()}.{kind}")
@@ -108,33 +138,40 @@ def _write(figure: Figure, path: str, kind: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _draw(trace: Trace, rows: Sequence[Row], scene: lanes.Scene, curves: Curves | None) -> Figure:
+def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curves: Curves | None, overlay: Overlay | None) -> Figure:
     """Return the whole picture; places are reckoned in inches from the top, so nothing overlaps at any height."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    calls = [lanes.calls(trace, row.timeline, scene) for row in rows]
-    handles, said = _handles(trace, rows, scene), lanes.notes(trace, scene, max(bars.merged for bars in calls))
+    traces = [row.trace or trace for row in rows]
+    calls = [lanes.calls(of, row.timeline, scene) for of, row, scene in zip(traces, rows, scenes, strict=True)]
+    handles, said = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
     said += curves.notes() if curves else []
+    if overlay:
+        handles += overlay.handles()
+        said += overlay.notes()
     legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(said) * _NOTE + 0.12
-    height = scene.size.lane * max(1, len(scene.labels)) / _DPI
+    heights = [scene.size.lane * max(1, len(scene.labels)) / _DPI for scene in scenes]
     lowest = _AXIS + legend + 0.1 + notes
     below = _HEAD + curves.height if curves else 0
-    total = _TOP + len(rows) * (_HEAD + height) + below + lowest
+    total = _TOP + sum(_HEAD + height for height in heights) + below + lowest
     figure = Figure(figsize=(_WIDTH, total))
     FigureCanvasAgg(figure)
     left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
-    for number, row in enumerate(rows):
-        low = total - _TOP - (number + 1) * (_HEAD + height)
+    low = total - _TOP
+    for number, (row, scene, height) in enumerate(zip(rows, scenes, heights, strict=True)):
+        low -= _HEAD + height
         axes = figure.add_axes((left, low / total, width, height / total))
         _frame(axes, row, scene, last=number == len(rows) - 1 and not curves)
-        marks.panel(axes, trace, row.timeline, scene, calls[number])
+        marks.panel(axes, traces[number], row.timeline, scene, calls[number])
+        if overlay:
+            overlay.draw(axes, row.timeline, scene)
         _ends(axes, row, scene, first=number == 0)
     if curves:
         axes = figure.add_axes((left, lowest / total, width, curves.height / total))
-        _time_axis(axes, scene, last=True)
-        curves.draw(axes, scene)
+        _time_axis(axes, scenes[0], last=True)
+        curves.draw(axes, scenes[0])
     _legend(figure, handles, (left, notes / total, width, legend / total))
     for line, text in enumerate(said):
         figure.text(left, (notes - (line + 1) * _NOTE) / total, text, size=8, color="#444444", parse_math=False)
@@ -189,13 +226,28 @@ def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
     )
 
 
-def _handles(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> list[tuple[Any, str]]:
-    """Return a sample and its meaning for all that occurs in the picture."""
+def _notes(traces: Sequence[Trace], scenes: Sequence[lanes.Scene], calls: Sequence[Bars]) -> list[str]:
+    """Return what the picture leaves out, of one trace, or panel by panel."""
+    if all(of is traces[0] for of in traces):
+        return lanes.notes(traces[0], scenes[0], max(bars.merged for bars in calls))
+    said = [lanes.notes(of, scene, bars.merged) for of, scene, bars in zip(traces, scenes, calls, strict=True)]
+    return [f"panel {number}: {text}" for number, notes in enumerate(said, 1) for text in notes]
+
+
+def _seen(trace: Trace, row: Row, scene: lanes.Scene) -> NDArray[np.integer[Any]]:
+    """Return the groups of routines that a panel shows."""
+    drawn = row.timeline.calls.leave > lanes.start(row.timeline) + scene.origin if scene.origin else slice(None)
+    return np.unique(lanes.GROUP[trace.calls.op[drawn]])
+
+
+def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lanes.Scene]) -> list[tuple[Any, str]]:
+    """Return a sample and its meaning for all that occurs in the picture; what is no routine as in the first panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    seen = trace.calls.op[rows[0].timeline.calls.leave > lanes.start(rows[0].timeline) + scene.origin if scene.origin else slice(None)]
-    handles: list[tuple[Any, str]] = [(Patch(color=marks.COLOURS[group]), lanes.GROUPS[group]) for group in np.unique(lanes.GROUP[seen])]
+    trace, scene, panels = traces[0], scenes[0], list(zip(traces, rows, scenes, strict=True))
+    seen = np.unique(np.concatenate([_seen(*panel) for panel in panels if panel[1] is rows[0] or panel[1].trace]))
+    handles: list[tuple[Any, str]] = [(Patch(color=marks.COLOURS[group]), lanes.GROUPS[group]) for group in seen]
     if len(trace.locations):
         handles.append((Line2D([], [], color=marks.COMPUTATION, linewidth=3), "computation"))
     if len(scene.bands):
@@ -204,11 +256,11 @@ def _handles(trace: Trace, rows: Sequence[Row], scene: lanes.Scene) -> list[tupl
         handles.append((tuple(Patch(color=shade) for shade in marks.SHADES), meaning))
     if len(scene.messages):
         handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8), "message"))
-    if any(len(lanes.early(trace, row.timeline, scene.messages)) for row in rows):
+    if any(len(lanes.early(of, row.timeline, drawn.messages)) for of, row, drawn in panels):
         handles.append((Line2D([], [], color=marks.EARLY, linewidth=0.8), "received before it was sent"))
     if len(scene.zeroed) and scene.marks != "none":
         sample = {"marker": "v", "linewidth": 0, "markersize": 7} if scene.marks == "frames" else {"linewidth": 3}
-        handles.append((Line2D([], [], color=marks.ZEROED, **sample), "zeroed wait"))
+        handles.append((Line2D([], [], color=marks.ZEROED, **sample), scene.meaning))
     handles.append((Line2D([], [], **_SOLID), "end of the run"))
     if len(rows) > 1:
         first = words.shown(rows[0].title, 20)

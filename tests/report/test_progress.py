@@ -80,3 +80,10 @@ def test_no_standard_error(clock, monkeypatch):
     with Progress("x", clock=clock) as progress:
         clock.now = 1.0
         progress(1, 2)
+
+
+def test_amounts_of_what_a_noun_names(clock):
+    with Progress("x", stream := Terminal(), clock, noun="step") as progress:
+        clock.now = 1.0
+        progress(1, 2)
+    assert stream.getvalue().startswith("\r50 % of 2 steps: x")

@@ -1,0 +1,128 @@
+"""`perwiz domino`: what to change first."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs
+
+if TYPE_CHECKING:
+    from perwiz.report.parts import Document
+    from perwiz.whatif.domino import Domino
+    from perwiz.whatif.greedy import Chooser, Plan
+
+HELP = "say what to change first: the waits that pay, what falls with them, and how far that goes"
+_ENDING = """
+Most waits are worth nothing, the longest ones too: their processes would only wait later. A short wait can topple many. For every
+call perwiz predicts the run without its wait, follows the waits that pay back from process to process (the domino path) and
+lists the calls and groups of calls by what the whole run gains. Each change can be given to perwiz predict as it stands.
+
+examples:
+  perwiz domino run.alog                    what to change first
+  perwiz domino run.alog --by routine       groups of calls: routine, region, step, rank, pair, partner-region
+  perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
+  perwiz domino run.alog --target 1.3x      the fewest fixes found that make the run 1.3 times as fast
+  perwiz domino run.alog --question advance the waits whose partners can run earlier on their own processes
+  perwiz domino run.alog --plot domino.png  the domino path in the timeline
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete, 5 --target is missed
+"""
+
+
+FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "partner-region")
+"""Words of `perwiz.whatif.families`."""
+QUESTIONS = ("zero-wait", "zero-time", "advance")
+"""Words of `perwiz.whatif.worth`."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz domino`."""
+    options.trace(parser)
+    parser.add_argument(
+        "-n", dest="rows", type=partial(options.count, least=1), default=10, metavar="N", help="rows of a list (default 10)"
+    )
+    meaning = "sets of calls to rank beside single ones (default site)"
+    parser.add_argument("--by", choices=FAMILIES, metavar="|".join(FAMILIES), help=meaning)
+    meaning = (
+        "what is done to a call: zero-wait, it does not wait (default); zero-time, it takes no time; advance, what it waits for runs"
+        " earlier on its own process, as far as the program allows (tried for the waits that are worth most)"
+    )
+    parser.add_argument("--question", choices=QUESTIONS, default="zero-wait", help=meaning)
+    parser.add_argument("--block", metavar="REGION", help="what runs earlier is the whole instance of this region (--question advance)")
+    parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
+    meaning = "the fewest fixes found that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or 2.5s (s, ms, us, ns)"
+    parser.add_argument("--target", metavar="T", help=f"{meaning}; with --by also from its sets")
+    options.model(parser)
+    options.clock(parser)
+    options.json(parser)
+    options.plot(parser, "draw the domino path into the recorded run, above the run with its calls changed")
+    options.ending(parser, _ENDING)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
+    import json
+
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
+    from perwiz.report.domino_text import text
+    from perwiz.whatif.domino import domino
+    from perwiz.whatif.greedy import target
+
+    if args.target is not None:
+        target(args.target, 1)
+    if args.block and args.question != "advance":
+        raise UsageError("--block: only what is moved has one, --question must be advance")
+    if args.by and args.question == "advance":
+        raise UsageError("--by: sets of calls are ranked for zero-wait and zero-time, --question must be one of these")
+    model = options.machine(args)
+    outputs.check([] if args.plot is None else [args.plot], [args.trace, args.model] if args.model else [args.trace])
+    outputs.check_picture(args.plot)
+    args.question += f" by {args.block}" if args.block else ""
+    found = domino(read(args.trace), model, args.clock, args.question)
+    block = _document(args, found)
+    shown = json.dumps(block, indent=2) if args.json else text(block)
+    if args.plot is not None:
+        outputs.write({args.plot: partial(_plot, found)})
+    print(shown)
+    if block["target"] and not block["target"]["reached"]:
+        return MISSED
+    return INCOMPLETE if block["health"]["incomplete"] else DONE
+
+
+def _document(args: argparse.Namespace, found: Domino) -> Document:
+    """Return the report, with the fixes and the target that were asked for."""
+    from perwiz.report import domino as report
+    from perwiz.report.progress import Progress
+    from perwiz.whatif import greedy
+
+    choose = greedy.by_gain(args.question, args.by)
+    with Progress("ranking sets of calls", noun="set") as progress:
+        block = report.document(found, args.rows, args.by or "site", progress)
+    if args.greedy:
+        both = (
+            greedy.greedy(found.run, args.greedy, question, by) for question, by in ((args.question, choose), ("zero-wait", greedy.by_wait))
+        )
+        block["fixes"] = report.fixes(found, *both)
+    if args.target is not None:
+        block["target"] = report.target(found, args.target, _plan(args, found, choose))
+    return block
+
+
+def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
+    """Return the fixes that reach the target; if nothing can, the first rows of how far they go."""
+    from perwiz.report.progress import Progress
+    from perwiz.whatif import greedy
+
+    wanted = greedy.target(args.target, found.run.makespan)
+    with Progress("searching for fixes", noun="fix") as progress:
+        most = greedy.MOST if found.bound <= wanted else args.rows
+        return greedy.plan(found.run, wanted, args.question, choose, most, progress)
+
+
+def _plot(found: Domino, path: str) -> None:
+    from perwiz.report.domino_plot import plot
+
+    plot(found, path)

@@ -1,0 +1,138 @@
+"""What a fix is worth: the makespan if one call, or some calls at once, were changed as a question says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.graph.graph import GAP, LOCAL
+from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.trace.table import Ints
+from perwiz.whatif import selectors
+from perwiz.whatif.advance import advanced
+from perwiz.whatif.hypotheses import release
+from perwiz.whatif.predict import costing
+from perwiz.whatif.reorder import Reordered
+from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.singles import singles
+from perwiz.whatif.waits import Waits, waiting
+
+QUESTIONS = ("zero-wait", "zero-time")
+"""What can be asked about calls, single ones and sets: the words of the hypotheses."""
+ALL = (*QUESTIONS, "advance")
+"""What can be asked about single calls; `advance by REGION` moves whole instances of a region."""
+TRIED = 32
+"""Calls for which `advance` is tried: those whose waits are worth most."""
+
+
+def checked(question: str, known: Sequence[str] = QUESTIONS) -> str:
+    """Return a question. Raises UsageError for a word that is none."""
+    word, region = parts(question)
+    if word not in known or (region and word != "advance"):
+        raise UsageError(f"question '{question}': must be one of {', '.join(known)}")
+    return question
+
+
+def parts(question: str) -> tuple[str, str | None]:
+    """Return the word of a question and the region that moves, None if it names none."""
+    word, _, region = question.partition(" by ")
+    return word, region or None
+
+
+def hypothesis(question: str, what: str) -> str:
+    """Return the question about these calls as `predict` takes it: `zero-wait e12`, `advance e12 by point`."""
+    word, region = parts(question)
+    return f"{word} {what}" + (f" by {region}" if region else "")
+
+
+def values(run: Run, question: str) -> Ints:
+    """Return the makespan, int64 ns per recorded call, if that one call were changed and nothing else.
+
+    For `advance` only the calls whose waits are worth most are tried, as many as TRIED; the others have the makespan of the run.
+    Raises UsageError for an unknown region.
+    """
+    region = parts(question)[1]
+    if region:
+        selectors.region(run.trace, region)
+    found = singles(run)
+    if question == "zero-time":
+        return found.zero_time
+    promise = _recorded(run.weighted, found.zero_wait)
+    if question == "zero-wait":
+        return promise
+    best = np.flatnonzero(promise < run.makespan)
+    best = best[np.argsort(promise[best], kind="stable")][:TRIED]
+    out = np.full(len(promise), run.makespan, "i8")
+    out[best] = [under(run, question, [call]) for call in best.tolist()]
+    return out
+
+
+def _recorded(weighted: Weighted, value: Ints) -> Ints:
+    """Return a value per recorded call, given one per call in the order of a graph."""
+    return value[weighted.call] if isinstance(weighted, Reordered) else value
+
+
+def changed(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
+    """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one."""
+    if question not in QUESTIONS:
+        for call in np.asarray(calls, "i8").tolist():
+            weighted = _advanced(weighted, call, parts(question)[1])
+        return weighted
+    weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+    chosen = np.zeros(len(weighted.trace.calls), bool)
+    chosen[np.asarray(calls, "i8")] = True
+    release(weighted, chosen, GAP if question == "zero-wait" else LOCAL)
+    if question == "zero-time":
+        weighted.weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
+    return weighted
+
+
+def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
+    """Return the graph in which what a call waits for runs earlier; the same graph if it cannot, as outside the region that moves."""
+    try:
+        found = advanced(weighted, call, region)
+    except UsageError:
+        return weighted
+    return found[0] if found else weighted
+
+
+def after(run: Run, question: str, calls: Ints | Sequence[int]) -> Run:
+    """Return the run in which these recorded calls (rows) are changed: its graph, times and waits.
+
+    The waits are those of the recorded calls in their order; the clocks stay those of the recording.
+    """
+    weighted = changed(run.weighted, question, calls)
+    time = sweep(weighted.graph, weighted.weight)
+    waits = waiting(weighted, time)
+    if isinstance(weighted, Reordered):
+        partner = waits.partner[weighted.call]
+        old = np.append(np.argsort(weighted.call), -1).astype(partner.dtype)
+        waits = Waits(waits.time[weighted.call], old[partner])
+    return dataclasses.replace(run, weighted=weighted, time=time, waits=waits)
+
+
+def under(run: Run, question: str, calls: Ints | Sequence[int]) -> int:
+    """Return the makespan, ns, of the run in which these calls (rows) are changed."""
+    weighted = changed(run.weighted, question, calls)
+    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+
+
+def bound(run: Run, question: str) -> int:
+    """Return the makespan, ns, if all calls were changed: no choice of calls gives less. Of `advance` that of zero-wait."""
+    return under(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
+
+
+def spreads(run: Run, question: str, several: Sequence[Ints]) -> list[tuple[int, int]]:
+    """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large."""
+    ranges: list[list[int]] = [[] for _ in several]
+    for factor in (0.5, 1.0, 2.0):
+        weighted = run.weighted
+        if factor != 1:
+            weighted = weigh(run.trace, weighted.timeline, weighted.graph, costing(weighted.model, factor))
+        for known, calls in zip(ranges, several, strict=True):
+            known.append(under(dataclasses.replace(run, weighted=weighted), question, calls))
+    return [(min(known), max(known)) for known in ranges]

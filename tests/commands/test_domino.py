@@ -1,0 +1,168 @@
+"""`perwiz domino` from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+
+import pytest
+
+import perwiz
+from perwiz.cli import main
+from perwiz.commands import domino as command
+from perwiz.whatif import families, worth
+
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+SRTEST = str(TRACES / "srtest.alog")
+
+
+@pytest.fixture
+def domino(capsys):
+    """Return domino(*words): exit code, output and complaint of `perwiz domino traces/srtest.alog`."""
+
+    def run(*words, trace=SRTEST):
+        code = main(["domino", trace, *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def document(domino):
+    """Return document(*words): the JSON document."""
+
+    def run(*words, **settings):
+        code, out, err = domino(*words, "--json", **settings)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return run
+
+
+def test_text(domino):
+    code, out, err = domino()
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        f"{SRTEST}: what to change first\n\n"
+        "recorded      412.6 ms; all processes together wait 430.7 ms in 18 of 36 calls\n"
+        "at best       393.8 ms, gain 18.72 ms (4.5 %), if no call waited: --zero-wait all\n"
+        "              the busiest process alone takes that long: see perwiz critical and perwiz balance\n"
+        "best call     --zero-wait e25: 403.1 ms, gain 9.437 ms (2.3 %); it waits 9.437 ms, then 2 others 18.87 ms less\n"
+    )
+    assert "\x1b" not in out
+    assert out.isascii()
+
+
+@pytest.mark.slow
+def test_changes__are_what_predict_takes(document, capsys):
+    block = document("-n", "3", "--by", "routine")
+    for row in block["changes"] + block["sets"]:
+        assert main(["predict", SRTEST, *row["change"].split(), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["predicted_ns"] == row["makespan_ns"]
+
+
+def test_rows(document):
+    block = document("-n", "1")
+    assert (len(block["changes"]), len(block["sets"]), len(block["path"]["steps"]), block["path"]["calls"]) == (1, 1, 1, 3)
+
+
+def test_rows__the_call_to_change_is_always_there(document):
+    """It is the second of three on the path."""
+    assert [(row["number"], row["call"]) for row in document("-n", "1")["path"]["steps"]] == [(2, "e25")]
+    assert [(row["number"], row["call"]) for row in document("-n", "2")["path"]["steps"]] == [(1, "e12"), (2, "e25")]
+
+
+def test_words__are_those_that_are_known():
+    assert tuple(families.FAMILIES) == command.FAMILIES
+    assert worth.ALL == command.QUESTIONS
+
+
+@pytest.mark.parametrize("family", command.FAMILIES)
+def test_by(document, family):
+    assert document("--by", family)["family"] == family
+
+
+@pytest.mark.parametrize("question", command.QUESTIONS)
+def test_question(document, question):
+    block = document("--question", question, "-n", "2")
+    assert [row["change"].split()[0] for row in block["changes"]] == [f"--{question}"] * 2
+    assert [row["change"].split()[0] for row in block["sets"]] == ([f"--{question}"] * 2 if question != "advance" else [])
+
+
+def test_greedy(document):
+    fixes = document("--greedy", "2")["fixes"]
+    assert [row["change"] for row in fixes["by_gain"]] == ["--zero-wait e25", "--zero-wait e31"]
+    assert [row["change"] for row in fixes["by_wait"]] == ["--zero-wait e0", "--zero-wait e2"]
+
+
+def test_greedy__with_sets(document):
+    assert document("--greedy", "1", "--by", "routine")["fixes"]["by_gain"][0]["change"] == "--zero-wait op:MPI_Recv"
+
+
+def test_target(document):
+    block = document("--target", "400ms")["target"]
+    assert (block["reached"], [row["change"] for row in block["fixes"]]) == (
+        True,
+        ["--zero-wait e25", "--zero-wait e31", "--zero-wait e27"],
+    )
+
+
+def test_target__missed(domino):
+    code, out, _ = domino("--target", "2x", "-n", "2")
+    assert code == 5
+    assert "out of reach: 393.8 ms even if no call waited; 2 changes give 400.4 ms" in out
+
+
+def test_incomplete_trace(domino):
+    code, out, _ = domino(trace=str(TRACES / "cpilog.alog"))
+    assert code == 4
+    assert out.startswith(f"{TRACES}/cpilog.alog: what to change first  (INCOMPLETE trace)\n")
+    assert "\nbest call     none: the run would take as long if no call waited\n" in out
+    assert "\nhealth        INCOMPLETE" in out
+
+
+def test_model(document):
+    assert document("--model", "cray-t3e")["model"]["name"] == "cray-t3e"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["domino.png", "domino.svg"])
+def test_plot(domino, tmp_path, name):
+    assert domino("--plot", str(tmp_path / name))[0] == 0
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "soon"], "target 'soon': must be like 1.3x (times as fast), 80% (of the recorded time) or 2.5s (s, ms, us, ns)"),
+        (
+            ["--question", "advance", "--by", "site"],
+            "--by: sets of calls are ranked for zero-wait and zero-time, --question must be one of these",
+        ),
+        (["--block", "work"], "--block: only what is moved has one, --question must be advance"),
+        (["--block", "work", "--question", "advance"], "region 'work': the trace has no user regions"),
+        (["-n", "0"], "argument -n: '0', must be a whole number from 1 to 1000000; see perwiz domino --help"),
+        (["--greedy", "x"], "argument --greedy: 'x', must be a whole number from 0 to 1000000; see perwiz domino --help"),
+        (["--plot", "x.gif"], "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
+    ],
+)
+def test_refusals(domino, words, said):
+    assert domino(*words) == (2, "", f"perwiz: {said}\n")
+
+
+def test_refusals__before_the_trace_is_read(domino):
+    assert "target" in domino("--target", "soon", trace="nowhere.alog")[2]
+
+
+def test_api():
+    found = perwiz.domino(perwiz.read(SRTEST))
+    assert repr(found) == f"<Domino of {SRTEST}: zero-wait e25: 412568000 ns becomes 403130934 ns>"
+    assert found.ranked(2).tolist() == [25, 12]
+
+
+def test_help(domino):
+    code, out, _ = domino("--help")
+    assert code == 0
+    assert "  perwiz domino run.alog --target 1.3x " in out
