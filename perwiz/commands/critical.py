@@ -1,0 +1,56 @@
+"""`perwiz critical`: where the makespan is spent, along one critical path, and how much slack calls have."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from perwiz.commands import options, outputs
+
+HELP = "where the makespan is spent, along one critical path, and how much slack calls have"
+_ENDING = """
+The critical path is a longest chain of computation, calls and messages from the first instant of the run to the last: its pieces add up
+to the makespan, and no wait lies on it. The slack of a call says how much later it may return without delaying the end.
+
+examples:
+  perwiz critical run.alog
+  perwiz critical run.alog --pieces 30 --plot path.png
+  perwiz critical run.alog --json --slacks
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz critical`."""
+    options.trace(parser)
+    parser.add_argument("--pieces", type=options.count, default=10, metavar="N", help="list the N longest pieces of the path (default 10)")
+    parser.add_argument("--slacks", action="store_true", help="with --json: the slack of every call, in the order of their numbers")
+    options.model(parser)
+    options.clock(parser)
+    options.json(parser)
+    options.plot(parser, "draw the recorded run with the path over it")
+    options.ending(parser, _ENDING)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after drawing the path if asked for and printing it."""
+    import json
+
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE, UsageError
+    from perwiz.report import critical as report
+    from perwiz.report import critical_plot
+    from perwiz.whatif.critical import critical
+
+    if args.slacks and not args.json:
+        raise UsageError("--slacks: as text there is only a summary of slack, must be given with --json")
+    model = options.machine(args)
+    outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
+    outputs.check_picture(args.plot)
+    found = critical(read(args.trace), model, args.clock)
+    block = report.document(found, args.pieces, args.slacks)
+    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    outputs.write({args.plot: partial(critical_plot.plot, found)} if args.plot is not None else {})
+    print(shown)
+    return INCOMPLETE if block["health"]["incomplete"] else DONE

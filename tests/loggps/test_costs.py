@@ -1,0 +1,106 @@
+"""How weights grow with a parameter: by hand, and against `reweigh`, which rounds."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from build import Builder, hand_model
+from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
+from perwiz.loggps.costs import rest, slopes
+from perwiz.loggps.weigh import CUT, lags, reweigh
+from perwiz.whatif.run import weighted_graph
+
+WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending call", progress="in calls")
+"""All costs are whole ns."""
+
+
+def grows(trace, letter, model=None):
+    """Return slope and kind of the edges into returns that grow, the calls', by call."""
+    weighted = weighted_graph(trace, model or hand_model())
+    graph, slope = weighted.graph, slopes(weighted, letter)
+    into = {}
+    for call, vertex in enumerate(graph.returned):
+        edges = range(graph.start[vertex], graph.start[vertex + 1])
+        into[call] = [(int(graph.kind[k]), float(slope[k])) for k in edges]
+    return into
+
+
+def late_receive(recv):
+    """Rank 0 sends 10 bytes from 1000 to 1010; rank 1 receives at the times given."""
+    b = Builder(2)
+    b.compute(0, 1000)
+    b.send(0, 1, 10, at=(1000, 1010))
+    b.recv(1, 0, at=recv)
+    return b.trace()
+
+
+def test_eager_message__by_hand():
+    """The lag o + L = 12 is fully there, and of the 30 ns of work behind it o = 2 are known to the model."""
+    trace = late_receive((0, 1042))
+    assert grows(trace, "L") == {0: [(LOCAL, 0)], 1: [(LOCAL, 0), (MESSAGE, 1)]}
+    assert grows(trace, "o") == {0: [(LOCAL, 1)], 1: [(LOCAL, 1), (MESSAGE, 2)]}
+    assert grows(trace, "G") == {0: [(LOCAL, 0)], 1: [(LOCAL, 0), (MESSAGE, 9)]}
+    assert grows(trace, "O") == {0: [(LOCAL, 10)], 1: [(LOCAL, 10), (MESSAGE, 20)]}
+    assert grows(trace, "g") == {0: [(LOCAL, 0)], 1: [(LOCAL, 0), (MESSAGE, 0)]}
+
+
+def test_message_faster_than_the_model__by_hand():
+    """Received 3 after the send was entered: a quarter of o + L = 12. So a quarter of an L, of an o, and no work."""
+    trace = late_receive((0, 1003))
+    assert grows(trace, "L")[1] == [(LOCAL, 0), (MESSAGE, 0.25)]
+    assert grows(trace, "o")[1] == [(LOCAL, 0), (MESSAGE, 0.25)]
+
+
+def test_synchronous_message_gap_and_barrier__by_hand():
+    """Synchronous: the sender's request o + L, then ACK (2 o + L) and o; the receiver o + L, then REQ, ACK and message, 2 L in all."""
+    b = Builder(2, eager=100)
+    b.send(0, 1, 1000, work=5000)
+    b.send(0, 1, 1000, work=5000)
+    b.recv(1, 0, work=5000)
+    b.recv(1, 0, work=5000)
+    b.barrier()
+    trace, model = b.trace(), hand_model(gap="sending call", g=4)
+    latencies, overheads, gaps = (grows(trace, letter, model) for letter in "Log")
+    assert latencies[0][0] == (LOCAL, 2)
+    assert latencies[3] == [(LOCAL, 2), (MESSAGE, 3)]
+    assert overheads[0][0] == (LOCAL, 1 + 3)
+    assert overheads[3] == [(LOCAL, 1 + 2 + 1 + 1), (MESSAGE, 1 + 1 + 2 + 1 + 1)]
+    assert (GAP, 1) in gaps[1]
+    assert {slope for kind, slope in latencies[2] if kind == COLLECTIVE} == {1}
+
+
+def test_rest_is_what_is_left_behind_waits():
+    weighted = weighted_graph(late_receive((0, 1042)), hand_model())
+    assert rest(weighted, lags(weighted.trace, weighted.graph, weighted.model)).tolist() == [10, 30]
+
+
+def check(trace, model, letter, value):
+    """Check that reweigh rounds twice what the slopes say: own lag or partner's, and work."""
+    weighted = weighted_graph(trace, model)
+    other = dataclasses.replace(model, **{letter: value})
+    found = weighted.weight + slopes(weighted, letter) * (value - getattr(model, letter))
+    expected = reweigh(weighted, other, trace.messages.bytes)
+    alive = expected != CUT
+    assert (np.abs(found - expected)[alive] <= 1).all()
+    assert ((weighted.weight == CUT) == ~alive).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+@pytest.mark.parametrize("letter", "LogGO")
+def test_law__reweigh_rounds_it__catalogue(name, letter):
+    trace = build.CATALOGUE[name]()
+    for model in (WHOLE, hand_model(), hand_model(gap="sending call")):
+        for value in (0, 7, 4000):
+            check(trace, model, letter, value)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces(), st.sampled_from("LogGO"), st.integers(0, 3000))
+def test_law__reweigh_rounds_it__random(trace, letter, value):
+    check(trace, WHOLE, letter, value)
