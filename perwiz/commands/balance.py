@@ -1,0 +1,75 @@
+"""`perwiz balance`: which parallel step pays most if it were balanced."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs
+
+if TYPE_CHECKING:
+    from perwiz.loggps.model import Model
+    from perwiz.trace.trace import Trace
+    from perwiz.whatif.balance import Balance
+
+HELP = "which parallel step to balance: the run predicted for each of them"
+_ENDING = """
+A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others.
+Each step is asked what perwiz predict --balance-time REGION#K and --balance-messages REGION#K answer, and steps are sorted by the
+predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays.
+
+examples:
+  perwiz balance run.alog
+  perwiz balance run.otf2 --region timestep --steps 20 --plot steps.png
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz balance`."""
+    options.trace(parser)
+    meaning = "balance the steps of this region; can be given several times (default: all parallel regions)"
+    parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
+    parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
+    options.model(parser)
+    options.clock(parser)
+    options.json(parser)
+    options.plot(parser, "draw the computation of each process in each step, and what balancing it gains")
+    options.ending(parser, _ENDING)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after drawing what was asked for and printing the steps."""
+    import json
+
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.report import balance as report
+
+    model = options.machine(args)
+    outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
+    outputs.check_picture(args.plot)
+    trace = read(args.trace)
+    found = _balance(args, trace, model)
+    block = report.document(found, args.steps)
+    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    if args.plot is not None:
+        outputs.write({args.plot: lambda path: _plot(found, path)})
+    print(shown)
+    return INCOMPLETE if block["health"]["incomplete"] else DONE
+
+
+def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Balance:
+    """Return what balancing gives, while a terminal shows how far that is."""
+    from perwiz.report.progress import Progress
+    from perwiz.whatif.balance import balance
+
+    with Progress(f"balancing {args.trace}", noun="prediction") as progress:
+        return balance(trace, args.regions, model, args.clock, progress)
+
+
+def _plot(found: Balance, path: str) -> None:
+    from perwiz.report.balance_plot import plot
+
+    plot(found, path)

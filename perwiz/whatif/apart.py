@@ -1,0 +1,115 @@
+"""Many small changes of weights, each by itself: the makespan under every one of them.
+
+A change touches edges into the positions p .. q. Behind q nothing changes but when it can begin: the new makespan is the largest
+F(u) + weight + B(v) of an edge (u, v) that leads over q, with F the earliest times under the change and B the longest paths to the
+end without it. So a change costs one sweep over p .. q, not over the graph.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from perwiz.engines.sweep import sweep, to_end
+from perwiz.graph.graph import Graph
+from perwiz.kernels import window as kernel
+from perwiz.loggps.weigh import CUT
+from perwiz.trace.table import Ints
+
+Report = Callable[[int, int], None]
+"""Is told how many of all are done."""
+_MOST = 1 << 22
+"""Edges over a position that are held at a time."""
+_TELL = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Changes:
+    """`weight[k]` for `edge[k]` in change `which[k]`, one row per edge of a change."""
+
+    which: Ints
+    edge: Ints
+    weight: Ints
+
+
+def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: Report | None = None) -> Ints:
+    """Return the makespan, int64 ns, under each of `count` changes of the weights; of one that changes nothing the present one.
+
+    No change may move the first instant of a location.
+    """
+    weight, time = weight.copy(), sweep(graph, weight)
+    parts = _Parts(graph, weight, time)
+    begun = int(time[graph.begun].min()) if len(graph.begun) else 0
+    out = np.full(count, parts.present, "i8")
+    order = np.argsort(changes.which, kind="stable")
+    edge, value = changes.edge[order], changes.weight[order]
+    bounds = np.searchsorted(changes.which[order], np.arange(count + 1))
+    there = np.flatnonzero(bounds[1:] > bounds[:-1])
+    target = np.searchsorted(graph.start, edge, "right") - 1
+    first = np.minimum.reduceat(target, bounds[there]) if len(there) else there
+    last = np.maximum.reduceat(target, bounds[there]) if len(there) else there
+    turn = np.argsort(last, kind="stable")
+    for done, (k, (source, left)) in enumerate(zip(turn.tolist(), _over(graph, weight, parts.left, last[turn]), strict=True)):
+        mine = slice(bounds[there[k]], bounds[there[k] + 1])
+        old = weight[edge[mine]]
+        weight[edge[mine]] = value[mine]
+        window = slice(int(first[k]), int(last[k]) + 1)
+        kept = time[window].copy()
+        kernel.sweep(graph.start, graph.source, weight, window.start, window.stop, time)
+        out[there[k]] = max(kernel.latest(source, left, time), parts.ends(window, time))
+        weight[edge[mine]], time[window] = old, kept
+        if report and done % _TELL == 0:
+            report(done, len(there))
+    return out - begun
+
+
+class _Parts:
+    """The unchanged graph: longest paths behind each position, last instants before it."""
+
+    def __init__(self, graph: Graph, weight: Ints, time: Ints) -> None:
+        self.left = to_end(graph, weight)
+        self.ended = np.sort(graph.ended)
+        """Last instants by position."""
+        self._behind = np.append(np.maximum.accumulate(self.left[::-1])[::-1], 0)
+        self._before = np.concatenate(([0], np.maximum.accumulate(time[self.ended])))
+        self.present = int(self._before[-1])
+
+    def ends(self, window: slice, time: Ints) -> int:
+        """Return the latest end that no edge over the window's end leads to, given the times inside it."""
+        low, high = np.searchsorted(self.ended, (window.start, window.stop))
+        inside = time[self.ended[low:high]].max(initial=0)
+        return max(int(self._before[low]), int(inside), int(self._behind[window.stop]))
+
+
+def _over(graph: Graph, weight: Ints, left: Ints, last: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them."""
+    target = np.repeat(np.arange(graph.vertices, dtype="i4"), np.diff(graph.start))
+    number = np.searchsorted(last, np.arange(graph.vertices)).astype("i4")
+    low, high = number[graph.source], number[target]
+    live = np.flatnonzero((high > low) & (weight != CUT) & (left[target] != CUT))
+    low, high, source = low[live], high[live], graph.source[live]
+    behind = weight[live] + left[target[live]]
+    del target, number, live
+    change = np.bincount(low, minlength=len(last) + 1) - np.bincount(high, minlength=len(last) + 1)
+    many = np.cumsum(np.cumsum(change)[: len(last)])
+    cuts = [0, *(np.flatnonzero(np.diff(many // _MOST)) + 1).tolist(), len(last)]
+    for begin, end in itertools.pairwise(cuts):
+        at = np.flatnonzero((low < end) & (high > begin))
+        lows, highs = np.maximum(low[at], begin), np.minimum(high[at], end)
+        row, position = ranges(at, lows, highs)
+        order = np.argsort(position, kind="stable")
+        row, position = row[order], position[order]
+        bounds = np.searchsorted(position, np.arange(begin, end + 1))
+        for k in range(end - begin):
+            mine = row[bounds[k] : bounds[k + 1]]
+            yield source[mine], behind[mine]
+
+
+def ranges(row: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return (rows repeated, first .. end - 1 of each, one after the other)."""
+    length = end - first
+    begin = np.cumsum(length) - length
+    return np.repeat(row, length), np.arange(length.sum()) + np.repeat(first - begin, length)
