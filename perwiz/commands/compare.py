@@ -1,0 +1,101 @@
+"""`perwiz compare`: how far a prediction is from the measured run, or one run from another."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options, outputs, questions
+
+if TYPE_CHECKING:
+    from perwiz.whatif.compare import Comparison
+
+HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
+_ENDING = """
+Errors are PREDICTED minus MEASURED; + is predicted too long. With hypotheses PREDICTED is a recorded run, and what it becomes
+under them is compared. Calls of a process are the same if they have the same routine, partner, tag, communicator, user region and
+place in the order; what is left is the same in another place, or in another region.
+
+examples:
+  perwiz compare predicted.alog measured.alog                     a run that perwiz predict -o wrote, and the real one
+  perwiz compare before.alog after.alog --zero-wait e12           the same in one step: was the gain what was promised?
+  perwiz compare before.alog after.alog --max-error 5% --json     exit code 5 if the makespan is further off
+
+exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete,
+5 done but the error is larger than --max-error, whether or not a trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz compare`."""
+    meaning = "trace, of any format and also packed; - is standard input"
+    parser.add_argument("predicted", metavar="PREDICTED", help=f"predicted or first {meaning}")
+    parser.add_argument("measured", metavar="MEASURED", help=f"measured or second {meaning}")
+    meaning = (
+        "the instant from which both runs are compared: start, the first of any process; init, when the last process has left MPI_Init;"
+        " e12, the return of this call of PREDICTED (default: init if both runs have it, else start)"
+    )
+    parser.add_argument("--from", dest="start", metavar="start|init|CALL", help=meaning)
+    meaning = "exit with 5 if the makespan is further off than this part of the measured one"
+    parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
+    meaning = "list the N calls whose durations differ most (default 5)"
+    parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
+    questions.arguments(parser)
+    options.model(parser)
+    options.clock(parser)
+    options.json(parser)
+    options.plot(parser, "draw both runs above each other, and how far the processes that are worst predicted are off")
+    options.ending(parser, _ENDING)
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text.removesuffix("%").strip())
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a percentage from 0 on, such as 2%")
+    return number / 100
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after writing the picture and printing the comparison."""
+    import json
+
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE, MISSED
+    from perwiz.report import compare as report
+    from perwiz.whatif.compare import compare
+    from perwiz.whatif.hypotheses import parse
+
+    hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
+    _check(args)
+    found = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
+    block = report.document(found, args.calls, args.max_error)
+    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    outputs.write({} if args.plot is None else {args.plot: partial(_plot, found, args.calls)})
+    print(shown)
+    if args.max_error is not None and report.missed(found, args.max_error):
+        print(f"perwiz: {report.too_far(block)}", file=sys.stderr)
+        return MISSED
+    return INCOMPLETE if any(side.health.incomplete for side in found.sides) else DONE
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UsageError if the picture cannot be written, or both traces are standard input, before anything is read."""
+    from perwiz.errors import UsageError
+
+    if args.predicted == args.measured == "-":
+        raise UsageError("-: standard input holds one trace, must be named once")
+    inputs = [args.predicted, args.measured, args.model, *questions.networks(args.hypotheses)]
+    outputs.check([args.plot] if args.plot is not None else [], inputs)
+    outputs.check_picture(args.plot)
+
+
+def _plot(found: Comparison, calls: int, path: str) -> None:
+    from perwiz.report import compare_plot
+
+    compare_plot.plot(found, path, calls)

@@ -1,0 +1,142 @@
+"""`perwiz compare` from the command line."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import os
+import pathlib
+
+import jsonschema
+import pytest
+
+from perwiz.cli import main
+
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+SRTEST, MONTE = (str(TRACES / name) for name in ("srtest.alog", "monte.log"))
+
+
+@pytest.fixture
+def compare(capsys):
+    """Return compare(*words): exit code, output and complaint of `perwiz compare`."""
+
+    def run(*words):
+        code = main(["compare", *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def predicted(tmp_path, capsys):
+    """Return the trace of srtest without the wait of e25."""
+    path = str(tmp_path / "predicted.alog")
+    assert main(["predict", SRTEST, "--zero-wait", "e25", "-o", path]) == 0
+    capsys.readouterr()
+    return path
+
+
+def block(compare, *words, code=0):
+    """Return the JSON document, valid by its schema."""
+    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("compare.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found, out, _ = compare(*words, "--json")
+    assert found == code
+    document = json.loads(out)
+    jsonschema.validate(document, schema)
+    return document
+
+
+def test_text(compare, predicted):
+    code, out, err = compare(predicted, SRTEST)
+    assert (code, err) == (0, "")
+    title, _, rest = out.partition("\n\n")
+    assert " ".join(title.split()) == f"{predicted} (predicted under zero-wait e25) against {SRTEST}"
+    assert rest.startswith(
+        "predicted     403.1 ms\n"
+        "measured      412.6 ms, error -9.437 ms (-2.3 %)\n"
+        "from          the first instant of each run\n"
+        "calls         36 the same; 0 only in the predicted run, 0 only in the measured run\n"
+    )
+
+
+@pytest.mark.slow
+def test_hypotheses__as_if_predicted_before(compare, predicted):
+    one, other = block(compare, predicted, SRTEST), block(compare, SRTEST, SRTEST, "--zero-wait", "e25")
+    assert (other["hypotheses"], other["model"]["name"], one["model"]) == (["zero-wait e25"], "default", None)
+    assert one["predicted"]["made_by"] == other["predicted"]["made_by"] == "predicted under zero-wait e25"
+    left = ("predicted", "hypotheses", "model")
+    assert {key: one[key] for key in one if key not in left} == {key: other[key] for key in other if key not in left}
+
+
+def test_from(compare):
+    assert block(compare, SRTEST, SRTEST, "--from", "e4")["from"] == "e4"
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 0), (["--max-error", "3%"], 0), (["--max-error", "2"], 5), (["--max-error", "0 %"], 5)])
+def test_max_error(compare, predicted, words, code):
+    found, out, err = compare(predicted, SRTEST, *words)
+    assert found == code
+    assert ("the error asked for, at most" in out) == bool(words)
+    asked = words[1].removesuffix("%").strip() if words else ""
+    message = f"perwiz: {predicted}, {SRTEST}: the makespan is off by -9.437 ms (-2.29 %), must be at most {asked} %\n"
+    assert err == (message if code else "")
+
+
+def test_incomplete(compare, tmp_path):
+    """A missing record makes it 4; a missed threshold is the stronger statement."""
+    text = pathlib.Path(SRTEST).read_text()
+    holes = str(tmp_path / "holes.alog")
+    pathlib.Path(holes).write_text(text.replace("-101 0 0 1 0 326954 99 12", "#", 1))
+    code, out, err = compare(SRTEST, holes)
+    assert (code, err) == (4, "")
+    assert "(INCOMPLETE trace)" in " ".join(out.split())
+    assert compare(SRTEST, holes, "--zero-wait", "e25", "--max-error", "1%")[0] == 5
+
+
+def test_calls(compare, predicted):
+    assert "calls whose" not in compare(predicted, SRTEST, "--calls", "0")[1]
+    assert len(block(compare, predicted, SRTEST, "--calls", "2")["furthest"]) == 2
+
+
+@pytest.mark.slow
+def test_plot(compare, predicted, tmp_path):
+    path = tmp_path / "both.png"
+    assert compare(predicted, SRTEST, "--plot", str(path))[0] == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert {*os.listdir(tmp_path)} == {"both.png", "predicted.alog"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([SRTEST, MONTE], 3, f"{SRTEST}, {MONTE}: none of 36 and 82 calls is the same, must be runs of one program"),
+        ([SRTEST, "none.alog"], 3, "none.alog: no such file or directory"),
+        (["-", "-"], 2, "-: standard input holds one trace, must be named once"),
+        ([SRTEST, SRTEST, "--from", "init"], 2, f"--from init: {SRTEST} shows no MPI_Init, must be start or a call"),
+        ([SRTEST, SRTEST, "--plot", SRTEST], 2, f"{SRTEST}: is read by this command, must be another file"),
+        (
+            [SRTEST, SRTEST, "--max-error", "-1"],
+            2,
+            "argument --max-error: '-1', must be a percentage from 0 on, such as 2%; see perwiz compare --help",
+        ),
+        (
+            [SRTEST, SRTEST, "--max-error", "few"],
+            2,
+            "argument --max-error: 'few', must be a percentage from 0 on, such as 2%; see perwiz compare --help",
+        ),
+        (
+            [SRTEST, SRTEST, "--max-error", "nan"],
+            2,
+            "argument --max-error: 'nan', must be a percentage from 0 on, such as 2%; see perwiz compare --help",
+        ),
+    ],
+)
+def test_refusals(compare, words, code, message):
+    assert compare(*words) == (code, "", f"perwiz: {message}\n")
+
+
+def test_help(compare):
+    code, out, _ = compare("--help")
+    assert code == 0
+    assert out.partition("examples:\n")[2].startswith("  perwiz compare predicted.alog measured.alog ")
