@@ -138,7 +138,7 @@ class BarrierCompletion(_Collective):
     """Time in a barrier after the first process has left it."""
 
     name, title, of, routines = "mpi_barrier_completion", "Barrier Completion", "mpi_sync_collective", BARRIER
-    meaning = "time in a barrier after the first has left"
+    meaning, waits = "time in a barrier after the first has left", False
 
     def found(self, view: View, members: Parts) -> Instances:
         """Return one instance per member that leaves later."""
@@ -151,7 +151,7 @@ class InitCompletion(Pattern):
     """Time in MPI_Init after the first process has left it; that processes start at different times is no wait of theirs."""
 
     name, title, of = "mpi_init_completion", "Initialization Completion", "mpi_init_exit"
-    meaning = "time in MPI_Init after the first has left"
+    meaning, waits = "time in MPI_Init after the first has left", False
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per process that leaves later."""
@@ -178,7 +178,7 @@ class ExchangeCompletion(_Collective):
     """Time in an N x N operation after the first process has left it."""
 
     name, title, of, routines = "mpi_nxn_completion", "N x N Completion", "mpi_collective", EXCHANGE
-    meaning = "time in an all-to-all operation after the first has left"
+    meaning, waits = "time in an all-to-all operation after the first has left", False
 
     def found(self, view: View, members: Parts) -> Instances:
         """Return one instance per member that leaves later."""

@@ -113,6 +113,8 @@ class Pattern(abc.ABC):
     of: ClassVar[str]
     """Name of the pattern or metric this is a special case of."""
     meaning: ClassVar[str] = ""
+    waits: ClassVar[bool] = True
+    """Whether the calls wait for others, so that it can be asked what they would be worth without."""
 
     @abc.abstractmethod
     def instances(self, view: View, parent: Instances) -> Instances:

@@ -24,6 +24,8 @@ class Findings:
     severity: Severity
     instances: dict[str, Instances]
     """Per name of a pattern, in the order searched."""
+    waits: frozenset[str]
+    """Names of the patterns whose calls wait for others."""
     failures: tuple[str, ...]
     """Patterns of the user's that raised: file, line and reason."""
 
@@ -42,7 +44,8 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
                 raise
             failures.append(_failure(pattern, error))
     patterns = [pattern for pattern in (*BUILT_IN, *own) if pattern.name in found]
-    return Findings(severity(view, patterns, found), found, tuple(failures))
+    waits = frozenset(pattern.name for pattern in patterns if pattern.waits)
+    return Findings(severity(view, patterns, found), found, waits, tuple(failures))
 
 
 def severity(view: View, patterns: Sequence[type[Pattern]], found: dict[str, Instances]) -> Severity:

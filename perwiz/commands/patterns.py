@@ -1,0 +1,79 @@
+"""`perwiz patterns`: wait states, where they are, and what removing them is worth."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from perwiz.commands import options
+
+if TYPE_CHECKING:
+    from perwiz.patterns.search import Findings
+    from perwiz.patterns.worth import Worth
+    from perwiz.whatif.run import Run
+
+HELP = "find wait states: late senders, wrong orders, waits in collectives, and what each is worth"
+_ENDING = """
+Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if the calls of a pattern
+on a call path did not wait for anybody.
+
+examples:
+  perwiz patterns run.otf2
+  perwiz patterns run.otf2 --of mpi_latesender -n 20
+  perwiz patterns run.otf2 --own mine.py --json
+  perwiz patterns run.otf2 --cube run.cubex                  for the Cube tools, and for perwiz cube
+
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz patterns`."""
+    options.trace(parser)
+    parser.add_argument("--of", metavar="PATTERN", help="only this pattern and its special cases, such as mpi_latesender")
+    parser.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths and instances (default 10)")
+    parser.add_argument("--locations", action="store_true", help="list the waiting of every process")
+    parser.add_argument("--own", action="append", default=[], metavar="FILE", help="a Python file with patterns of your own; or several")
+    parser.add_argument("--cube", metavar="FILE.cubex", help="write all metrics per call path and location as a Cube 4 file")
+    options.model(parser)
+    options.clock(parser)
+    options.json(parser)
+    options.ending(parser, _ENDING)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after printing what was found."""
+    import json
+    import sys
+
+    from perwiz.commands import outputs
+    from perwiz.commands.cube import check_output
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.patterns.own import collect
+    from perwiz.patterns.search import BUILT_IN, search
+    from perwiz.patterns.worth import worth
+    from perwiz.report import patterns as report
+    from perwiz.report.progress import Progress
+    from perwiz.whatif.run import replayed
+
+    check_output(args.cube, [args.trace, args.model, *args.own])
+    own = collect(args.own, BUILT_IN)
+    known = report.known(args.of, (*BUILT_IN, *own))
+    replay = replayed(read(args.trace), args.model, args.clock)
+    findings = search(replay.trace, own)
+    for failure in findings.failures:
+        print(f"perwiz: {failure}", file=sys.stderr)
+    with Progress("what the waits are worth", noun="pattern") as progress:
+        gains = worth(replay, findings, progress)
+    block = report.document(replay, findings, gains, known, args.rows)
+    outputs.write({} if args.cube is None else {args.cube: partial(_cube, replay, findings, gains)})
+    print(json.dumps(block, indent=2) if args.json else report.text(block, args.locations))
+    return INCOMPLETE if block["health"]["incomplete"] else DONE
+
+
+def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:
+    from perwiz.report import cube_findings, cube_write
+
+    cube_write.write(cube_findings.cube(replay, findings, gains), path)

@@ -1,0 +1,91 @@
+"""Patterns of the user's: classes in a Python file, or those that an installed package offers under `perwiz.patterns`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import traceback
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+
+from perwiz.errors import UsageError
+from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS
+from perwiz.patterns.pattern import Pattern
+
+GROUP = "perwiz.patterns"
+"""Entry points of this group name a module with patterns."""
+
+
+def collect(files: Iterable[str], built_in: Sequence[type[Pattern]]) -> list[type[Pattern]]:
+    """Return the patterns of some files and of installed packages, those behind that are special cases of another.
+
+    Raises UsageError, naming file and line, for a file that cannot be run or holds no pattern, for a name that is taken, and for a
+    pattern that is a special case of nothing known.
+    """
+    found = [(pattern, path) for path in files for pattern in _patterns(_run(path), path)]
+    for point in importlib.metadata.entry_points(group=GROUP):
+        found += [(pattern, point.value) for pattern in _patterns(_loaded(point), point.value)]
+    taken = {pattern.name for pattern in built_in}
+    known = taken | {metric.name for metric in (*TIME_METRICS, *COUNT_METRICS)} | {pattern.name for pattern, _ in found}
+    for pattern, path in found:
+        if pattern.name in taken:
+            raise UsageError(f"{path}: pattern {pattern.name}: there is one of that name, must be another")
+        if pattern.of not in known:
+            raise UsageError(f"{path}: pattern {pattern.name} is one of '{pattern.of}', must be one of a metric or pattern that there is")
+        taken.add(pattern.name)
+    return _parents_first([pattern for pattern, _ in found])
+
+
+def _run(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"perwiz_own_{abs(hash(path))}", path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path}: no Python file, must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename}:{error.lineno}: {error.msg}") from None
+    except Exception as error:
+        raise UsageError(f"{_place(error)}: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _loaded(point: importlib.metadata.EntryPoint) -> ModuleType:
+    try:
+        module: ModuleType = point.load()
+    except Exception as error:
+        raise UsageError(f"{point.value}: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _place(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"
+
+
+def _patterns(module: ModuleType, path: str) -> list[type[Pattern]]:
+    """Return the patterns a module defines, in its order."""
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Pattern)]
+    own = [kind for kind in classes if kind.__module__ == module.__name__ and not getattr(kind, "__abstractmethods__", None)]
+    for kind in own:
+        if not all(isinstance(getattr(kind, key, None), str) for key in ("name", "title", "of")):
+            raise UsageError(f"{path}: pattern {kind.__name__}: must say its name, title and of, as texts")
+    if not own:
+        raise UsageError(f"{path}: no pattern in it, must have a subclass of perwiz.patterns.pattern.Pattern")
+    return own
+
+
+def _parents_first(patterns: list[type[Pattern]]) -> list[type[Pattern]]:
+    """Return patterns, each behind the one it is a special case of. Raises UsageError if they go round in a circle."""
+    names = {pattern.name for pattern in patterns}
+    out: list[type[Pattern]] = []
+    while patterns:
+        done = {pattern.name for pattern in out}
+        ready = [pattern for pattern in patterns if pattern.of not in names or pattern.of in done]
+        if not ready:
+            raise UsageError(f"patterns {', '.join(p.name for p in patterns)}: special cases of each other, must lead to a metric")
+        out += ready
+        patterns = [pattern for pattern in patterns if pattern not in ready]
+    return out
