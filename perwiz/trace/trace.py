@@ -183,6 +183,12 @@ class Trace:
     records: Records = dataclasses.field(default_factory=Records.empty)
     values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))
     """Arguments of the records, one after the other."""
+    site: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.empty(0, "i4"))
+    """Per row of calls: where in the program it was made, row of sites, or -1 unknown; empty if the format does not tell."""
+    sites: tuple[str, ...] = ()
+    """Call sites: `solver.c:112 exchange` with debug information, `app+0x1234 exchange` or `app+0x1234` without."""
+    model: str = ""
+    """File of the LogGPS model that was measured when the run was recorded; empty if none was."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -201,6 +207,8 @@ def check(trace: Trace) -> None:
     times, location = trace.timeline.calls, trace.calls.location
     if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
         raise TraceError(f"{trace.path}: a timeline of other length than its tables")
+    if len(trace.site) not in (0, len(trace.calls)):
+        raise TraceError(f"{trace.path}: call sites of {len(trace.site)} calls, must be of all {len(trace.calls)} or none")
     bad = np.flatnonzero(times.leave < times.enter)
     if len(bad):
         e = int(bad[0])
