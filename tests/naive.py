@@ -136,6 +136,16 @@ def match(sent, received):
     return [queues[channel].popleft() if queues[channel] else -1 for channel in received]
 
 
+def rounds(ranks, comms, members):
+    """Return (how many before on the communicator by the same rank, rank in it or -1) per collective call; members per communicator."""
+    seen, step, place = collections.Counter(), [], []
+    for rank, comm in zip(ranks, comms, strict=True):
+        step.append(seen[rank, comm])
+        seen[rank, comm] += 1
+        place.append(members[comm].index(rank) if rank in members[comm] else -1)
+    return step, place
+
+
 def number(pairs, known=()):
     """Return (number per pair, all pairs known) in order of first occurrence."""
     numbers = {tuple(pair): row for row, pair in enumerate(known)}

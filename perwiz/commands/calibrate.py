@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 HELP = "measure the parameters of a machine, or take them from a trace, and write them as a model"
 _WHERE = {"node": "on one node", "across": "on two nodes"}
+ROUNDS, LARGEST = 30, 1 << 20
+"""Repetitions of a measurement, and bytes of the largest message."""
 _ENDING = """
 A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perwiz, and put at the end of the launcher's command line.
 Rank 0 measures with one process on its node and one on another, if there are any. If there are both, so are two models: mine.toml is
@@ -25,6 +27,7 @@ examples:
   perwiz calibrate -o mine.toml -- mpiexec -n 2 --map-by node         two processes on two nodes (Open MPI)
   perwiz calibrate -o mine.toml --mpicc /opt/mpi/bin/mpicc -- srun -n 2
   perwiz calibrate -o mine.toml --from run
+  perwiz calibrate -o run/model.toml -- mpiexec -n 2                  the recorded run's own model: taken where no --model is given
 
 exit codes: 0 done, 2 usage, or nothing could be measured, 3 the trace cannot be read, or has too few messages
 """
@@ -37,9 +40,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = "clocks of the trace: linear, interpolate measured offsets (default); clc, correct them; none, take the times as they are"
     parser.add_argument("--clock", choices=("none", "linear", "clc"), default="linear", help=meaning)
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the MPI (default: the one beside mpiexec)")
-    parser.add_argument("--rounds", type=partial(_number, 3), default=30, metavar="N", help="repeat each measurement N times (default 30)")
-    meaning = "size of the largest message (default 1048576)"
-    parser.add_argument("--largest", type=partial(_number, 64), default=1 << 20, metavar="BYTES", help=meaning)
+    parser.add_argument(
+        "--rounds", type=partial(_number, 3), default=ROUNDS, metavar="N", help=f"repeat each measurement N times (default {ROUNDS})"
+    )
+    meaning = f"size of the largest message (default {LARGEST})"
+    parser.add_argument("--largest", type=partial(_number, 64), default=LARGEST, metavar="BYTES", help=meaning)
+    options.json(parser)
     parser.add_argument("command", metavar="-- LAUNCHER", nargs=argparse.REMAINDER, help="what starts two processes, such as mpiexec -n 2")
     options.ending(parser, _ENDING)
 
@@ -53,6 +59,8 @@ def _number(least: int, text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the model and printing its parameters."""
+    import json
+
     from perwiz.errors import DONE, UsageError
     from perwiz.report import calibration as report
 
@@ -64,12 +72,28 @@ def run(args: argparse.Namespace) -> int:
     if bool(command) == (args.trace is not None):
         wrong = "a launcher and --from TRACE, must be one of them" if command else "a launcher (-- mpiexec -n 2) or --from TRACE is missing"
         raise UsageError(f"perwiz calibrate: {wrong}; see perwiz calibrate --help")
-    outputs.check([args.output], [args.trace] if args.trace else [])
-    found = _from_trace(args) if args.trace else _measured(args, command)
-    models = {_path(args.output, pair, len(found)): one for pair, one in found.items()}
-    outputs.write({path: partial(_write, report.toml(one)) for path, one in models.items()})
-    print("\n\n".join(report.text(one, path) for path, one in models.items()))
+    outputs.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [])
+    models = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
+    write(models)
+    block = report.document(models)
+    print(json.dumps(block, indent=2) if args.json else "\n\n".join(report.text(one, path) for path, one in models.items()))
     return DONE
+
+
+def _belongs(output: str, trace: str) -> bool:
+    """Return whether a file is the place for the model of a recorded run."""
+    import os
+
+    from perwiz.trace.recorded import MODEL
+
+    return os.path.basename(output) == MODEL and os.path.realpath(os.path.dirname(output)) == os.path.realpath(trace)
+
+
+def write(models: dict[str, Calibration]) -> None:
+    """Write model files: what each has, by its name."""
+    from perwiz.report import calibration as report
+
+    outputs.write({path: partial(_write, report.toml(one)) for path, one in models.items()})
 
 
 def _write(text: str, path: str) -> None:
@@ -85,7 +109,10 @@ def _path(output: str, pair: str, pairs: int) -> str:
 def _name(output: str, pair: str, pairs: int) -> str:
     import os
 
-    stem = os.path.basename(_path(output, pair, pairs)).removesuffix(".toml")
+    path = os.path.abspath(_path(output, pair, pairs))
+    stem = os.path.basename(path).removesuffix(".toml")
+    if stem.startswith("model"):  # in the directory of a recorded run; that says more
+        stem = os.path.basename(os.path.dirname(path)) + stem.removeprefix("model")
     return stem if stem.isprintable() and stem else "calibrated"
 
 
@@ -101,26 +128,35 @@ def _from_trace(args: argparse.Namespace) -> dict[str, Calibration]:
     for pair, rows in which.items():
         used = f"from {words.several(int(rows.sum()), 'message')} {_WHERE[pair]} of {words.shown(args.trace)} ({trace.format})"
         source = f"{used}, clocks {args.clock}, by perwiz calibrate on {_today()}"
-        found[pair] = calibrate_trace.calibrated(trace, rows, _name(args.output, pair, len(which)), source)
+        name = _name(args.output, pair, len(which))
+        found[_path(args.output, pair, len(which))] = calibrate_trace.calibrated(trace, rows, name, source)
     return found
 
 
-def _measured(args: argparse.Namespace, command: list[str]) -> dict[str, Calibration]:
+def measured(command: list[str], mpicc: str | None, output: str, rounds: int = ROUNDS, largest: int = LARGEST) -> dict[str, Calibration]:
+    """Return what was measured with a launcher, by the file it is to be written to: `output`, and one beside it if there are two.
+
+    Raises UsageError when nothing can be measured.
+    """
+    from perwiz.errors import UsageError
     from perwiz.loggps import calibrate_rounds
     from perwiz.record import calibrate, launch, programs
     from perwiz.report.progress import Progress
 
     launch.check(command)
-    mpicc = args.mpicc or programs.mpicc_for(command)
+    if programs.simulates(command[0]):
+        raise UsageError(f"{command[0]}: its network is simulated, must be a real one; the platform file says what it costs")
+    mpicc = mpicc or programs.mpicc_for(command)
     with Progress("measuring round trips") as progress:
-        lines = calibrate.measured(command, mpicc, args.rounds, args.largest, progress)
+        lines = calibrate.measured(command, mpicc, rounds, largest, progress)
     told = {line[0]: " ".join(line[1:]) for line in lines if line[0] in ("mpi", "host", "other")}
     samples = calibrate_rounds.parsed(lines)
     found = {}
     for pair, one in samples.items():
         hosts = told["host"] if pair == "node" else f"{told['host']} and {told['other']}"
         source = f"measured between two processes {_WHERE[pair]}, {hosts}, {_short(told['mpi'])}, by perwiz calibrate on {_today()}"
-        found[pair] = calibrate_rounds.calibrated(one, _name(args.output, pair, len(samples)), source)
+        name = _name(output, pair, len(samples))
+        found[_path(output, pair, len(samples))] = calibrate_rounds.calibrated(one, name, source)
     return found
 
 

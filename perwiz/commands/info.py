@@ -36,13 +36,12 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.loggps.model import load
     from perwiz.report import overview
     from perwiz.whatif.run import replayed
 
-    model = load(args.model)
+    model = options.machine(args)
     replay = replayed(read(args.trace), model, args.clock)
     state = replay.health()
-    block = overview.document(replay.trace, state, replay.waits, args.waits, model.name)
+    block = overview.document(replay.trace, state, replay.waits, args.waits, replay.weighted.model.name)
     print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions, args.waits > 0))
     return INCOMPLETE if state.incomplete else DONE

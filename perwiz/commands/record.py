@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from perwiz.commands import options
+
+if TYPE_CHECKING:
+    from perwiz.loggps.calibrate import Calibration
 
 HELP = "run an MPI program and record what it does"
 _ENDING = """
@@ -17,6 +21,7 @@ it is first used, and kept in ~/.cache/perwiz. A statically linked program is li
 examples:
   perwiz record -o run -- mpiexec -n 16 ./app args     then: perwiz info run
   perwiz record -o run --mpicc /opt/mpi/bin/mpicc -- srun -n 16 ./app
+  perwiz record -o run --calibrate -- mpiexec -n 16 ./app     what perwiz asks of the run then uses the model measured here
   perwiz record -o run -- mpiexec -n 4 python3 app.py
   perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
 
@@ -58,6 +63,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     names = "instructions, cycles, cache-misses, branch-misses, task-clock, page-faults"
     parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these inside and outside MPI, too: {names}")
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
+    meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
+    parser.add_argument("--calibrate", action="store_true", help=meaning)
     parser.add_argument("--offsets", choices=("hierarchical", "flat"), help="how clocks are compared (default: hierarchical)")
     meaning = "add errors to the clocks, for tests: RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]];..."
     parser.add_argument("--clock-errors", metavar="ERRORS", help=meaning)
@@ -81,7 +88,9 @@ def run(args: argparse.Namespace) -> int:
         print(build.built(mpicc, build.OBJECT), "-pthread")
         return DONE
     if args.profile and command:
-        _refuse(args, "--offsets", "--clock-errors", because="is not for --profile: nothing is timed against other processes")
+        _refuse(
+            args, "--calibrate", "--offsets", "--clock-errors", because="is not for --profile: nothing is timed against other processes"
+        )
         return _profile(args, command, mpicc)
     _refuse(args, "--to", "--counters", because="is only for --profile")
     if not command or not args.output:
@@ -137,7 +146,19 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in given.items() if value}
 
 
+def _models(output: str, command: list[str], mpicc: str) -> dict[str, Calibration]:
+    """Return what the launcher of a command measures, by the file of the run it belongs into."""
+    import os
+
+    from perwiz.commands import calibrate
+    from perwiz.record import programs
+    from perwiz.trace.recorded import MODEL
+
+    return calibrate.measured(programs.launcher(command), mpicc, os.path.join(output, MODEL))
+
+
 def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
+    from perwiz.commands import calibrate
     from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
     from perwiz.record import launch
     from perwiz.trace import recorded_files, recorded_sites
@@ -145,9 +166,14 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     launch.check(command)
     library = _library(command, mpicc)
     folder, token = launch.open_folder(args.output)
-    code = launch.run(command, launch.variables(folder, token, library, _settings(args)))
-    if not launch.recorded(folder):
+    try:
+        models = _models(args.output, command, mpicc) if args.calibrate else {}
+        code = launch.run(command, launch.variables(folder, token, library, _settings(args)))
+    finally:
+        some = launch.recorded(folder)
+    if not some:
         raise UsageError(f"{args.output}: {_nothing(code, mpicc)}")
+    calibrate.write(models)
     lines = launch.outcome(args.output, code, command, recorded_files.stopped(folder))
     with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
         recorded_sites.resolve(folder)

@@ -107,7 +107,8 @@ def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[
     """
     lines = ended(code, command)
     for number, ranks in stopped.items():
-        lines.append(f"{folder}: {os.strerror(number).lower()}: {_ranks(ranks)} stopped recording")
+        why = f"{os.strerror(number).lower()}: {_ranks(ranks)} stopped recording" if number else f"nothing was recorded of {_ranks(ranks)}"
+        lines.append(f"{folder}: {why}")
     known = {rank for ranks in stopped.values() for rank in ranks}
     found = [(int(path.stem.partition("-")[2]), path) for path in sorted(pathlib.Path(folder).glob("definitions-*.jsonl"))]
     unfinished = [rank for rank, path in found if rank not in known and b'{"ended":' not in path.read_bytes()[-64:]]

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import struct
 import subprocess
 
+from perwiz.errors import UsageError
+
 _LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun")
 _STYLES = (("open mpi", "-x"), ("open-mpi", "-x"), ("openrte", "-x"), ("prrte", "-x"), ("hydra", "-genv"), ("intel", "-genv"))
+_TWICE = {"mca", "gmca", "env", "genv"}
+_VALUED = _TWICE | {"n", "np", "c", "N", "x", "host", "hosts", "H", "hostfile", "f", "machinefile", "wdir", "wd", "path", "configfile", "w"}
+_VALUED |= {"map-by", "bind-to", "rank-by", "p", "A", "t", "J"}
+"""Options of launchers that take a value, which may have the name of a program, without their dashes; the first some take two."""
 _INTERPRETER = 3
 """Type of the program header that names the dynamic linker."""
 
@@ -33,6 +40,19 @@ def launcher_style(command: str) -> str | None:
         done = subprocess.run([command, "--version"], capture_output=True, text=True, errors="replace", timeout=20, check=False)
         text = (done.stdout + done.stderr).lower()
     return next((style for words, style in _STYLES if words in text), None)
+
+
+def launcher(command: list[str]) -> list[str]:
+    """Return a command line without the program and its arguments: up to the first word that can be run and is no option's value.
+
+    Raises UsageError if the program cannot be found in it.
+    """
+    for k in range(1, len(command)):
+        valued = command[k - 1].lstrip("-") in _VALUED or command[max(k - 2, 0)].lstrip("-") in _TWICE
+        if not command[k].startswith("-") and not valued and shutil.which(command[k]):
+            return command[:k]
+    shown = shlex.join(command)
+    raise UsageError(f"{shown}: what of it starts programs cannot be told; use perwiz calibrate, and put its model into the run")
 
 
 def mpicc_for(command: list[str]) -> str:

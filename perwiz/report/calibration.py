@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
-from perwiz.loggps.calibrate import Calibration
+from perwiz.loggps.calibrate import Calibration, Line
 from perwiz.loggps.model import CONVENTIONS, PARAMETERS
-from perwiz.report import words
+from perwiz.report import parts, words
+from perwiz.report.parts import Document
+
+VERSION = 1
+"""Version of the JSON document."""
 
 _ROWS = (
     ("L", "ns", "latency: what a short message takes beyond both overheads"),
@@ -26,6 +30,32 @@ _REMARKS = {
     "request_overheads": "o's to handle a request to send",
     "acknowledge_overheads": "o's for its acknowledgement, both ends together",
 }
+
+
+def document(found: dict[str, Calibration]) -> Document:
+    """Return calibrations, by the model file each was written to, as the JSON document that calibrate.schema.json describes."""
+    return {"version": VERSION, "command": "calibrate", "models": [_document(one, path) for path, one in found.items()]}
+
+
+def _document(found: Calibration, path: str) -> Document:
+    estimates = {letter: _estimate(found, letter, unit) for letter, unit, _ in _ROWS if letter in found.values}
+    return {
+        "file": path,
+        **parts.model(found.model),
+        "estimates": {letter: one for letter, one in estimates.items() if _KEYS.get(letter) not in found.model.assumed},
+        "misfit": {"typical": found.typical, "worst": found.worst},
+        "gaps": [{"from_bytes": int(one.low), "to_bytes": int(one.high), **_line(one.line)} for one in found.segments],
+        "notes": list(found.notes),
+    }
+
+
+def _estimate(found: Calibration, letter: str, unit: str) -> Document:
+    ends = [None if end is None else float(end) for end in (found.low.get(letter), found.high.get(letter))]
+    return {"value": float(found.values[letter]), "unit": unit, "low": ends[0], "high": ends[1]}
+
+
+def _line(line: Line) -> Document:
+    return {"first_ns": float(line.first), "slope_ns_per_byte": float(line.slope)}
 
 
 def text(found: Calibration, path: str) -> str:

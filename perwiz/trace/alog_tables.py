@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import alog_rows as row
-from perwiz.trace import match, ops
+from perwiz.trace import match, match_collectives, ops
 from perwiz.trace.alog_messages import Records, in_order
 from perwiz.trace.alog_places import Places
 from perwiz.trace.alog_read import Recording
@@ -93,7 +93,9 @@ class Builder:
         sequence = np.full(len(done), NONE)
         rows, values = self._notes(row.CALL_BEGIN, "s")
         sequence[rows] = values
-        found = match.collectives(self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"])
+        found = match_collectives.collectives(
+            self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"]
+        )
         get["root"] = get["root"].copy()
         get["root"][found.members.call] = found.collectives.root[found.members.collective]
         self.instances = found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import defects, match, ops, otf2_repair
+from perwiz.trace import defects, match, match_collectives, ops, otf2_repair
 from perwiz.trace import otf2_extras as extra
 from perwiz.trace import otf2_location as local
 from perwiz.trace.otf2_columns import Columns
@@ -166,7 +166,7 @@ class Builder:
         comm[self.own.apart()] = NONE
         process = self.places.process.astype("i8")
         together = dataclasses.replace(calls, comm=comm)
-        self.instances = match.collectives(together, done, process, sequence, quiet, self.comms.table(), self.column["enter"])
+        self.instances = match_collectives.collectives(together, done, process, sequence, quiet, self.comms.table(), self.column["enter"])
 
     def _defects(self) -> Defects:
         found = defects.Found()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import match, ops
+from perwiz.trace import match, match_collectives, ops
 from perwiz.trace import otf2_events as row
 from perwiz.trace import otf2_extras as extra
 from perwiz.trace.match import Ends
@@ -210,7 +210,7 @@ def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     done[members.call] = members.done
     counted, quiet = np.full(len(calls), NONE, "i8"), np.zeros(len(calls), "u1")
     process = trace.locations.process.astype("i8")
-    found = match.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
+    found = match_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
     if found.collectives == trace.collectives and found.members == members:
         return []
     number = running(trace.collectives.comm, np.zeros(len(trace.collectives), "i1"))

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.trace import defects, match, ops
+from perwiz.trace import defects, match, match_collectives
 from perwiz.trace.recorded_clocks import offsets
-from perwiz.trace.recorded_columns import STRANGER, Columns
+from perwiz.trace.recorded_columns import Columns
 from perwiz.trace.recorded_communicators import Comms
 from perwiz.trace.recorded_files import Process, processes
-from perwiz.trace.recorded_messages import ANY_SOURCE, ANY_TAG, FAILED, Traffic
 from perwiz.trace.recorded_regions import Places
-from perwiz.trace.tables import ANY, NONE, Calls, Defects, Labels, Locations, Records, Times
+from perwiz.trace.recorded_sites import Sites
+from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
-_KINDS_WITHOUT_PEER = (ops.COMPLETE, ops.TEST)
+MODEL = "model.toml"
+"""Name of the file, in the directory of a run, with the model of the machine it was recorded on."""
 _FLUSH = "BUFFER_FLUSH"
 """Kind of the records that say when the recorder itself took time, as OTF2 names it; their value is the end."""
 
@@ -30,63 +31,48 @@ def read(path: str, *more: str) -> Trace:
 
     Raises TraceError when there is no such run, or nothing in it.
     """
-    return Builder(processes([path, *more]), path).trace()
+    return Builder(processes([path, *more]), [path, *more]).trace()
+
+
+def model_of(folders: list[str]) -> str:
+    """Return the model file that lies in the first directory that has one, or nothing."""
+    return next((path for folder in folders if os.path.isfile(path := os.path.join(folder, MODEL))), "")
 
 
 class Builder:
     """Builds the trace step by step; each step uses what the ones before it made."""
 
-    def __init__(self, found: list[Process], path: str) -> None:
-        self.path, self.found = path, found
+    def __init__(self, found: list[Process], folders: list[str]) -> None:
+        self.path, self.found, self.folders = folders[0], found, folders
         size = max(process.about["processes"] for process in found)
         self.silent = size - len(found)
         self.comms = Comms(size)
-        self.columns = Columns(found, self.comms)
-        if not len(self.columns.rest):
-            raise TraceError(f"{path}: a recorded run without records")
+        firsts = [int(calls["enter"][0]) for process in found for calls in process.calls if len(calls)]
+        if not any(process.calls for process in found):
+            raise TraceError(f"{self.path}: a recorded run without records")
         begun = [process.about["begun"] for process in found]
-        self.start = min([*begun, *(int(rest["enter"][0]) for rest, _ in self.columns.rest if len(rest))])
+        self.start = min(begun + firsts)
+        self.columns = Columns(found, self.comms, Sites(folders), self.start)
         self.begun = np.array(begun, "i8")[self.columns.process]
 
     def trace(self) -> Trace:
         """Return the trace."""
-        self._times()
-        self.location = self.columns.location()
-        self.columns.roots(self.location)
         self.regions = Places(self.columns, self.start)
-        self.traffic = Traffic(self.columns, self.location)
-        self._partners()
+        self.traffic = self.columns.traffic
+        self.traffic.finish(self.columns.rank())
         self._collectives()
         return self._assemble()
-
-    def _times(self) -> None:
-        for name in ("enter", "leave"):
-            column = self.columns[name]
-            column -= self.start
-
-    def _partners(self) -> None:
-        """What the program asked for, where that was any; nobody, where a call only completes."""
-        flags, peer, tag = (self.columns[name] for name in ("flags", "peer", "tag"))
-        peer[(flags & ANY_SOURCE) != 0] = ANY
-        tag[(flags & ANY_TAG) != 0] = ANY
-        op = self.columns["op"]
-        completes = np.isin(ops.KIND, _KINDS_WITHOUT_PEER)[op]
-        for name in ("peer", "tag", "comm"):
-            self.columns[name][completes] = NONE
-        self.strangers = int((peer == STRANGER).sum())
-        np.maximum(peer, ANY, out=peer)
-        self.columns["sent"][(flags & FAILED) != 0] = 0
 
     def _collectives(self) -> None:
         get = self.columns
         self.calls = Calls(
-            *(self.location, get["op"].astype("u1"), self.regions.path_of_calls, get["peer"], get["tag"], get["comm"], get["root"]),
+            *(get.location(), get["op"], self.regions.path_of_calls, get["peer"], get["tag"], get["comm"], get["root"]),
             *(get["sent"], get["received"]),
         )
         done = match.completions(self.calls.op, self.traffic.requests)
         counted, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
         process = self.columns.rank().astype("i8")
-        self.instances = match.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
+        self.instances = match_collectives.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
         about = [process.about for process in self.found]
@@ -118,7 +104,7 @@ class Builder:
         for lines, reason in ((self.regions.never_end, defects.NEVER_ENDS), (self.regions.not_open, defects.NOT_OPEN)):
             for where in lines:
                 found.add(NONE, reason, where)
-        found.add(np.full(self.strangers + self.traffic.strangers, NONE), defects.STRANGER)
+        found.add(np.full(self.columns.strangers + self.traffic.strangers, NONE), defects.STRANGER)
         found.add(np.full(sum(process.broken for process in self.found), NONE), defects.BAD_HEADER)
         found.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
         return found.table()
@@ -130,7 +116,7 @@ class Builder:
             states=len(self.calls) + len(self.regions.table),
             sends=traffic.sends,
             receives=traffic.receives,
-            to_nobody=traffic.to_nobody,
+            to_nobody=self.columns.to_nobody,
             unmatched_sends=traffic.sends - len(traffic.messages),
             unmatched_receives=traffic.receives - len(traffic.messages),
             size_differs=traffic.size_differs,
@@ -191,5 +177,8 @@ class Builder:
             properties=self._properties(),
             records=records,
             values=values,
+            site=self.columns["site"],
+            sites=self.columns.sites.texts,
+            model=model_of(self.folders),
             **known,
         )

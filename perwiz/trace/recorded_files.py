@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def processes(paths: list[str]) -> list[Process]:
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
-    found = [_process(name) for path in paths for name in sorted(glob.glob(os.path.join(glob.escape(path), "definitions-*.jsonl")))]
+    found = [process for path in paths for process in _processes(path)]
     out = sorted((process for process in found if process.about), key=lambda process: process.rank)
     if not out:
         raise TraceError(f"{paths[0]}: a recorded run without processes: the program never came through MPI_Init")
@@ -91,14 +92,19 @@ def _token(path: str) -> str:
     return str(found.get("token"))
 
 
-def _process(name: str) -> Process:
-    rank = int(re.findall(r"\d+", os.path.basename(name))[0])
+def _processes(folder: str) -> list[Process]:
+    names = sorted(os.listdir(folder))
+    threads = Counter(int(found[1]) for name in names if (found := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
+    ranks = [(name, int(found[1])) for name in names if (found := re.fullmatch(r"definitions-(\d+)\.jsonl", name))]
+    return [_process(os.path.join(folder, name), rank, threads[rank]) for name, rank in ranks]
+
+
+def _process(name: str, rank: int, threads: int) -> Process:
     lines, broken = _lines(name)
     about = lines.pop(0) if lines and isinstance(lines[0], dict) and lines[0].get("process") == rank else {}
     if about and not about.keys() >= _ABOUT:
         raise TraceError(f"{name}: its first line lacks {', '.join(sorted(_ABOUT - about.keys()))}")
     folder = os.path.dirname(name)
-    threads = len(glob.glob(os.path.join(glob.escape(folder), f"calls-{rank:06}.*.npy")))
     calls, parts = (
         [rows(os.path.join(folder, f"{kind}-{rank:06}.{thread}.npy"), dtype) for thread in range(threads)]
         for kind, dtype in (("calls", CALL), ("parts", PART))
@@ -140,13 +146,17 @@ def _used(calls: Rows) -> Rows:
 
 
 def stopped(folder: str) -> dict[int, list[int]]:
-    """Return, per error number, the ranks of which a thread had to stop recording."""
+    """Return, per error number, the ranks of which a thread had to stop recording; under 0 those of which there is not one row."""
     reasons: dict[int, list[int]] = {}
+    names = glob.glob(os.path.join(glob.escape(folder), "definitions-*.jsonl"))
+    silent = {int(re.findall(r"\d+", os.path.basename(name))[0]) for name in names}
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "calls-*.npy"))):
         found = rows(path, CALL)[:1]
         number = int(found["peer"][0]) if len(found) else 0
         ranks = reasons.setdefault(number, [])
         rank = int(re.findall(r"\d+", os.path.basename(path))[0])
+        silent -= {rank} if len(found) else set()
         if rank not in ranks:
             ranks.append(rank)
-    return {number: ranks for number, ranks in reasons.items() if number > 0}
+    stopped = {number: ranks for number, ranks in reasons.items() if number > 0}
+    return stopped | ({0: sorted(silent)} if silent else {})

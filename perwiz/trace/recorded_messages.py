@@ -2,133 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.kernels import recorded as kernel
 from perwiz.trace import match
-from perwiz.trace.recorded_columns import STRANGER, Columns
 from perwiz.trace.tables import NONE, Requests, Unfinished
 
-SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
-_MODE, _FREED = 9, 1 << 12
-"""Flags of a record, as recorder.h has them; two bits from _MODE on are the send mode."""
-_EXCHANGES = SENDS | RECEIVES
-Ints = NDArray[np.int64]
-_ENDS = ("call", "where", "request", "bytes", "peer", "tag", "comm", "flags")
+DONE = 8
+"""Flag of a record that completes the request it names, as recorder.h has it."""
+_SENDS, _RECEIVES, _REQUESTS, _TESTS, _STRANGERS = range(5)
+"""Cells of the kernel's state."""
+_MOST = 1 << 28
+"""Requests of one process: more are no numbers of requests."""
 
 
 class Traffic:
-    """The requests and messages, and what could not be matched."""
+    """Collects the requests and ends of messages of one location after another; then `finish` matches them."""
 
-    def __init__(self, columns: Columns, location: NDArray[np.int32]) -> None:
-        self._columns, self._location = columns, location
-        self._flags = columns["flags"]
-        self._parts = columns.parts()
-        self._base = self._bases()
-        self._requests()
-        self._unfinished()
-        self._messages()
+    def __init__(self, most: int) -> None:
+        """`most`: entries of all locations."""
+        self._ends, self._sizes = np.empty((11, most), "i4"), np.empty((2, most), "i8")
+        self._rows = np.empty((5, most), "i4")
+        self._state = np.zeros(5, "i8")
+        self._slots = np.full((1 << 12, 2), NONE, "i4")
+        self._left: list[NDArray[np.int64]] = []
+        self._late = False
+        """Whether tests were added late, out of order."""
+        self._counts: list[tuple[int, int]] = []
+        self.not_posted = 0
 
-    def _bases(self) -> Ints:
-        """Return, per process, the first number of its requests among those of all, and the end."""
-        process = self._columns.process
-        most = np.zeros(len(self._columns.processes) + 1, "i8")
-        first, request = self._columns.first, self._columns["request"]
-        named = self._flags & (POSTS | DONE)
-        for where in range(len(process)):
-            mine = slice(int(first[where]), int(first[where + 1]))
-            top = int(np.max(np.where(named[mine] != 0, request[mine], -1), initial=-1))
-            most[process[where] + 1] = max(most[process[where] + 1], top + 1)
-        np.maximum.at(most, process[self._parts["where"]] + 1, self._parts["request"] + 1)
-        return np.cumsum(most)
+    def add(self, entries: NDArray[np.int64]) -> None:
+        """Add entries of the kernel; they are used up."""
+        most = int(entries[:, 1].max(initial=-1))
+        if len(self._slots) <= most < _MOST:
+            self._slots = np.concatenate([self._slots, np.full((2 * most - len(self._slots) + 2, 2), NONE, "i4")])
+        left = kernel.tie(entries, self._slots, self._ends, self._sizes, self._rows, self._state)
+        if left:
+            self._left.append(entries[:left].copy())
 
-    def _number(self, where: NDArray[np.int32], request: Ints) -> Ints:
-        return self._base[self._columns.process[where]] + np.maximum(request, 0)
+    def end_location(self) -> None:
+        """What comes next is of another location."""
+        self._counts.append((int(self._state[_SENDS]), int(self._state[_RECEIVES])))
 
-    def _some(self, has: int, of: int, names: Sequence[str] = _ENDS) -> dict[str, NDArray[Any]]:
-        """Return columns of the calls and parts whose flags, among `of`, are `has`."""
-        at, mine = (np.flatnonzero((flags & of) == has) for flags in (self._flags, self._parts["flags"]))
-        size = "sent" if has & SENDS and not has & DONE else "received"
-        get = self._columns
-        out: dict[str, NDArray[Any]] = {}
-        for name in names:
-            if name == "call":
-                column: NDArray[Any] = at
-            else:
-                column = (self._location if name == "where" else get[size] if name == "bytes" else get[name])[at]
-            out[name] = np.concatenate([column, self._parts[name][mine]]) if len(mine) else column
-        return out
+    def end_process(self) -> None:
+        """What comes next is of another process, and numbers its requests anew; what was posted by a later thread is known now."""
+        if self._left:
+            entries, tests = np.concatenate(self._left), self._state[_TESTS]
+            left = kernel.tie(entries, self._slots, self._ends, self._sizes, self._rows, self._state)
+            self.not_posted += int((entries[:left, 6] & DONE != 0).sum())
+            self._late |= bool(self._state[_TESTS] > tests)
+        self._left = []
+        self._slots.fill(NONE)
 
-    def _requests(self) -> None:
-        count = int(self._base[-1])
-        posted, done, cancelled = np.full(count, NONE, "i4"), np.full(count, NONE, "i4"), np.zeros(count, "u1")
-        posts, ends = (self._some(one, one, ("call", "where", "request", "flags")) for one in (POSTS, DONE))
-        posted[self._number(posts["where"], posts["request"])] = posts["call"]
-        number = self._number(ends["where"], ends["request"])
-        done[number] = ends["call"]
-        cancelled[number] = (ends["flags"] & CANCELLED) != 0
-        self.not_posted = int((posted[number] == NONE).sum())
-        self._posted_by, self._completed_by = posted, done
-        order = np.flatnonzero(posted >= 0)
-        if (posted[order][1:] < posted[order][:-1]).any():
-            order = order[np.argsort(posted[order], kind="stable")]
-        self._order = order
-        self.requests = Requests(posted[order], done[order], cancelled[order])
+    def finish(self, rank: NDArray[np.int32]) -> None:
+        """Match messages; `rank` is that of each location."""
+        counts = np.diff(np.array([(0, 0), *self._counts]), axis=0)
+        self.strangers = int(self._state[_STRANGERS])
+        self._tabulate()
+        sends, mode = self._sent(np.repeat(rank, counts[:, 0]))
+        receives = self._received(np.repeat(rank, counts[:, 1]))
+        self._ends, self._sizes, self._rows = (np.empty((0, 0), dtype) for dtype in ("i4", "i8", "i4"))
+        self.sends, self.receives = len(sends.call), len(receives.call)
+        self.messages, self.size_differs = match.messages(sends, receives, mode)
 
-    def _unfinished(self) -> None:
-        """A test that names a request it does not complete found it not complete."""
-        from perwiz.trace import ops
+    def _tabulate(self) -> None:
+        posted, done, cancelled = self._rows[:3, : self._state[_REQUESTS]]
+        self.requests = Requests(posted.copy(), done.copy(), cancelled.astype("u1"))
+        call, request = self._rows[3:, : self._state[_TESTS]]
+        order = np.argsort(call, kind="stable") if self._late else slice(None)
+        self.unfinished = Unfinished(call[order].copy(), request[order].copy())
 
-        tests = (self._columns["op"] == ops.OP["MPI_Test"]) & ((self._flags & (DONE | MANY)) == 0) & (self._columns["request"] >= 0)
-        at = np.flatnonzero(tests)
-        row = np.full(len(self._posted_by) + 1, NONE, "i4")
-        row[self._order] = np.arange(len(self._order), dtype="i4")
-        number = np.minimum(self._number(self._location[at], self._columns["request"][at]), len(self._posted_by))
-        at, request = at[row[number] >= 0], row[number][row[number] >= 0]
-        self.unfinished = Unfinished(at.astype("i4"), request)
+    def _sent(self, rank: NDArray[np.int32]) -> tuple[match.Ends, NDArray[np.uint8]]:
+        """Return the sends in program order, and their modes."""
+        call, request, peer, tag, comm, mode = self._ends[:6, : len(rank)]
+        done, later = call, np.flatnonzero(request >= 0)
+        if len(later):
+            done = call.copy()
+            done[later] = self.requests.completed_by[request[later]]
+        return match.Ends(call, done, rank, peer, tag, comm, self._sizes[0, : len(rank)]), mode.astype("u1")
 
-    def _messages(self) -> None:
-        sends = self._sides(self._some(SENDS, SENDS | DONE))
-        now = self._some(RECEIVES, RECEIVES | DONE | POSTS)
-        self._exchanged(now)
-        later = self._some(RECEIVES | DONE, RECEIVES | DONE | CANCELLED)
-        receives = self._sides({name: np.concatenate([now[name], later[name]]) for name in now}, True)
-        mode = ((sends[1] >> _MODE) & 3).astype("u1")
-        self.strangers = int((sends[0].peer == STRANGER).sum() + (receives[0].peer == STRANGER).sum())
-        self.messages, self.size_differs = match.messages(sends[0], receives[0], mode)
-        self.sends, self.receives = len(sends[0].call), len(receives[0].call)
-        self.to_nobody = self._to_nobody()
-
-    def _to_nobody(self) -> int:
-        """Return the calls whose only partner is MPI_PROC_NULL."""
-        from perwiz.trace import ops
-
-        talks = np.isin(ops.KIND, (ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV))[self._columns["op"]]
-        quiet = (self._flags & (_EXCHANGES | FAILED | MANY | CANCELLED)) == 0
-        return int((talks & quiet).sum())
-
-    def _exchanged(self, ends: dict[str, NDArray[Any]]) -> None:
-        """MPI_Sendrecv names the partner it received from where others name their request."""
-        at = np.flatnonzero((ends["flags"] & (_EXCHANGES | POSTS)) == _EXCHANGES)
-        word = ends["request"][at]
-        source, tag = (((word >> shift) & 0xFFFFFFFF).astype("u4").view("i4") for shift in (0, 32))
-        rows = ends["comm"][at]
-        ends["peer"][at] = self._columns.world_of_rows(ends["where"][at], rows, source)
-        ends["tag"][at] = tag
-
-    def _sides(self, ends: dict[str, NDArray[Any]], receives: bool = False) -> tuple[match.Ends, NDArray[Any]]:
-        """Return one side of all messages in program order, and its flags."""
-        call, done = ends["call"].astype("i4"), ends["call"].astype("i4")
-        which = DONE if receives else POSTS
-        at = np.flatnonzero(ends["flags"] & which)
-        number = self._number(ends["where"][at], ends["request"][at])
-        (call if receives else done)[at] = (self._posted_by if receives else self._completed_by)[number]
-        rank = self._columns.rank()[ends["where"]]
-        order: Any = slice(None) if (call >= 0).all() else np.flatnonzero(call >= 0)
-        if not receives and (call[1:] < call[:-1]).any():  # receives are put in order when they are matched
-            order = np.argsort(call, kind="stable")
-        columns = (call, done, rank, ends["peer"], ends["tag"], ends["comm"], ends["bytes"])
-        return match.Ends(*(column[order] for column in columns)), ends["flags"][order]
+    def _received(self, rank: NDArray[np.int32]) -> match.Ends:
+        """Return the receives that were completed, in the order they were posted."""
+        call, done, peer, tag, comm = self._ends[6:, : len(rank)]
+        columns = [call, done, rank, peer, tag, comm, self._sizes[1, : len(rank)]]
+        if not (done >= 0).all():
+            kept = np.flatnonzero(done >= 0)
+            columns = [column[kept] for column in columns]
+        return match.Ends(*columns)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 import os
+import re
 import shutil
 import subprocess
 from typing import Any
@@ -12,8 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.recorded_files import Process, Rows, processes
+from perwiz.trace.tables import NONE
 
 FILE = "sites.json"
+CELLS = 16
+"""Cells of the kernel's state; then comes its table of addresses, each followed by its number."""
+_COUNT = 2
+"""The one with the number of addresses."""
 _PIECE = 1 << 20
 _Module = tuple[str, str]
 """Path and build id."""
@@ -27,18 +34,21 @@ def _used(calls: Rows) -> NDArray[np.uint64]:
 
 def places(process: Process, addresses: NDArray[np.uint64]) -> list[tuple[_Module, int] | None]:
     """Return the module of each address, and its offset in that, as other processes have it too; None for an address in no module."""
-    modules = process.of("module")
+    modules = sorted(process.of("module"), key=lambda one: int(one["begin"]))
+    begins = [one["begin"] for one in modules]
     out: list[tuple[_Module, int] | None] = []
     for address in addresses.tolist():
-        found = next((one for one in modules if one["begin"] <= address < one["end"]), None)
-        out.append(((found["module"], found["build_id"]), address - found["bias"]) if found else None)
+        found = modules[k] if (k := bisect.bisect_right(begins, address) - 1) >= 0 else None
+        inside = found is not None and address < found["end"]
+        out.append(((found["module"], found["build_id"]), address - found["bias"]) if found and inside else None)
     return out
 
 
 def resolve(folder: str) -> int:
     """Write the places of all calls of a run into its directory; return how many there are. Without addr2line only modules are told."""
     wanted: dict[_Module, set[int]] = {}
-    for process in processes([folder]):
+    found = processes([folder])
+    for process in found:
         for calls in process.calls:
             for place in places(process, _used(calls)):
                 if place:
@@ -46,11 +56,17 @@ def resolve(folder: str) -> int:
     listed: list[dict[str, Any]] = []
     for (path, build_id), offsets in sorted(wanted.items()):
         order = sorted(offsets)
-        lines = dict(zip(map(str, order), _lines(path, order), strict=True))
+        lines = dict(zip(map(str, order), _lines(_there(path, found[0].about["program"]), order), strict=True))
         listed.append({"module": path, "build_id": build_id, "places": lines})
     with open(os.path.join(folder, FILE), "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(listed, file, indent=1)
     return sum(map(len, wanted.values()))
+
+
+def _there(path: str, program: list[str]) -> str:
+    """Return the file of a module; SMPI runs copies of a program that are gone afterwards, named after it."""
+    gone = re.fullmatch(r"(.+)_\d+_\d+\.so", os.path.basename(path)) if not os.path.exists(path) else None
+    return next((word for word in program if gone and os.path.basename(word) == gone[1]), path)
 
 
 def _lines(path: str, offsets: list[int]) -> list[str]:
@@ -71,26 +87,60 @@ def _words(function: str, place: str, plain: str) -> str:
     file, _, line = place.partition(" (disc")[0].rpartition(":")
     if function == "??":
         return plain
-    return function if file in ("", "??") or line in ("", "?", "0") else f"{function} ({file}:{line})"
+    return f"{plain} {function}" if file in ("", "??") or line in ("", "?", "0") else f"{os.path.basename(file)}:{line} {function}"
 
 
-def sites(path: str, *more: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Return the call site of every call of a recorded run, int32, and the text of each; -1 where it is not known."""
-    known: dict[tuple[str, str, str], str] = {}
-    for folder in (path, *more):
-        if os.path.exists(os.path.join(folder, FILE)):
-            with open(os.path.join(folder, FILE), encoding="utf-8", errors="surrogateescape") as file:
-                known |= {(one["module"], one["build_id"], at): text for one in json.load(file) for at, text in one["places"].items()}
-    numbers: dict[str, int] = {}
-    parts = [_of(process, calls, known, numbers) for process in processes([path, *more]) for calls in process.calls]
-    return np.concatenate([np.empty(0, "i4"), *parts]), tuple(numbers)
+class Sites:
+    """Numbers the places that calls were made from, in order of first occurrence. What differs in nothing that is known is one place."""
+
+    def __init__(self, folders: list[str]) -> None:
+        self._known: dict[tuple[_Module, int], str] = {}
+        for folder in folders:
+            self._known |= _told(os.path.join(folder, FILE))
+        self._number: dict[str, int] = {}
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text of each."""
+        return tuple(self._number)
+
+    def place(self, process: Process, state: NDArray[np.int64], site: NDArray[np.int32]) -> None:
+        """Number the addresses that the kernel has met since the last time, in its state and in these rows; -1 for an unknown place."""
+        addresses, numbers = state[CELLS::2], state[CELLS + 1 :: 2]
+        new = np.flatnonzero(numbers < NONE)
+        new = new[np.argsort(-numbers[new])]
+        of = np.empty(int(-numbers[new].min(initial=NONE)) + 1, "i4")
+        of[-numbers[new]] = [NONE if one is None else self._of(*one) for one in places(process, addresses[new].view("u8"))]
+        numbers[new] = of[-numbers[new]]
+        rows = np.flatnonzero(site < NONE)
+        site[rows] = of[-site[rows]]
+
+    def _of(self, module: _Module, offset: int) -> int:
+        text = self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
+        return self._number.setdefault(text, len(self._number))
 
 
-def _of(process: Process, calls: Rows, known: dict[tuple[str, str, str], str], numbers: dict[str, int]) -> NDArray[np.int32]:
-    """Return the number of the text of each call of one location, as the trace has them."""
-    names = process.about["operations"]
-    kept = np.array([name.startswith("MPI_") for name in names], bool)[calls["op"]] & (calls["leave"] != 0)
-    addresses = _used(calls)
-    text = [known.get((*place[0], str(place[1]))) if place else None for place in places(process, addresses)]
-    number = np.array([-1 if one is None else numbers.setdefault(one, len(numbers)) for one in text], "i4")
-    return number[np.searchsorted(addresses, calls["site"][kept])] if len(addresses) else np.empty(0, "i4")
+def _told(file: str) -> dict[tuple[_Module, int], str]:
+    """Return the texts that were found out right after the run, none if there are none."""
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as stream:
+            return {((one["module"], one["build_id"]), int(at)): text for one in json.load(stream) for at, text in one["places"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def roomy(state: NDArray[np.int64], more: int) -> NDArray[np.int64]:
+    """Return the state of the kernel, its table of addresses at most half full even if so many are added."""
+    slots, count = (len(state) - CELLS) // 2, int(state[_COUNT])
+    if 2 * (count + more) <= slots:
+        return state
+    out = np.zeros(CELLS + 2 * (1 << (2 * (count + more)).bit_length()), "i8")
+    out[:CELLS] = state[:CELLS]
+    mask = len(out[CELLS::2]) - 1
+    for slot in np.flatnonzero(state[CELLS::2]).tolist():
+        address, number = state[CELLS + 2 * slot : CELLS + 2 * slot + 2].tolist()
+        at = (address ^ address >> 7 ^ address >> 17) & mask
+        while out[CELLS + 2 * at]:
+            at = (at + 1) & mask
+        out[CELLS + 2 * at : CELLS + 2 * at + 2] = address, number
+    return out

@@ -1,13 +1,18 @@
 """`perwiz calibrate`: what it refuses, with its full message; what it writes, with a launcher that only pretends, and under real MPIs."""
 
+import importlib.resources
+import json
 import os
 import pathlib
 
+import jsonschema
 import pytest
 
 from build import Builder
 from perwiz import cli
+from perwiz.errors import UsageError
 from perwiz.loggps.model import load
+from perwiz.record import programs
 from perwiz.trace import files
 
 PAIR = [f"{kind} {size} {' '.join([str(time)] * 5)}" for kind, times in {
@@ -215,3 +220,65 @@ def test_program__compiled_once(mpi):
     program = build.program(mpi.mpicc, "calibrate.c")
     made = program.stat().st_mtime_ns
     assert build.program(mpi.mpicc, "calibrate.c").stat().st_mtime_ns == made
+
+
+def checked(text):
+    """Return the document, if it is what its schema says."""
+    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("calibrate.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    block = json.loads(text)
+    jsonschema.validate(block, schema)
+    return block
+
+
+@pytest.mark.slow
+def test_json__is_what_the_schema_says(pretend, capsys):
+    """The machine of PAIR: L 1000, o 250, and messages of more than 1601 bytes wait for their receiver."""
+    assert cli.main(["calibrate", "-o", "mine.toml", "--json", "--", pretend(measured("node", "across")), "-n", "3"]) == 0
+    across, node = sorted(checked(capsys.readouterr().out)["models"], key=lambda model: len(model["file"]))
+    assert (across["file"], node["file"]) == ("mine.toml", "mine-node.toml")
+    assert across["estimates"]["S"]["value"] == across["parameters"]["S_bytes"] == 1601
+    assert across["estimates"]["L"]["value"] == pytest.approx(1000, rel=0.01)
+    assert across["estimates"]["L"]["unit"] == "ns"
+
+
+def test_json__from_a_trace(capsys):
+    trace(120)
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog", "--json"]) == 0
+    (model,) = checked(capsys.readouterr().out)["models"]
+    assert "S_bytes" in model["assumed"]
+    assert "S" not in model["estimates"]
+
+
+def test_run__its_model_has_its_name(capsys):
+    trace(120)
+    os.mkdir("job7")
+    assert cli.main(["calibrate", "-o", "job7/model.toml", "--from", "run.alog"]) == 0
+    assert load("job7/model.toml").name == "job7"
+
+
+def test_refused__simulated(capsys):
+    script("bin/smpirun", "")
+    why = "its network is simulated, must be a real one; the platform file says what it costs"
+    refused(["-o", "mine.toml", "--", "bin/smpirun", "-np", "2"], f"bin/smpirun: {why}", capsys)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("mpiexec -n 4 ls -l", 3),
+        ("mpirun --map-by env -np 4 ls ls", 5),
+        ("mpirun --mca env ls -np 2 ls", 6),
+        ("mpiexec --oversubscribe -n 4 -x ls env A=1 ls", 6),
+        ("srun -N 2 ls", 3),
+    ],
+)
+def test_launcher__ends_where_the_program_begins(command, words):
+    assert programs.launcher(command.split()) == command.split()[:words]
+
+
+def test_launcher__without_a_program():
+    with pytest.raises(UsageError) as error:
+        programs.launcher(["mpiexec", "-n", "2", "./nowhere"])
+    what = "what of it starts programs cannot be told; use perwiz calibrate, and put its model into the run"
+    assert str(error.value) == f"mpiexec -n 2 ./nowhere: {what}"

@@ -11,7 +11,7 @@ import pytest
 import mpis
 from perwiz import cli
 from perwiz.record import build
-from perwiz.trace import ops, recorded, recorded_sites
+from perwiz.trace import ops, recorded
 
 pytestmark = pytest.mark.slow
 WORKLOADS = [("halo", 6), ("farm", 4), ("groups", 5), ("uneven", 4), ("overlap", 4), ("probes", 4), ("onesided", 3), ("threads", 3)]
@@ -37,9 +37,9 @@ def test_c__counts_agree(mpi, record, built, name, ranks):
     trace = agreeing(record, mpi.command(ranks, mpis.compiled(mpi.mpicc, "workloads.c", built), name))
     assert len(np.unique(trace.locations.process)) == ranks
     assert name in trace.names
-    index, texts = recorded_sites.sites(trace.path)
-    assert len(index) == len(trace.calls)
-    assert any("workloads.c:" in text for text in texts) or not shutil.which("addr2line")
+    assert len(trace.site) == len(trace.calls)
+    assert set(trace.site.tolist()) == set(range(len(trace.sites)))
+    assert any(text.startswith("workloads.c:") for text in trace.sites) or not shutil.which("addr2line")
     CHECKS.get(name, lambda trace: None)(trace)
 
 
@@ -142,3 +142,56 @@ def test_linked_in__needs_no_preloading(mpi, built, tmp_path, capsys):
     settings = os.environ | {"PERWIZ_DIR": str(tmp_path / "run"), "PERWIZ_TOKEN": "t"}
     done = subprocess.run(mpi.command(4, program, "halo"), env=settings, check=True, capture_output=True, text=True)
     assert mpis.counted(recorded.read(str(tmp_path / "run"))) == mpis.tallies(done.stdout)
+
+
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="node-" suffix="" radical="0-63" speed="1Gf" bw="1GBps" lat="10us"/>
+</platform>
+"""
+
+
+def simulated(folder, name, record):
+    """Record 64 processes in a simulated cluster; return exit code and trace."""
+    words = ["smpirun", "-np", "64", "-platform", "platform.xml", "-hostfile", "hosts", "--log=root.thres:critical"]
+    words += ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0", str(folder / "app"), "halo"]
+    code, out, printed, said = record(words)
+    assert (code, said) == (0, "")
+    os.rename(out, folder / name)
+    return recorded.read(str(folder / name)), printed
+
+
+def test_smpi__two_runs_are_the_same(record, tmp_path, monkeypatch):
+    if not shutil.which("smpicc") or not shutil.which("smpirun"):
+        pytest.skip("no SMPI: neither smpicc nor smpirun")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "platform.xml").write_text(PLATFORM, encoding="utf-8")
+    (tmp_path / "hosts").write_text("".join(f"node-{k}\n" for k in range(64)), encoding="utf-8")
+    recorder = str(build.built("smpicc", build.OBJECT))
+    source = str(mpis.PROGRAMS / "workloads.c")
+    words = ["smpicc", "-O1", "-g", "-w", f"-I{build.HERE}", source, recorder, "-pthread", "-o", str(tmp_path / "app")]
+    subprocess.run(words, check=True, capture_output=True)
+    (one, printed), (other, again) = (simulated(tmp_path, name, record) for name in ("one", "other"))
+    assert whole(one)
+    assert mpis.counted(one) == mpis.tallies(printed)
+    assert printed == again
+    assert one.timeline == other.timeline
+    assert (one.calls, one.messages, one.sites) == (other.calls, other.messages, other.sites)
+    assert one.site.tolist() == other.site.tolist()
+    assert any(text.startswith("workloads.c:") for text in one.sites) or not shutil.which("addr2line")
+
+
+def test_calibrated__the_run_has_its_model(mpi, record, built, capfd):
+    program = mpis.compiled(mpi.mpicc, "workloads.c", built)
+    code, folder, _, said = record(mpi.command(2, program, "overlap"), "--calibrate")
+    assert (code, said) == (0, "")
+    assert recorded.read(folder).model == f"{folder}/model.toml"
+    assert cli.main(["info", folder]) == 0
+    assert " under model run" in capfd.readouterr().out
+    assert cli.main(["predict", folder, "--zero-wait", "all"]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "model run: L_ns=" in shown
+    assert "; recorded with the trace" in shown
+    assert cli.main(["predict", folder, "--model", "default"]) == 0
+    assert "recorded with the trace" not in capfd.readouterr().out

@@ -1,6 +1,8 @@
 """The table of routines and what is made from it."""
 
+import os
 import re
+import subprocess
 
 from perwiz.record import wrap, wrap_fortran
 from perwiz.record.build import HERE, mpi_of
@@ -9,6 +11,45 @@ from perwiz.record.routines import BY_HAND, counted, routines
 
 def by_name(name):
     return next(routine for routine in routines() if routine.name == name)
+
+
+GROUPS = (
+    *(r"I?[bsr]?send", r"I?m?recv", r"I?sendrecv(_replace)?", r"I?m?probe", r"[bsr]?send_init", r"recv_init", r"start(all)?"),
+    *(r"wait(all|any|some)?", r"test(all|any|some)?", r"cancel", r"request_(free|get_status)", r"p(send|recv)_init", r"pready.*|parrived"),
+    *(r"(neighbor_|ineighbor_|i)?(allgather|alltoall)[vw]?(_init)?", r"i?(barrier|bcast|reduce|allreduce|scan|exscan)(_init)?"),
+    *(r"i?(gather|scatter)v?(_init)?", r"i?reduce_scatter(_block)?(_init)?", r"comm_(i?dup|create|split|free|disconnect|set_name).*"),
+    *(r"comm_(accept|connect|join|spawn).*", r"intercomm_.*", r"(cart|graph|dist_graph)_(create|sub|create_adjacent)", r"session_.*"),
+    *(r"win_(create|allocate|free|fence|start|complete|post|wait|test|lock|unlock|flush|sync).*", r"r?(put|get|accumulate|get_accumulate)"),
+    r"fetch_and_op|compare_and_swap",
+)
+"""Routines that the table must have: point-to-point, probes, persistent, collectives, neighbourhoods, communicators, topologies, RMA."""
+LEFT_OUT = (
+    r"MPI_Request_get_status|MPI_Comm_(accept|connect|join|spawn|spawn_multiple)|MPI_\w+_(keyval|attr|errhandler)|MPI_Comm_create_from_group",
+    r"MPI_Intercomm_create_from_groups|MPI_Comm_idup_with_info|MPI_Isendrecv(_replace)?|MPI_Psend_init|MPI_Precv_init|MPI_Pready\w*|MPI_Parrived",
+    r"MPI_(?!Send|Ssend|Bsend|Rsend|Recv)\w+_init|MPI_Session_\w+|MPI_Win_\w+_fn|MPI_Comm_disconnect_fn",
+)
+"""Not in it: dynamic processes, a request only asked for; of MPI 4 sessions, partitions, persistent collectives, Isendrecv."""
+
+
+def prototypes(mpicc):
+    """Return the arguments of each MPI routine that has a PMPI twin, as the header of an MPI declares them."""
+    text = subprocess.run([mpicc, "-E", "-include", "mpi.h", "-x", "c", os.devnull], capture_output=True, text=True, check=True).stdout
+    found = {
+        name: " ".join(words.split()) for name, words in re.findall(r"\bint\s+(P?MPI_\w+)\s*\(([^;{]*?)\)\s*(?:__attribute__[^;]*)?;", text)
+    }
+    return {name: words for name, words in found.items() if f"P{name}" in found and not re.search(r"_(c|x|c2f|f2c)$", name)}
+
+
+def test_table__is_that_of_the_header(mpi):
+    """Every routine of the groups is recorded or left out on purpose, and has as many arguments as the MPI says."""
+    header = prototypes(mpi.mpicc)
+    assert len(header) > 300
+    recorded = {f"MPI_{routine.name}": len(routine.arguments) for routine in routines()}
+    known = recorded.keys() | {f"MPI_{name}" for name in BY_HAND}
+    wanted = {name for name in header if re.fullmatch(f"MPI_({'|'.join(GROUPS)})", name, re.IGNORECASE)}
+    assert {name for name in wanted - known if not re.fullmatch("|".join(LEFT_OUT), name)} == set()
+    assert known - header.keys() == set()
+    assert {name: header[name] for name, count in recorded.items() if header[name].count(",") + 1 != count} == {}
 
 
 def test_table__no_routine_twice():

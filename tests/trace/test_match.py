@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import build
-from perwiz.trace import match, ops
+from perwiz.trace import match, match_collectives, ops
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import Calls
 
@@ -144,7 +144,7 @@ def instances(*rows, processes=3, comms=(), sequence=None, traffic=None, process
     none, zero = [-1] * len(rows), [0] * len(rows)
     columns = {name: [row[place] for row in full] for place, name in enumerate(("location", "op", "comm", "root"))}
     calls = build.table(Calls, **columns, path=none, peer=none, tag=none, bytes_sent=zero, bytes_received=zero)
-    found = match.collectives(
+    found = match_collectives.collectives(
         calls,
         np.arange(len(rows), dtype="i4"),
         np.arange(processes) if process is None else np.array(process),

@@ -1,5 +1,6 @@
 """Recorded runs, written by hand as the recorder would: what a trace makes of them, and what cannot be read."""
 
+import importlib.resources
 import json
 import pathlib
 
@@ -9,7 +10,8 @@ import pytest
 from perwiz.errors import TraceError
 from perwiz.trace import defects, ops, recorded
 from perwiz.trace.recorded_communicators import ranks_of
-from perwiz.trace.recorded_files import CALL, PART, folders
+from perwiz.trace.recorded_files import CALL, PART, folders, stopped
+from perwiz.whatif.run import loaded
 
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
 OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
@@ -184,6 +186,75 @@ def test_clocks__offsets_are_chained(run):
     assert offsets.time.tolist() == [0, 500]
     assert offsets.offset.tolist() == [0, 0.05]
     assert offsets.error.tolist() == [0, 0.01]
+
+
+def module(name, begin, build_id="b", bias=0):
+    return {"module": name, "build_id": build_id, "begin": begin, "end": begin + 100, "bias": bias}
+
+
+def test_sites__by_what_is_known_of_them(run):
+    """Two processes have the program at 1000 and 2000. Its places 10 and 20 are one line; 30 nobody knows, nor what lies in no module."""
+    told = [{"module": "/bin/app", "build_id": "b", "places": {"10": "app.c:7 solve", "20": "app.c:7 solve"}}]
+    (run.path / "sites.json").write_text(json.dumps(told), encoding="utf-8")
+    for rank, begin in ((0, 1000), (1, 2000)):
+        sites = [begin + 30, begin + 10, 0, begin + 20, 5] if rank else [begin + 20, begin + 30]
+        rows = [call("MPI_Barrier", 1010 + k, 1010 + k, comm=0, site=site) for k, site in enumerate(sites)]
+        run.process(rank, rows, more=[module("/bin/app", begin, bias=begin)])
+    trace = read(run)
+    assert trace.sites == ("app.c:7 solve", "app+0x1e")
+    assert trace.site.tolist() == [0, 1, 1, 0, -1, 0, -1]
+
+
+def test_sites__many(run):
+    """More addresses than the table has room for at first, in more than one piece."""
+    rows = [call("MPI_Barrier", 1001 + k, 1001 + k, comm=0, site=50_000 + 3 * k % 26_000) for k in range(9000)]
+    run.process(0, rows, more=[module("/bin/app", 50_000) | {"end": 80_000}]).process(1, [])
+    trace = read(run)
+    assert [trace.sites[k] for k in trace.site.tolist()] == [f"app+{50_000 + 3 * k % 26_000:#x}" for k in range(9000)]
+    assert trace.site.tolist()[:8000] == list(range(8000))
+
+
+def test_sites__file_damaged(run):
+    (run.path / "sites.json").write_text("[{}]", encoding="utf-8")
+    run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0, site=1010)], more=[module("/bin/app", 1000)]).process(1, [])
+    assert read(run).sites == ("app+0x3f2",)
+
+
+def test_model__that_lies_in_the_run(run, tmp_path):
+    run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0)]).process(1, [])
+    assert read(run).model == ""
+    assert loaded(None, read(run)).name == "default"
+    text = importlib.resources.files("perwiz").joinpath("models", "default.toml")
+    source = text if text.is_file() else pathlib.Path(__file__).resolve().parents[2] / "models" / "default.toml"
+    (run.path / "model.toml").write_text(source.read_text(encoding="utf-8").replace('name = "default"', 'name = "own"'), encoding="utf-8")
+    trace = read(run)
+    assert trace.model == str(run.path / "model.toml")
+    own = loaded(None, trace)
+    assert own.name == "own"
+    assert own.source.endswith("; recorded with the trace")
+    assert loaded("default", trace).name == "default"
+    assert loaded(own, trace) is own
+
+
+def test_threads__one_completes_what_a_later_one_has_posted(run):
+    """Thread 0 of rank 1 tests and completes the request that thread 1 posts."""
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, flags=SENDS)])
+    test = call("MPI_Test", 1012, 1013, request=0)
+    wait = call("MPI_Wait", 1015, 1025, peer=0, tag=5, comm=0, request=0, received=8, flags=RECEIVES | DONE)
+    lost = call("MPI_Wait", 1026, 1027, peer=0, tag=5, comm=0, request=7, received=8, flags=RECEIVES | DONE)
+    run.process(1, [test, wait, lost])
+    post = call("MPI_Irecv", 1005, 1006, peer=0, tag=5, comm=0, request=0, flags=RECEIVES | POSTS)
+    (run.path / "calls-000001.1.npy").write_bytes(b"\x93NUMPY\x01\x00" + b" " * 376 + np.array([post], CALL).tobytes())
+    trace = read(run)
+    assert (trace.messages.receive.tolist(), trace.messages.receive_done.tolist()) == ([4], [2])
+    assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist()) == ([4], [2])
+    assert (trace.unfinished.call.tolist(), trace.unfinished.request.tolist()) == ([1], [0])
+    assert trace.defects.reason.tolist() == [defects.NOT_POSTED]
+
+
+def test_stopped__some_threads_and_one_process_without_a_row(run):
+    run.process(0, [call("flush", 1001, 1002, peer=28)]).process(1, [])
+    assert stopped(str(run.path)) == {28: [0], 0: [1]}
 
 
 def test_parts__in_two_directories(tmp_path):
