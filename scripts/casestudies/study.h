@@ -1,0 +1,83 @@
+/* What all case studies share. Computation is a sleep: 16 processes run truthfully on a few cores, and take the same time in every run. */
+#ifndef STUDY_H
+#define STUDY_H
+
+#include <mpi.h>
+#include <perwiz.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECOND = 1000000000 };
+static int rank, size;
+static double began;
+
+/* Compute for so many microseconds. */
+static void compute(long microseconds)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    long ns = end.tv_nsec + microseconds * 1000;
+    end.tv_sec += ns / SECOND;
+    end.tv_nsec = ns % SECOND;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL))
+        ;
+}
+
+/* Be woken in time: timers to a microsecond, and, where the kernel can, turns of 0.1 ms, so that nobody who wakes waits long for his own. */
+static void be_punctual(void)
+{
+    struct {
+        unsigned size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned priority;
+        unsigned long long runtime, deadline, period;
+    } turns = {.size = 48, .nice = getpriority(PRIO_PROCESS, 0), .runtime = 100000};
+    prctl(PR_SET_TIMERSLACK, 1000L);
+    syscall(SYS_sched_setattr, 0, &turns, 0);
+}
+
+/* Begin on all processes at once; there must be `needed` of them, if that is not 0. */
+static void begin(int *argc, char ***argv, int needed)
+{
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (needed && size != needed) {
+        if (rank == 0)
+            fprintf(stderr, "%s: %d processes, must be %d\n", (*argv)[0], size, needed);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    be_punctual();
+    MPI_Barrier(MPI_COMM_WORLD);
+    began = MPI_Wtime();
+}
+
+/* End on all processes at once; rank 0 prints the seconds from the common begin until the last process is done. The barrier takes all waiting:
+   inside MPI_Reduce a process may wait for some of the others, and no recording says for which. */
+static void finish(void)
+{
+    double mine = MPI_Wtime() - began, all = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Reduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("elapsed %.6f\n", all);
+    MPI_Finalize();
+}
+
+/* Whether a word is among the arguments: each switches one modification on. */
+static inline int given(int argc, char **argv, const char *word)
+{
+    for (int k = 1; k < argc; k++)
+        if (!strcmp(argv[k], word))
+            return 1;
+    return 0;
+}
+
+#endif

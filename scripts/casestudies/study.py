@@ -1,0 +1,208 @@
+"""Programs that are really changed: what perwiz predicts before, beside what is measured after. README.md beside it tells more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import registration
+from runs import MODEL, Lab, Row, Runs, calls_of, row
+
+from perwiz.errors import PerwizError
+from perwiz.report.words import table
+from perwiz.trace import ops
+from perwiz.trace.trace import Trace
+from perwiz.whatif.bound import COMBINATIONS, bound
+from perwiz.whatif.compare import compare
+
+MEDIAN, WORST = 0.01, 0.03
+"""Errors that predictions of the change as it was made may have."""
+MOVES = 7
+HEAD = ("question", "predicted", "measured", "error", "noise")
+
+
+class Case:
+    """What one case has found: lines to print, rows that count, figures to keep."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.lines, self.rows = name, [title, ""], list[Row]()
+        self.figures: dict[str, object] = {}
+
+    def table(self, rows: list[Row], before: Runs) -> None:
+        """Add a table of questions."""
+        self.rows += rows
+        cells = [[one.question, ms(one.predicted), ms(one.measured), signed(one.error), noise(one.noise)] for one in rows]
+        mark = {one.question: " (promise)" for one in rows if one.kind == "promise"}
+        cells = [[text[0] + mark.get(text[0], ""), *text[1:]] for text in cells]
+        self.lines += table(HEAD, [["as it is", "", ms(before.time), "", noise(before.noise)], *cells])
+        self.figures |= {"before": before.document(), "questions": [one.document() for one in rows]}
+
+
+def ms(ns: int) -> str:
+    """Return ns as ms."""
+    return f"{ns / 1e6:.1f} ms"
+
+
+def signed(part: float) -> str:
+    """Return a part in per cent, with its sign."""
+    return f"{100 * part:+.2f} %"
+
+
+def noise(part: float) -> str:
+    """Return half a range in per cent."""
+    return f"{100 * part:.2f} %"
+
+
+def registration_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of Table 2: seven changes in each of three ways."""
+    case = Case("registration", "registration: each line moves one point on one process, in the program that the lines above it made")
+    head = ("l", "change", "wait", "promised", "error", "predicted", "measured", "error", "noise", "all waits")
+    for way, title in registration.WAYS.items():
+        before, steps = registration.steps(lab, way, MOVES)
+        cells = [["0", "as it is", "", "", "", "", ms(before.time), "", noise(before.noise), ms(registration.waiting(before.middle))]]
+        for number, step in enumerate(steps, 1):
+            made, promise = step.made, step.promise
+            promised = [ms(step.change.wait), ms(promise.predicted), signed(promise.error)]
+            real = [ms(made.predicted), ms(made.measured), signed(made.error), noise(made.noise)]
+            cells.append([str(number), " ".join(step.change.words), *promised, *real, ms(step.waiting)])
+        case.lines += [f"{title}:", *table(head, cells, left=(0, 1)), ""]
+        case.rows += [row for step in steps for row in (step.made, step.promise)]
+        case.figures[way] = {"before": before.document(), "steps": [step.document() for step in steps]}
+        if way == "advance" and steps:
+            after = lab.runs("registration", registration.RANKS, steps[0].change.words)[0]
+            pictures("registration", before, after, [steps[0].made.question])
+    return case
+
+
+def compositing_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of Tables 1 and 3: each stage balanced, and all of them."""
+    case = Case("compositing", "compositing: stages of binary swap that are balanced, one or all")
+    wanted = ["balance:1", "balance:2", "balance:3", "balance:4", "balance:all"]
+    before, *after = lab.runs("compositing", 16, [], *([word] for word in wanted))
+    asked = [f"balance-time stage#{k}" for k in range(1, 5)] + ["balance-time stage"]
+    case.table([row("made", before, runs, [text]) for runs, text in zip(after, asked, strict=True)], before)
+    bounds = next(one for one in bound(before.middle, ["stage"], MODEL).regions if one.name == "stage")
+    names = ["".join(f" Q{k + 1}" for k in one) or " -" for one in COMBINATIONS]
+    case.lines += ["", "bound of region 'stage', no order of calls (Q1 zero-wait, Q2 balance-time, Q3 balance-messages):"]
+    case.lines += table([name.strip() for name in names], [[ms(bounds.time(one)) for one in COMBINATIONS]], left=())
+    case.figures["bounds_ns"] = {name.strip(): bounds.time(one) for name, one in zip(names, COMBINATIONS, strict=True)}
+    pictures("compositing", before, after[-1], asked[-1:])
+    return case
+
+
+def edges_first(trace: Trace) -> str:
+    """Return the hypothesis that every process sends its edge before its inside: `early` of latesender.c."""
+    clauses = []
+    for process in range(len(trace.locations)):
+        sends = [call for call in calls_of(trace, process) if trace.calls.op[call] == ops.OP["MPI_Send"]]
+        clauses += [f"e{edge} before e{inside}" for inside, edge in zip(sends[::2], sends[1::2], strict=True)]
+    return "move " + ", ".join(clauses)
+
+
+def latesender_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of a message that could be sent earlier."""
+    case = Case("latesender", "latesender: every process sends the edge before the inside")
+    before, after = lab.runs("latesender", 8, [], ["early"])
+    made = edges_first(before.middle)
+    rows = [row("made", before, after, [made], "move every edge before its inside")]
+    rows.append(row("promise", before, after, ["zero-wait op:MPI_Recv"]))
+    case.table(rows, before)
+    pictures("latesender", before, after, [made])
+    return case
+
+
+def pipeline_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of a pipeline whose slow stage is made twice as fast."""
+    case = Case("pipeline", "pipeline: the slow stage computes twice as fast")
+    before, after = lab.runs("pipeline", 8, [], ["fast"])
+    asked = ["scale slow stage=0.5", "speed rank:3=2"]
+    case.table([row("made", before, after, [text]) for text in asked], before)
+    pictures("pipeline", before, after, asked[:1])
+    return case
+
+
+def halo_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of a straggler among neighbours: made as fast as the others, or balanced with them."""
+    case = Case("halo", "halo: a straggler computes 1.6 times as fast, or all compute the mean")
+    before, fast, balanced = lab.runs("halo", 12, [], ["fast"], ["balanced"])
+    rows = [row("made", before, fast, ["speed rank:5=1.6"]), row("made", before, balanced, ["balance-time step"])]
+    case.table(rows, before)
+    pictures("halo", before, fast, ["speed rank:5=1.6"])
+    return case
+
+
+CASES = {
+    "registration": registration_case,
+    "compositing": compositing_case,
+    "latesender": latesender_case,
+    "pipeline": pipeline_case,
+    "halo": halo_case,
+}
+
+
+def summary(cases: list[Case]) -> tuple[list[str], dict[str, object], bool]:
+    """Return the lines that say how large errors are, the same as figures, and whether predictions of what was made hold."""
+    lines, figures, good = [], {}, True
+    for kind, told in (("made", "the change as it was made"), ("promise", "zero-wait promises")):
+        errors = sorted(abs(one.error) for case in cases for one in case.rows if one.kind == kind)
+        if not errors:
+            continue
+        median, worst = statistics.median(errors), errors[-1]
+        lines.append(f"{told}: {len(errors)} predictions, median error {100 * median:.2f} %, worst {100 * worst:.2f} %")
+        figures[kind] = {"count": len(errors), "median": median, "worst": worst}
+        good &= kind == "promise" or (median <= MEDIAN and worst <= WORST)
+    return lines, figures, good
+
+
+def picture(folder: pathlib.Path) -> Callable[..., None]:
+    """Return what draws a case: predicted above measured."""
+
+    def draw(name: str, before: Runs, after: Runs, hypotheses: list[str]) -> None:
+        from perwiz.report import compare_plot
+
+        compare_plot.plot(compare(before.middle, after.middle, "e1", hypotheses, MODEL), str(folder / f"{name}.png"))
+
+    return draw
+
+
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", action="append", choices=list(CASES), help="one of the cases; can be given several times (default: all)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each variant, of which the median counts (default 5)")
+    parser.add_argument("--mpiexec", default="mpiexec", help="launcher of the MPI, its mpicc beside it (default: mpiexec)")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for study.json, pictures and recordings (default: print only)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Return 0, or 5 if predictions are further off than they may be."""
+    args = arguments()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.out or pathlib.Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        lab, draw = Lab(folder, args.mpiexec, args.runs), picture(folder)
+        cases = []
+        for name in args.case or CASES:
+            cases.append(CASES[name](lab, draw))
+            print("\n".join(cases[-1].lines), end="\n\n", flush=True)
+        lines, errors, good = summary(cases)
+        print("\n".join(lines))
+        figures = {case.name: case.figures for case in cases}
+        document = {"version": 1, "mpi": lab.mpi, "runs": lab.count, "errors": errors, "cases": figures}
+        if args.out:
+            (folder / "study.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return 0 if good else 5
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except PerwizError as error:
+        sys.exit(f"study: {error}")
