@@ -62,13 +62,15 @@ def build(
     gaps: bool = False,
     progress: str = "always",
     supposed: NDArray[np.bool_] | None = None,
+    inner: tuple[Ints, Ints] | None = None,
 ) -> Graph:
     """Return the graph of a trace.
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
     rendezvous start only in the call that completes the receive; `supposed` (bool per message) says which further messages only a
-    hypothesis makes synchronous. Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
+    hypothesis makes synchronous; `inner` are members of collectives that wait for another one, and those, rows of members.
+    Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
     edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
     layout, edges = _Layout(trace), _Edges()
@@ -80,6 +82,8 @@ def build(
         _add_rendezvous(trace, layout, edges, supposed, progress, _SUPPOSED)
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
+    if inner is not None:
+        _add_inner(trace, layout, edges, *inner)
     if gaps:
         _add_gaps(trace, layout, edges)
     listed = edges.whole()
@@ -173,6 +177,12 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     edges.add(hub[later - 1], hub[later], COLLECTIVE, members.collective[later])
     later = later[done[later] != NONE]
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
+
+
+def _add_inner(trace: Trace, layout: _Layout, edges: _Edges, waiting: Ints, awaited: Ints) -> None:
+    members = trace.members
+    source, target = layout.entered[members.call[awaited]], layout.entered[members.done[waiting]] + 1
+    edges.add(source, target, COLLECTIVE, members.collective[waiting])
 
 
 def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:

@@ -14,6 +14,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model as models
+from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, synchronous, weigh
 from perwiz.trace.memory import give_back
@@ -100,7 +101,7 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         network, size = hypothesis.protocol(trace, network, size)
         supposed |= synchronous(trace.messages, network, size)
         gaps |= network.gap != "none"
-    graph = build(trace, waits, gaps, model.progress, supposed & ~waits)
+    graph = build(trace, waits, gaps, model.progress, supposed & ~waits, inner_waits(trace, model))
     give_back()
     return graph
 
