@@ -1,0 +1,194 @@
+"""The findings of `perwiz patterns` as a cube: times in seconds, counts and bytes as they are, and what the waits are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from perwiz import __version__
+from perwiz.patterns import metrics as searched
+from perwiz.patterns.callpaths import CallTree
+from perwiz.patterns.search import Findings
+from perwiz.patterns.severity import Severity
+from perwiz.patterns.worth import Worth
+from perwiz.report.cube import (
+    DOUBLE,
+    INCOMPLETE,
+    SECONDS,
+    SIGNED,
+    UNSIGNED,
+    CallPath,
+    Cart,
+    Cells,
+    Cube,
+    Group,
+    Location,
+    Metric,
+    Place,
+    Region,
+    compact,
+)
+from perwiz.trace import ops
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif.run import Run
+
+GAIN = "gain_"
+"""Before the name of a pattern: the metric of what its waits are worth."""
+_GAIN = (
+    "how much shorter the run would be, replayed, if these calls waited for nobody. Each call path has its own gain, on the location that"
+    " waits most there; gains do not add up, so the root has what makes the total that of all call paths at once. Of the makespan, not of"
+    " the time of all processes"
+)
+_UNITS = {searched.NS: SECONDS, searched.BYTES: "bytes", searched.TIMES: "occ"}
+_ROLES = {
+    **dict.fromkeys((ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV), "point2point"),
+    ops.N_TO_N: "all2all",
+    ops.ONE_TO_N: "one2all",
+    ops.N_TO_ONE: "all2one",
+}
+
+
+def cube(run: Run, findings: Findings, worth: Worth | None = None) -> Cube:
+    """Return the cube of a run's findings, with what the waits are worth if that is known."""
+    severity, trace = findings.severity, run.trace
+    order, groups, places = _system(trace)
+    regions, paths = _program(trace, severity.tree)
+    metrics, cells = _severities(severity, order)
+    if worth is not None:
+        gains = _gains(run, findings, worth, order)
+        metrics += [_gain(severity, name) for name in gains]
+        cells |= {GAIN + name: part for name, part in gains.items()}
+    return Cube(
+        metrics=tuple(metrics),
+        regions=tuple(regions),
+        paths=tuple(paths),
+        places=tuple(places),
+        groups=tuple(groups),
+        locations=tuple(_locations(trace, order, groups)),
+        cells=compact(cells),
+        carts=tuple(_carts(trace, order)),
+        attributes=_attributes(run),
+    )
+
+
+def _attributes(run: Run) -> dict[str, str]:
+    health = run.health()
+    jumps = health.correction.jumps if health.correction else 0
+    clock = f"corrected by the controlled logical clock, returns put forward: {jumps}" if health.correction else "not corrected"
+    return {
+        "Creator": f"perwiz {__version__}",
+        "CUBE_CT_AGGR": "SUM",
+        "perwiz::trace": run.trace.path,
+        "perwiz::times": run.trace.timeline.made_by,
+        "perwiz::clock": clock,
+        "perwiz::early reduce": "until the last sender came, as Scalasca 2.6",
+        INCOMPLETE: "true" if health.incomplete else "false",
+    }
+
+
+def _program(trace: Trace, tree: CallTree) -> tuple[list[Region], list[CallPath]]:
+    """Return (regions, call paths): the root's region, then those of the trace, then the MPI routines that were called."""
+    used = np.unique(tree.op[tree.op >= 0]).tolist()
+    regions = [Region(tree.name[0], tree.name[0], role="artificial")]
+    regions += [_region(name, trace.sources[row] if trace.sources else "") for row, name in enumerate(trace.names)]
+    row_of = {op: len(regions) + row for row, op in enumerate(used)}
+    regions += [Region(ops.OPS[op], ops.OPS[op], "MPI", paradigm="mpi", role=_role(op)) for op in used]
+    of_node = np.zeros(len(tree), "i4")
+    of_node[tree.of_path[:-1]] = trace.paths.region + 1
+    for node in np.flatnonzero(tree.op >= 0).tolist():
+        of_node[node] = row_of[int(tree.op[node])]
+    return regions, [CallPath(region, parent) for region, parent in zip(of_node.tolist(), tree.parent.tolist(), strict=True)]
+
+
+def _region(name: str, source: str) -> Region:
+    file, _, line = source.rpartition(":")
+    known = bool(file) and line.isascii() and line.isdigit()
+    return Region(name, name, file if known else source, int(line) if known else -1, paradigm="user", role="function")
+
+
+def _role(op: int) -> str:
+    return "barrier" if ops.OPS[op] in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(ops.KIND[op]), "function")
+
+
+def _system(trace: Trace) -> tuple[Ints, list[Group], list[Place]]:
+    """Return (rows of Trace.locations in the order of the tree, processes, machines and nodes)."""
+    where, first = trace.locations, dict[int, int]()
+    for row, process in enumerate(where.process.tolist()):
+        first.setdefault(process, row)
+    home = np.array([first[process] for process in where.process.tolist()], "i8")
+    metahost, node = where.metahost[home], where.node[home]
+    order = np.lexsort((where.thread, where.process, node, metahost))
+    hosts = np.unique(metahost).tolist()
+    places = [Place("metacomputer", "metacomputer")] if len(hosts) > 1 else []
+    top, row_of, groups = len(places) - 1, dict[tuple[int, int], int](), list[Group]()
+    for row in order.tolist():
+        host, on, process = int(metahost[row]), int(node[row]), int(where.process[row])
+        if (host, -1) not in row_of:
+            row_of[host, -1] = len(places)
+            places.append(Place(_machine(trace, host), "machine", top))
+        if (host, on) not in row_of:
+            row_of[host, on] = len(places)
+            places.append(Place(f"node {trace.nodes[on]}", "node", row_of[host, -1]))
+        if not groups or groups[-1].rank != process:
+            groups.append(Group(f"MPI Rank {process}", process, row_of[host, on]))
+    return order, groups, places
+
+
+def _machine(trace: Trace, host: int) -> str:
+    return f"machine {trace.metahosts[host] if host < len(trace.metahosts) else host}"
+
+
+def _locations(trace: Trace, order: Ints, groups: list[Group]) -> list[Location]:
+    row_of = {group.rank: row for row, group in enumerate(groups)}
+    pairs = zip(trace.locations.process[order].tolist(), trace.locations.thread[order].tolist(), strict=True)
+    return [Location(f"thread {thread}" if thread else "Master thread", thread, row_of[process]) for process, thread in pairs]
+
+
+def _carts(trace: Trace, order: Ints) -> list[Cart]:
+    out = []
+    processes = trace.locations.process[order].tolist()
+    for one in trace.topologies:
+        ranks = trace.communicators.members(one.comm).tolist()
+        at = {rank: tuple(place) for rank, place in zip(ranks, one.coordinates.tolist(), strict=False) if min(place, default=-1) >= 0}
+        places = tuple((row, at[process]) for row, process in enumerate(processes) if process in at)
+        out.append(Cart(one.name, tuple(zip(one.dimensions, one.sizes, one.periodic, strict=True)), places))
+    return out
+
+
+def _severities(severity: Severity, order: Ints) -> tuple[list[Metric], dict[str, Cells]]:
+    metrics, cells, known = list[Metric](), dict[str, Cells](), {metric.name for metric in severity.metrics}
+    for metric in severity.metrics:
+        timed = metric.unit == searched.NS
+        part = severity.cells.get(metric.name)
+        least = 0 if part is None else part.value.min(initial=0)
+        kind = DOUBLE if timed else SIGNED if least < 0 else UNSIGNED
+        parent = metric.parent if metric.parent in known else ""
+        metrics.append(Metric(metric.name, metric.title, parent, _UNITS.get(metric.unit, metric.unit), kind, metric.meaning))
+        if part is not None:
+            value = part.value[:, order]
+            cells[metric.name] = Cells(part.node, value / 1e9 if timed else value.astype("i8" if kind == SIGNED else "u8"))
+    return metrics, cells
+
+
+def _gain(severity: Severity, name: str) -> Metric:
+    title = next(metric.title for metric in severity.metrics if metric.name == name)
+    return Metric(GAIN + name, f"Gain without {title}", meaning=_GAIN)
+
+
+def _gains(run: Run, findings: Findings, worth: Worth, order: Ints) -> Mapping[str, Cells]:
+    """Return, per pattern, gains in s: of each call path on the location that waits most there, and at the root what is left."""
+    out = {}
+    for name, whole in worth.whole.items():
+        found = findings.severity.cells[name]
+        gain = {node: run.makespan - value for (pattern, node), value in worth.by_node.items() if pattern == name}
+        rest = run.makespan - whole - sum(gain.values())
+        node = np.array(sorted({0, *gain}), "i4")
+        value = np.zeros((len(node), len(order)))
+        for at, ns in gain.items():
+            waited = found.value[np.searchsorted(found.node, at)][order]
+            value[np.searchsorted(node, at), waited.argmax()] = ns / 1e9
+        value[0, found.value.sum(axis=0)[order].argmax()] += rest / 1e9
+        out[name] = Cells(node, value)
+    return out
