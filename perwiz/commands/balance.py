@@ -17,6 +17,7 @@ _ENDING = """
 A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others.
 Each step is asked what perwiz predict --balance-time REGION#K and --balance-messages REGION#K answer, and steps are sorted by the
 predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays.
+Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz balance run.alog

@@ -10,7 +10,8 @@ from perwiz.commands import options, outputs
 HELP = "where the makespan is spent, along one critical path, and how much slack calls have"
 _ENDING = """
 The critical path is a longest chain of computation, calls and messages from the first instant of the run to the last: its pieces add up
-to the makespan, and no wait lies on it. The slack of a call says how much later it may return without delaying the end.
+to the makespan, and no wait lies on it. The slack of a call says how much later it may return without delaying the end;
+its percentages are of the time after MPI_Init, where the trace shows it, all others of the makespan.
 
 examples:
   perwiz critical run.alog

@@ -14,6 +14,7 @@ _ENDING = """
 WHAT is a parameter of the network: L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, or just its letter; or rank:3, node:NAME,
 region:NAME, a factor on the time of its computation. The curve is found exactly, segment by segment, not sampled: every weight of the
 graph is a line in the parameter, and the slope says how often the critical path pays it. Which messages are synchronous does not change.
+Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz curve run.alog --of L

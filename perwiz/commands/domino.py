@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 HELP = "say what to change first: the waits that pay, what falls with them, and how far that goes"
 _ENDING = """
-Most waits are worth nothing, the longest ones too: their processes would only wait later. A short wait can topple many. For every
+Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. For every
 call perwiz predicts the run without its wait, follows the waits that pay back from process to process (the domino path) and
-lists the calls and groups of calls by what the whole run gains. Each change can be given to perwiz predict as it stands.
+lists the calls and groups of calls by what the whole run gains. A change that begins with -- can be given to perwiz predict as it
+stands. Percentages are of the time after MPI_Init, where the trace shows it.
+
+--question advance asks for the fix itself, another order of calls. What runs ahead of a receive may need what that brings, which no
+trace tells: such changes come last, and the domino path has none of them unless nothing else gains.
 
 examples:
   perwiz domino run.alog                    what to change first
@@ -27,7 +31,8 @@ examples:
   perwiz domino run.alog --question advance the waits whose partners can run earlier on their own processes
   perwiz domino run.alog --plot domino.png  the domino path in the timeline
 
-exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete, 5 --target is missed
+exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete,
+5 done but --target is missed, whether or not the trace is incomplete
 """
 
 
@@ -68,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
     from perwiz.report.domino_text import text
+    from perwiz.report.progress import Progress
     from perwiz.whatif.domino import domino
     from perwiz.whatif.greedy import target
 
@@ -81,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
     outputs.check([] if args.plot is None else [args.plot], [args.trace, args.model] if args.model else [args.trace])
     outputs.check_picture(args.plot)
     args.question += f" by {args.block}" if args.block else ""
-    found = domino(read(args.trace), model, args.clock, args.question)
+    trace = read(args.trace)
+    with Progress("moving calls", noun="call") as progress:
+        found = domino(trace, model, args.clock, args.question, progress)
     block = _document(args, found)
     shown = json.dumps(block, indent=2) if args.json else text(block)
     if args.plot is not None:

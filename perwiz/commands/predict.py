@@ -24,11 +24,16 @@ calls instead, as one would in the source. They keep what messages, requests and
 it is posted, or deadlock, and regions stay whole. Whether a call needs data that an earlier one received or computed is not in a trace:
 the calls that move are taken to need none from those they pass. Moves that need each other are given together.
 
+A prediction keeps who got which message, and says where other times would make a wildcard receive choose another one. Which receives
+are wildcards runs of perwiz record tell; OTF2 does not, and there nothing is said.
+Percentages are of the time after MPI_Init, where the trace shows it and the gain is not larger.
+
 examples:
   perwiz predict run.alog --zero-wait e25
   perwiz predict run.alog --advance e25
   perwiz predict run.alog --advance 'e25 by step'
   perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
+  perwiz predict run.alog --zero-wait e25 -o both.json            the recorded and the predicted run, for ui.perfetto.dev
   perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
   perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
 
@@ -79,9 +84,12 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callable[[str], None]]:
     """Return what writes each file that was asked for."""
+    from perwiz.trace import files
+
     jobs: dict[str, Callable[[str], None]] = {}
     if args.output is not None:
-        jobs[args.output] = partial(_write, prediction, args.output)
+        view = files.is_view(args.output)
+        jobs[args.output] = partial(_view, prediction) if view else partial(_write, prediction, args.output)
     if args.plot is not None:
         jobs[args.plot] = partial(_plot, prediction)
     return jobs
@@ -93,10 +101,21 @@ def _write(prediction: Prediction, name: str, path: str) -> None:
     outputs.write_trace(predicted_trace(prediction), name, path)
 
 
+def _recorded(prediction: Prediction) -> str:
+    return "recorded, its clocks corrected" if prediction.health.correction else "recorded"
+
+
+def _view(prediction: Prediction, path: str) -> None:
+    from perwiz.report.perfetto import View, write
+
+    before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
+    title = prediction.predicted.made_by if prediction.hypotheses else "replayed unchanged"
+    write(prediction.trace, [before, View(title, prediction.predicted, prediction.waits_after, prediction.size)], path)
+
+
 def _plot(prediction: Prediction, path: str) -> None:
     from perwiz.report.timeline import Row, plot
 
-    recorded = "recorded, its clocks corrected" if prediction.health.correction else "recorded"
-    rows = [Row(recorded, prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
+    rows = [Row(_recorded(prediction), prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited)

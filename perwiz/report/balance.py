@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import parts, words
-from perwiz.report.bound import replay_facts
+from perwiz.report import misfit, parts, shares, words
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.balance import Balance, Balanced, Spread
 
@@ -35,13 +33,14 @@ def document(balance: Balance, steps: int) -> Document:
         "format": run.trace.format,
         "made_by": run.trace.timeline.made_by,
         "recorded_ns": run.makespan,
+        "shares_of_ns": shares.of(run.trace, run.makespan, run.makespan - balance.everything),
         "replay_error_ns": run.replay_error,
         "predicted_ns": balance.everything,
         "gain_ns": run.makespan - balance.everything,
         "regions": [_region(run.makespan, region) for region in balance.regions],
         "steps": _steps(balance, steps),
         "deadlocks": run.graph.deadlocks,
-        "misfit": dataclasses.asdict(run.weighted.misfit),
+        "misfit": misfit.of_run(run),
         "model": parts.model(run.weighted.model),
         "health": parts.health(run.health()),
     }
@@ -113,7 +112,7 @@ def text(block: Document) -> str:
         lines += ["", "what a process computes and sends in these steps", *_spread_lines(block)]
     lines += [
         "",
-        *words.facts([*parts.model_facts(block["model"]), *replay_facts(block), *_deadlock(block)]),
+        *words.facts([*parts.model_facts(block["model"]), *misfit.facts(block), *_deadlock(block)]),
         "",
         *parts.health_lines(block["health"]),
     ]
@@ -123,40 +122,40 @@ def text(block: Document) -> str:
 def _answer(block: Document) -> Facts:
     """Return what balancing all gives, and which single step gives most."""
     recorded = block["recorded_ns"]
-    before = ", its clocks corrected" if block["health"]["correction"] else ""
     many = words.several(sum(region["steps"] for region in block["regions"]), "step")
-    facts = [("recorded", f"{words.duration(recorded)}{before}")]
-    facts.append(("balanced", f"{_predicted(block, recorded)} if computation and messages of all {many} were balanced"))
+    facts = [("recorded", parts.recorded(recorded, block["health"])), *shares.facts(block, recorded)]
+    whole = block["shares_of_ns"]
+    facts.append(("balanced", f"{_predicted(block, whole)} if computation and messages of all {many} were balanced"))
     if block["steps"]:
         step = block["steps"][0]
         time, messages = step["balance_time"], step["balance_messages"]
         best, what = (messages, "messages") if messages and messages["gain_ns"] > time["gain_ns"] else (time, "computation")
         name = _label(step)
-        told = f"{what} of {name}: {_predicted(best, recorded)}" if best["gain_ns"] > 0 else "none: balancing any single step gains nothing"
+        told = f"{what} of {name}: {_predicted(best, whole)}" if best["gain_ns"] > 0 else "none: balancing any single step gains nothing"
         facts.append(("best step", told))
     return facts
 
 
-def _predicted(answer: Document, recorded: int) -> str:
+def _predicted(answer: Document, whole: int) -> str:
     gain = answer["gain_ns"]
-    share = f" ({words.percent(abs(gain), recorded)})" if recorded else ""
+    share = f" ({words.percent(abs(gain), whole)})" if whole else ""
     return f"{words.duration(answer['predicted_ns'])}, {'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"
 
 
-def _cells(answer: Document | None, recorded: int) -> tuple[str, str, str]:
+def _cells(answer: Document | None, whole: int) -> tuple[str, str, str]:
     """Return predicted makespan, gain and its share, `-` if there is nothing to balance."""
     if not answer:
         return "-", "-", "-"
     gain = answer["gain_ns"]
-    share = words.percent(abs(gain), recorded)
+    share = words.percent(abs(gain), whole)
     return words.duration(answer["predicted_ns"]), words.duration(gain), f"-{share}" if gain < 0 and share[0] != "<" else share
 
 
 def _region_lines(block: Document) -> list[str]:
-    recorded = block["recorded_ns"]
+    whole = block["shares_of_ns"]
     rows = []
     for region in block["regions"]:
-        answers = (_cells(region[key], recorded) for key in ("balance_time", "balance_messages", "both"))
+        answers = (_cells(region[key], whole) for key in ("balance_time", "balance_messages", "both"))
         rows.append([words.shown(region["region"], _NAME), str(region["steps"]), *(cell for cells in answers for cell in cells)])
     return words.table(["region", "steps", "computation", "gain", "", "messages", "gain", "", "both", "gain", ""], rows)
 
@@ -166,7 +165,7 @@ def _step_lines(block: Document) -> list[str]:
     rows = []
     for step in block["steps"]:
         time = step["computation_ns"]
-        answers = (_cells(step[key], block["recorded_ns"]) for key in ("balance_time", "balance_messages"))
+        answers = (_cells(step[key], block["shares_of_ns"]) for key in ("balance_time", "balance_messages"))
         differs = (words.duration(round(time["sigma"])), str(step["sigma_rank"]), _ratio(time["imbalance"]))
         rows.append([_label(step), *differs, *(cell for cells in answers for cell in cells)])
     return words.table(["step", "sigma", "#", "max/mean", "computation", "gain", "", "messages", "gain", ""], rows)

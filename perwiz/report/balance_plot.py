@@ -36,7 +36,7 @@ def plot(balance: Balance, path: str) -> None:
     kind = path.rpartition(".")[2].lower()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
+        matplotlib.rcParams.update({"svg.hashsalt": "perwiz", "pdf.fonttype": 42})
         _draw(balance, drawn).savefig(path, format=kind, dpi=_DPI, metadata=undated[kind])
 
 

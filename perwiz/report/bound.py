@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
-from perwiz.report import parts, words
+from perwiz.report import misfit, parts, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
@@ -40,7 +38,7 @@ def document(bounds: Bounds) -> Document:
         "replay_error_ns": run.replay_error,
         "regions": [_region(run.trace, bound) for bound in bounds.regions],
         "user_regions": len(run.trace.names),
-        "misfit": dataclasses.asdict(run.weighted.misfit),
+        "misfit": misfit.of_run(run),
         "model": parts.model(run.weighted.model),
         "health": parts.health(run.health()),
     }
@@ -71,7 +69,7 @@ def text(block: Document) -> str:
     lines += ["where the time goes, mean of a process", *_part_lines(regions), ""]
     shown = regions[1] if len(regions) == 2 else regions[0]
     lines += [f"processes, {_name(shown)}", *_process_lines(shown["processes"]), ""]
-    lines += [*words.facts([*parts.model_facts(block["model"]), *replay_facts(block)]), "", *parts.health_lines(block["health"])]
+    lines += [*words.facts([*parts.model_facts(block["model"]), *misfit.facts(block)]), "", *parts.health_lines(block["health"])]
     return "\n".join(lines)
 
 
@@ -79,8 +77,7 @@ def _answer(block: Document) -> Facts:
     """Return the bounds of the whole program, and what they are."""
     whole, recorded = block["regions"][0], block["recorded_ns"]
     times = {tuple(row["questions"]): row["time_ns"] for row in whole["bounds"]}
-    corrected = ", its clocks corrected" if block["health"]["correction"] else ""
-    facts = [("recorded", f"{words.duration(recorded)}{corrected}")]
+    facts = [("recorded", parts.recorded(recorded, block["health"]))]
     for asked, meaning in ((QUESTIONS[:1], "if nobody waited"), (QUESTIONS, "if computation and messages were balanced, too")):
         facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
@@ -129,17 +126,3 @@ def _process_lines(processes: list[Document]) -> list[str]:
 
 def _name(region: Document) -> str:
     return "whole program" if region["region"] is None else words.shown(region["region"], _NAME)
-
-
-def replay_facts(block: Document) -> Facts:
-    """Return how far the unchanged replay is off, and how the recording contradicts the model."""
-    off, misfit = block["replay_error_ns"], block["misfit"]
-    facts = [("replay", f"the unchanged run is {f'at most {words.duration(off)} off' if off else 'exactly'} the recorded one")]
-    if misfit["messages_lowered"]:
-        came = f"{misfit['messages_lowered']} of {misfit['messages']}"
-        facts.append(("misfit", f"messages that came faster than the model says: {came}"))
-    if misfit["eager_after_all"]:
-        facts.append(("misfit", f"messages above S_bytes that did not hold their sender: {misfit['eager_after_all']}"))
-    if len(facts) > 1:
-        facts.append(("", "with many of these the model is not that of the machine: measure it with perwiz calibrate"))
-    return facts

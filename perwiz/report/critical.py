@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import parts, words
+from perwiz.report import misfit, parts, shares, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace import ops
 from perwiz.whatif.critical import KINDS, Critical
@@ -19,7 +18,7 @@ SHARES = (0.0, 0.001, 0.01, 0.05, 0.1)
 """Parts of the makespan; how many calls have no more slack is counted for each."""
 _ROWS = 10
 """Rows of the longest table."""
-_NAME = 40
+_NAME = 28
 """Columns of a region in a table."""
 _HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer"}
 Ints = NDArray[np.integer[Any]]
@@ -28,7 +27,7 @@ Ints = NDArray[np.integer[Any]]
 def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
     """Return the critical path as a JSON document with at most `pieces` of its pieces, on request with the slack of every call; in ns."""
     run, path = critical.run, critical.pieces
-    trace, slack = run.trace, critical.slack
+    trace, slack, base = run.trace, critical.slack, shares.of(run.trace, run.makespan)
     whole = path.sums(np.zeros(len(path), "i8"), 1)[0]
     return {
         "version": VERSION,
@@ -37,6 +36,7 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
         "format": trace.format,
         "made_by": trace.timeline.made_by,
         "makespan_ns": run.makespan,
+        "shares_of_ns": base,
         "changes": critical.changes,
         "path": _kinds(whole),
         "processes": _processes(critical),
@@ -46,12 +46,12 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
         "longest": [_piece(critical, row) for row in _longest(path.length, pieces)],
         "slack": {
             "calls": len(slack),
-            "within": [{"share": share, "calls": int((slack <= share * run.makespan).sum())} for share in SHARES],
+            "within": [{"share": share, "calls": int((slack <= share * base).sum())} for share in SHARES],
         },
         "slacks_ns": slack.tolist() if slacks else None,
         "replay_error_ns": run.replay_error,
         "model": parts.model(run.weighted.model),
-        "misfit": dataclasses.asdict(run.weighted.misfit),
+        "misfit": misfit.of_run(run),
         "health": parts.health(run.health()),
     }
 
@@ -90,7 +90,7 @@ def _routines(critical: Critical) -> list[Document]:
 
 def _slack(critical: Critical, group: Ints, groups: int) -> list[Document]:
     """Return, per group of calls, how many there are, how many have no slack or less than 1 %, the least and the median."""
-    slack, close = critical.slack, critical.run.makespan // 100
+    slack, close = critical.slack, shares.of(critical.run.trace, critical.run.makespan) // 100
     order = np.lexsort((slack, group))
     count = np.bincount(group, minlength=groups)
     first = np.cumsum(count) - count
@@ -143,7 +143,7 @@ def text(block: Document) -> str:
             lines += ["", *_table(block, head, rows, labels)]
     if block["longest"]:
         lines += ["", *_piece_lines(block)]
-    facts = [*parts.model_facts(block["model"]), ("replay", f"{words.duration(block['replay_error_ns'])} off at most")]
+    facts = [*parts.model_facts(block["model"]), *misfit.facts(block)]
     return "\n".join([*lines, "", *words.facts(facts), "", *parts.health_lines(block["health"])])
 
 
@@ -155,7 +155,7 @@ def _answer(block: Document) -> Facts:
         "transfer": "messages under way, from the entry of the call that sends",
         "start": "until the first process on the path began",
     }
-    facts = [("makespan", f"{words.duration(makespan)}, along {words.several(block['pieces'], 'piece')}")]
+    facts = [("recorded", f"{parts.recorded(makespan, block['health'])}; along {words.several(block['pieces'], 'piece')}")]
     for kind, meaning in said.items():
         if path[f"{kind}_ns"]:
             facts.append(("", f"{_of(path[f'{kind}_ns'], makespan)} {_HEADS[kind]}: {meaning}"))
@@ -164,7 +164,9 @@ def _answer(block: Document) -> Facts:
     counts = ", ".join(
         f"{row['calls']} at most {100 * row['share']:g} %" if row["share"] else f"{row['calls']} none" for row in slack["within"]
     )
-    return [*facts, ("slack", f"of {words.several(slack['calls'], 'call')} {counts} of the makespan")]
+    base = block["shares_of_ns"]
+    of = f"{words.duration(base)} after MPI_Init" if base != makespan else "makespan"
+    return [*facts, ("slack", f"of {words.several(slack['calls'], 'call')} {counts} of the {of}")]
 
 
 def _of(part: int, whole: int) -> str:

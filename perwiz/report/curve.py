@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
-from perwiz.report import parts, words
+from perwiz.report import misfit, parts, shares, words
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.curve import NETWORK, Curve
 
@@ -30,7 +28,8 @@ _COUNTED = {
 def document(curve: Curve, points: int = 0) -> Document:
     """Return the curve as a JSON document, with so many samples, evenly spaced; times in ns."""
     run, recorded = curve.run, curve.run.makespan
-    tolerances = [(share, curve.tolerance(share)) for share in SHARES]
+    whole = shares.of(run.trace, recorded)
+    tolerances = [(share, curve.tolerance(share * whole / recorded if recorded else share)) for share in SHARES]
     return {
         "version": VERSION,
         "command": "curve",
@@ -40,6 +39,7 @@ def document(curve: Curve, points: int = 0) -> Document:
         "of": curve.of,
         "recorded": curve.recorded,
         "recorded_ns": recorded,
+        "shares_of_ns": whole,
         "recorded_slope": curve.recorded_slope,
         "interval": [float(curve.x[0]), float(curve.x[-1])],
         "gap_ns": curve.gap,
@@ -53,7 +53,7 @@ def document(curve: Curve, points: int = 0) -> Document:
         "sweeps": curve.lines.sweeps,
         "replay_error_ns": run.replay_error,
         "model": parts.model(run.weighted.model),
-        "misfit": dataclasses.asdict(run.weighted.misfit),
+        "misfit": misfit.of_run(run),
         "health": parts.health(run.health()),
     }
 
@@ -70,9 +70,9 @@ def text(block: Document) -> str:
     lines += ["", *_multiple_lines(block)] if block["multiples"] else []
     lines += ["", *_segment_lines(block)]
     lines += ["", *_point_lines(block)] if block["points"] else []
-    misfit = block["misfit"]
-    lowered = f"{misfit['messages_lowered']} of {misfit['messages']} lags below the model's; they grow in proportion"
-    facts = [*parts.model_facts(block["model"]), ("misfit", lowered), ("replay", f"{words.duration(block['replay_error_ns'])} off at most")]
+    facts = [*parts.model_facts(block["model"]), *misfit.facts(block)]
+    if block["misfit"]["messages_lowered"]:
+        facts.append(("", "lags below the model's grow in proportion"))
     return "\n".join([*lines, "", *words.facts(facts), "", *parts.health_lines(block["health"])])
 
 
@@ -103,10 +103,11 @@ def _answer(block: Document) -> Facts:
     found = (
         f"{words.several(len(block['segments']), 'segment')} from {amount(of, block['interval'][0])} to {amount(of, block['interval'][1])}"
     )
-    gap = block["gap_ns"]
+    gap, name = block["gap_ns"], words.shown(of) if of in NETWORK else f"the factor of {words.shown(of)}"
     exact = f"; the curve lies at most {words.duration(max(1, round(gap)))} above them (--exact finds all)" if gap else ", all there are"
     return [
-        ("recorded", f"{words.duration(block['recorded_ns'])} at {amount(of, block['recorded'])}"),
+        ("recorded", f"{parts.recorded(block['recorded_ns'], block['health'])}; {name} is {amount(of, block['recorded'])}"),
+        *shares.facts(block, block["recorded_ns"]),
         ("tolerance", f"{words.shown(of)} {grows}"),
         ("on the path", f"{on}, just above the recorded value"),
         ("found", found + exact),
@@ -128,8 +129,8 @@ def _times(block: Document, x: float) -> str:
 
 
 def _loss(block: Document, makespan: float) -> str:
-    recorded = block["recorded_ns"]
-    return f"{100 * (makespan - recorded) / recorded:+.2f} %" if recorded else "-"
+    whole = block["shares_of_ns"]
+    return f"{100 * (makespan - block['recorded_ns']) / whole:+.2f} %" if whole else "-"
 
 
 def _multiple_lines(block: Document) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perwiz.report import parts, words
+from perwiz.report import misfit, parts, shares, words
 from perwiz.report.parts import Document
 from perwiz.trace.trace import Trace
 from perwiz.whatif import worth
@@ -28,7 +28,8 @@ def document(found: Domino, most: int, family: str = "site", tell: Callable[[int
     calls = found.ranked(most).tolist()
     groups = gaining(run, family, found.question, most, tell) if found.question in worth.QUESTIONS else []
     rows = [*(np.array([call]) for call in calls), *(group.choice.calls for group in groups)]
-    ranges = worth.spreads(run, found.question, rows)
+    now = [*found.value[calls].tolist(), *(group.makespan for group in groups)]
+    ranges = worth.spreads(run, found.question, rows, now)
     return {
         "version": VERSION,
         "command": "domino",
@@ -38,6 +39,7 @@ def document(found: Domino, most: int, family: str = "site", tell: Callable[[int
         **dict(zip(("question", "block"), worth.parts(found.question), strict=True)),
         "recorded_ns": trace.timeline.makespan,
         "replayed_ns": run.makespan,
+        "shares_of_ns": shares.of(trace, run.makespan, run.makespan - found.bound),
         "replay_error_ns": run.replay_error,
         "bound_ns": found.bound,
         "calls": len(trace.calls),
@@ -52,6 +54,7 @@ def document(found: Domino, most: int, family: str = "site", tell: Callable[[int
         "fixes": None,
         "target": None,
         "model": parts.model(run.weighted.model),
+        "misfit": misfit.of_run(run),
         "health": parts.health(run.health()),
     }
 
@@ -60,6 +63,7 @@ def _set(found: Domino, group: Group) -> Document:
     return {
         "change": option(group.choice.hypothesis),
         "name": group.choice.name,
+        "members": None if group.choice.hypothesis else [f"e{call}" for call in group.choice.calls.tolist()],
         "calls": len(group.choice.calls),
         "wait_ns": group.wait,
         **_worth(found.run.makespan, group.makespan),
@@ -81,6 +85,7 @@ def change(found: Domino, call: int) -> Document:
         "time_ns": int(times.leave[call] - times.enter[call]),
         "wait_ns": int(run.waits.time[call]),
         **_worth(run.makespan, int(found.value[call])),
+        "receives_passed": int(found.passed[call]),
         "zero_wait_ns": int(found.promise[call]),
     }
 
@@ -155,7 +160,10 @@ def _fixes(found: Domino, several: Sequence[Fix]) -> list[Document]:
 
 def target(found: Domino, asked: str, plan: Plan) -> Document:
     """Return how a target is reached, or how far the fixes go."""
-    spread = worth.spreads(found.run, found.question, [plan.calls])[0] if plan.fixes else None
+    spread = None
+    if plan.fixes:
+        now = worth.under(found.run, found.question, plan.calls)
+        spread = worth.spreads(found.run, found.question, [plan.calls], [now])[0]
     return {
         "asked": asked,
         "makespan_ns": plan.target,

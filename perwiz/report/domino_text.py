@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from perwiz.report import parts, words
+from perwiz.report import misfit, parts, shares, words
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.domino import COUNTED
 
-_WHERE, _LITTLE, _WHOLE = 30, 0.05, 4000
+_WHERE, _LITTLE, _WHOLE = 20, 0.05, 4000
 _WORDS = {"zero-wait": ("wait", "waited", "waits"), "zero-time": ("time", "took time", "takes"), "advance": ("wait", "waited", "waits")}
 """Per question: the key of what is removed, how calls would be without, what a call does."""
 _SETS = {
@@ -22,6 +22,13 @@ _SETS = {
     "partner-region": ("partner", "regions of the calls waited for"),
 }
 """Per family: one of its sets, all of them."""
+
+
+_MOVES = [
+    "what runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass receives come last.",
+    "what would move: perwiz predict TRACE --advance eN",
+]
+_NO_OPTION = "(...): no option of perwiz predict names these calls; --json lists them"
 
 
 def text(block: Document) -> str:
@@ -37,7 +44,7 @@ def text(block: Document) -> str:
         lines += ["", *_fixes(block)]
     if block["target"]:
         lines += ["", *_target(block)]
-    facts = [*parts.model_facts(block["model"]), _replay(block)]
+    facts = [*parts.model_facts(block["model"]), *misfit.facts(block)]
     return "\n".join([*lines, "", *words.facts(facts), "", *parts.health_lines(block["health"])])
 
 
@@ -47,15 +54,19 @@ def _title(block: Document) -> list[str]:
 
 
 def _answer(block: Document) -> Facts:
+    recorded = parts.recorded(block["recorded_ns"], block["health"])
     if not block["calls"]:
-        return [("recorded", f"{words.duration(block['recorded_ns'])}; there are no MPI calls to change")]
+        return [("recorded", f"{recorded}; there are no MPI calls to change")]
     waits = f"all processes together wait {words.duration(block['waiting_ns'])} in {block['waiting_calls']} of"
-    facts = [("recorded", f"{words.duration(block['recorded_ns'])}; {waits} {words.several(block['calls'], 'call')}")]
+    facts = [("recorded", f"{recorded}; {waits} {words.several(block['calls'], 'call')}"), *shares.facts(block, block["replayed_ns"])]
     none, gain = f"no call {_WORDS[block['question']][1]}", block["replayed_ns"] - block["bound_ns"]
     facts += _bound(block, none) if gain else []
     if block["changes"]:
         first = block["changes"][0]
         facts.append(("best call", f"{first['change']}: {_gain(block, first['makespan_ns'])}; it {_removed(block, first)}{_others(block)}"))
+        facts += [("", f"only if it needs nothing of the {_receives(first)} it then runs ahead of")] if first["receives_passed"] else []
+    elif gain and block["question"] == "advance":
+        facts.append(("best call", "none: what the waits that are worth something wait for cannot run earlier, or that gains nothing"))
     elif gain:
         facts.append(("best call", "none: several paths through the run are equally long, and one call shortens only one of them"))
     else:
@@ -68,15 +79,16 @@ def _bound(block: Document, none: str) -> Facts:
     waits = block["question"] != "zero-time"
     label, asked = "no waits" if block["question"] == "advance" else "at best", "zero-wait all" if waits else "zero-time all"
     facts = [(label, f"{_gain(block, block['bound_ns'])}, if {none}: --{asked}")]
-    if waits and block["replayed_ns"] - block["bound_ns"] < _LITTLE * block["replayed_ns"]:
-        facts.append(("", "the busiest process alone takes that long: see perwiz critical and perwiz balance"))
+    if waits and block["replayed_ns"] - block["bound_ns"] < _LITTLE * block["shares_of_ns"]:
+        facts.append(("", "one process takes that long without waiting for anybody: see perwiz critical and perwiz balance"))
     return facts
 
 
 def _best_set(block: Document) -> Facts:
+    """Return the set that gains most, of those that do not hold every wait if there are such."""
     if not block["sets"]:
         return []
-    best = block["sets"][0]
+    best = next((row for row in block["sets"] if row["wait_ns"] < block["waiting_ns"]), block["sets"][0])
     calls = f"its {words.several(best['calls'], 'call')} wait {words.duration(best['wait_ns'])}"
     return [(f"best {_SETS[block['family']][0]}", f"{best['change'] or best['name']}: {_gain(block, best['makespan_ns'])}; {calls}")]
 
@@ -91,7 +103,11 @@ def _others(block: Document) -> str:
 
 def _gain(block: Document, makespan: int) -> str:
     gain = block["replayed_ns"] - makespan
-    return f"{words.duration(makespan)}, gain {words.duration(gain)} ({words.percent(gain, block['replayed_ns'])})"
+    return f"{words.duration(makespan)}, gain {words.duration(gain)} ({words.percent(gain, block['shares_of_ns'])})"
+
+
+def _receives(row: Document) -> str:
+    return words.several(row["receives_passed"], "receive")
 
 
 def _removed(block: Document, row: Document) -> str:
@@ -136,32 +152,25 @@ def _changes(block: Document) -> list[str]:
     """Return the table of single calls, each with what to paste behind `perwiz predict TRACE`."""
     key, _, does = _WORDS[block["question"]]
     also = block["question"] == "advance"
-    head = [
-        "change",
-        "gain",
-        "",
-        "makespan",
-        "costs /2 to *2",
-        *(["zero-wait"] if also else []),
-        does,
-        "rank",
-        "routine",
-        "waits for",
-        "where",
-    ]
+    extra = ["zero-wait", "passes"] if also else ["costs /2 to *2"]
+    head = ["change", "gain", "", "makespan", *extra, does, "rank", "routine", "waits for", "where"]
     rows = [
         [
-            *(row["change"], words.duration(row["gain_ns"]), words.percent(row["gain_ns"], block["replayed_ns"])),
-            *(words.duration(row["makespan_ns"]), _spread(row), *([words.duration(row["zero_wait_ns"])] if also else [])),
+            *(row["change"], words.duration(row["gain_ns"]), words.percent(row["gain_ns"], block["shares_of_ns"])),
+            *(words.duration(row["makespan_ns"]), *(_promise(row) if also else [_spread(row)])),
             *(words.duration(row[f"{key}_ns"]), _rank(row), row["routine"], _partner(row), _where(row)),
         ]
         for row in block["changes"]
     ]
     shown = f", the first {len(rows)}" if len(rows) < block["gaining_calls"] else ""
     tried = "of those tried, whose waits are worth most" if also else f"of {block['calls']}"
-    moves = ["what would move, and what that assumes: perwiz predict TRACE --advance eN"] if also else []
     title = f"single calls that pay: {block['gaining_calls']} {tried}{shown}"
-    return [title, *words.table(head, rows, (0, *range(len(head) - 3, len(head)))), *moves]
+    return [title, *words.table(head, rows, (0, *range(len(head) - 3, len(head)))), *(_MOVES if also else [])]
+
+
+def _promise(row: Document) -> list[str]:
+    """Return what zero-wait gives, and what the change passes."""
+    return [words.duration(row["zero_wait_ns"]), _receives(row)]
 
 
 def _path(block: Document) -> list[str]:
@@ -191,26 +200,20 @@ def _more(paths: int) -> str:
     return f"; {paths - 1} more {'gives' if paths == 2 else 'give'} the same (--json)"
 
 
-def _replay(block: Document) -> tuple[str, str]:
-    off = block["replay_error_ns"]
-    return (
-        "replay",
-        f"the unchanged run {f'is at most {words.duration(off)} off the recorded one' if off else 'is exactly the recorded one'}",
-    )
-
-
 def _sets(block: Document) -> list[str]:
     """Return the table of sets of calls, each with what to paste behind `perwiz predict TRACE`, uncut."""
-    head = ["gain", "", "makespan", "costs /2 to *2", "waits", "calls", "change"]
+    head = ["gain", "", "makespan", "costs /2 to *2", "waits", "of all", "calls", "change"]
     rows = [
         [
-            *(words.duration(row["gain_ns"]), words.percent(row["gain_ns"], block["replayed_ns"]), words.duration(row["makespan_ns"])),
-            *(_spread(row), words.duration(row["wait_ns"]), str(row["calls"]), words.shown(row["change"] or row["name"], _WHOLE)),
+            *(words.duration(row["gain_ns"]), words.percent(row["gain_ns"], block["shares_of_ns"]), words.duration(row["makespan_ns"])),
+            *(_spread(row), words.duration(row["wait_ns"]), words.percent(row["wait_ns"], block["waiting_ns"]), str(row["calls"])),
+            words.shown(row["change"] or f"({row['name']})", _WHOLE),
         ]
         for row in block["sets"]
     ]
     title = f"{_SETS[block['family']][1]} that pay, all calls of one at once"
-    return [title, *words.table(head, rows, (6,))] if rows else [f"{title}: none"]
+    long = [_NO_OPTION] if any(not row["change"] for row in block["sets"]) else []
+    return [title, *words.table(head, rows, (7,)), *long] if rows else [f"{title}: none"]
 
 
 def _fixes(block: Document) -> list[str]:
@@ -225,7 +228,7 @@ def _steps(block: Document, fixes: Sequence[Document]) -> list[str]:
     rows = [
         [
             *(str(number), words.duration(fix["wait_ns"]), words.duration(fix["makespan_ns"]), words.duration(fix["gain_ns"])),
-            words.percent(block["replayed_ns"] - fix["makespan_ns"], block["replayed_ns"]),
+            words.percent(block["replayed_ns"] - fix["makespan_ns"], block["shares_of_ns"]),
             *(words.duration(fix["waiting_ns"]), words.shown(fix["change"] or fix["name"], _WHOLE)),
         ]
         for number, fix in enumerate(fixes, 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from perwiz.report import words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
@@ -26,15 +24,9 @@ def moved(trace: Trace, move: Moved) -> Document:
         "last": f"e{move.last}",
         "before": f"e{move.before}" if goes else None,
         "ahead_of": f"e{move.end}" if goes else None,
-        "receives_passed": _receives(trace, move.before, move.end),
+        "receives_passed": move.receives(trace),
         "reason": move.note or None,
     }
-
-
-def _receives(trace: Trace, first: int, last: int) -> int:
-    """Return how many of these calls receive a message."""
-    done = trace.messages.receive_done
-    return len(np.unique(done[(done >= first) & (done <= last)]))
 
 
 def matching(found: Matching) -> Document:

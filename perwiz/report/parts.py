@@ -81,8 +81,22 @@ def health(value: Health) -> Document:
     }
 
 
+def recorded(makespan: int, health: Document) -> str:
+    """Return the makespan of the recorded run in words, and that its clocks were corrected if they were."""
+    correction = health["correction"]
+    before = ", its clocks corrected" if correction else ""
+    if correction and correction["makespan"] != makespan:
+        before += f"; {words.duration(correction['makespan'])} before that"
+    return f"{words.duration(makespan)}{before}"
+
+
 def health_lines(block: Document, clocks: bool = True) -> list[str]:
     """Return the health block in words, with or without what it says of reversed messages and their correction."""
+    return words.facts(health_facts(block, clocks))
+
+
+def health_facts(block: Document, clocks: bool = True) -> Facts:
+    """Return the same as labels and what is to be said under them."""
     counts, waits = block["counts"], "what is left out or missing waits for nobody here and delays nobody"
     facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
@@ -95,7 +109,7 @@ def health_lines(block: Document, clocks: bool = True) -> list[str]:
         facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
     if block["own_clocks"]:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
-    return words.facts([*facts, *(_clocks(block) if clocks else [])])
+    return [*facts, *(_clocks(block) if clocks else [])]
 
 
 def _clocks(block: Document) -> Facts:

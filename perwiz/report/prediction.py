@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.report import order, parts, words
+from perwiz.report import misfit, order, parts, shares, words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses import Network
@@ -38,6 +36,7 @@ def document(prediction: Prediction, waits: int) -> Document:
         "recorded_ns": recorded.makespan,
         "predicted_ns": predicted.makespan,
         "gain_ns": prediction.gain,
+        "shares_of_ns": shares.of(trace, recorded.makespan, abs(prediction.gain)),
         "predicted_range_ns": list(prediction.range) if prediction.range else None,
         "replay_error_ns": prediction.replay_error,
         "calls": len(trace.calls),
@@ -50,7 +49,7 @@ def document(prediction: Prediction, waits: int) -> Document:
         "model": parts.model(prediction.model),
         "networks": [parts.model(network) for network in _networks(prediction)],
         "deadlocks": prediction.deadlocks,
-        "misfit": dataclasses.asdict(prediction.misfit),
+        "misfit": misfit.document(trace, recorded, prediction.model, prediction.misfit),
         "health": parts.health(prediction.health),
         "processes": _processes(prediction),
         "waits_before": parts.longest(trace, before, waits, after),
@@ -99,7 +98,7 @@ def text(block: Document) -> str:
     if asked and block["waits_after"]:
         lines += ["", "longest waits in the predicted run", *parts.wait_lines(block["waits_after"], "predicted", "recorded")]
     models = [fact for network in block["networks"] for fact in parts.model_facts(network, "network")]
-    lines += ["", *words.facts(parts.model_facts(block["model"]) + models + _error(block)), "", *parts.health_lines(block["health"])]
+    lines += ["", *words.facts(parts.model_facts(block["model"]) + models + misfit.facts(block)), "", *parts.health_lines(block["health"])]
     return "\n".join(lines)
 
 
@@ -110,18 +109,15 @@ def _title(block: Document) -> list[str]:
 
 
 def _answer(block: Document) -> Facts:
-    recorded, gain, correction = block["recorded_ns"], block["gain_ns"], block["health"]["correction"]
-    before = ", its clocks corrected" if correction else ""
-    if correction and correction["makespan"] != recorded:
-        before += f"; {words.duration(correction['makespan'])} before that"
-    share = f" ({words.percent(abs(gain), recorded)})" if recorded else ""
+    recorded, gain = block["recorded_ns"], block["gain_ns"]
+    share = f" ({words.percent(abs(gain), block['shares_of_ns'])})" if recorded else ""
     facts = [
-        ("recorded", f"{words.duration(recorded)}{before}"),
+        ("recorded", parts.recorded(recorded, block["health"])),
         ("predicted", f"{words.duration(block['predicted_ns'])}, {'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"),
     ]
     waits = f"{words.duration(block['waiting_ns'])} recorded"
     if block["hypotheses"]:
-        facts.append(("", _range(block)))
+        facts += [*shares.facts(block, recorded), ("", _range(block))]
         waits += f", {words.duration(block['waiting_predicted_ns'])} predicted"
     facts.append(("waiting", f"{waits}, all processes together"))
     return [*facts, *_effect(block)]
@@ -159,24 +155,6 @@ def _zeroed(calls: int, waiting: int, time: str) -> str:
     if calls == 1:
         return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
     return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
-
-
-def _error(block: Document) -> Facts:
-    """Return how far recording and model contradict each other."""
-    misfit, off = block["misfit"], block["replay_error_ns"]
-    replayed = f"is at most {words.duration(off)} off the recorded one" if off else "is exactly the recorded one"
-    facts = [("replay", f"the unchanged run {replayed} (engine {block['engine']})")]
-    if misfit["messages"]:
-        facts.append(("misfit", f"messages that came faster than the model says: {misfit['messages_lowered']} of {misfit['messages']}"))
-    if misfit["requests_lowered"]:
-        facts.append(("", f"synchronous sends shorter than their own request: {misfit['requests_lowered']} of {misfit['requests']}"))
-    if misfit["gaps_lowered"]:
-        facts.append(("", f"sends that followed the one before sooner than the model says: {misfit['gaps_lowered']} of {misfit['gaps']}"))
-    if misfit["eager_after_all"]:
-        facts.append(("", f"messages above S_bytes that did not hold their sender: {misfit['eager_after_all']}"))
-    if misfit["violations"]:
-        facts.append(("", f"effects recorded before their cause, which stay as far before it: {misfit['violations']}"))
-    return facts
 
 
 def _process_lines(block: Document) -> list[str]:

@@ -124,12 +124,17 @@ def _size(lanes_drawn: int, panels: int) -> lanes.Size:
 
 
 def write(figure: Figure, path: str, kind: str) -> None:
-    """Write the figure beside its place first and then move it there; leave nothing behind when that fails."""
+    """Write the figure beside its place first and then move it there; leave nothing behind when that fails.
+
+    A PDF embeds its fonts as TrueType: publishers refuse the Type 3 fonts that matplotlib writes otherwise.
+    """
+    import matplotlib
+
     target = Path(path)
     temporary = target.with_name(f".perwiz-{os.urandom(6).hex()}.{kind}")
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     try:
-        with temporary.open("xb") as file:
+        with matplotlib.rc_context({"pdf.fonttype": 42}), temporary.open("xb") as file:
             figure.savefig(file, format=kind, dpi=_DPI, metadata=undated[kind])
         os.replace(temporary, target)
     except OSError as error:

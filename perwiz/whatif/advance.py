@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,20 +54,6 @@ def tried(weighted: Weighted, call: int, region: str | None = None, text: str = 
         now = one
     moves = tuple(dataclasses.replace(move, asked=text) for move in now.moves[before:] + wait.stays())
     return dataclasses.replace(now, moves=now.moves[:before] + moves)
-
-
-def gains(run: Run, candidates: Iterable[int]) -> Ints:
-    """Return the makespan, ns, of the run in which what each candidate call waits for runs earlier; the run's own where nothing can."""
-    spans = []
-    for call in candidates:
-        found = advanced(run, call) if run.waits.time[call] > 0 else None
-        if found is None:
-            spans.append(run.makespan)
-            continue
-        graph = found[0].graph
-        time = sweep(graph, found[0].weight)
-        spans.append(int(time[graph.ended].max() - time[graph.begun].min()))
-    return np.array(spans, "i8")
 
 
 @dataclasses.dataclass(frozen=True)

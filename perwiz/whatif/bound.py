@@ -79,8 +79,12 @@ def bound(trace: Trace, regions: Sequence[str] = (), model: Model | str | None =
     Raises UsageError for an unknown region, ModelError, ClockError.
     """
     names = chosen(trace, regions)
-    run = replayed(trace, model, clock)
-    trace, segments, work = run.trace, Segments(run.weighted), _work(run)
+    return bound_of(replayed(trace, model, clock), names)
+
+
+def bound_of(run: Run, regions: Sequence[str] = ()) -> Bounds:
+    """Return the same of a run that has been replayed. Raises UsageError for an unknown region."""
+    names, segments, work = chosen(run.trace, regions), Segments(run.weighted), _work(run)
     whole = _bound(run, segments, work, None)
     return Bounds(run, (whole, *(_bound(run, segments, work, name) for name in names)))
 

@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 from perwiz.clock.treatment import Treated
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
-from perwiz.trace import ops
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif import init
 from perwiz.whatif.align import Alignment, align
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses import Hypothesis
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import Asked, listed, loaded, treated
-
-_INITS = (ops.OP["MPI_Init"], ops.OP["MPI_Init_thread"])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,7 +163,7 @@ def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:
 
 
 def _start(first: Trace, second: Trace, pairs: Alignment, word: str | None) -> tuple[str, tuple[int, int]]:
-    inits = [np.flatnonzero(np.isin(trace.calls.op, _INITS)) for trace in (first, second)]
+    inits = [init.calls(trace) for trace in (first, second)]
     if word is None:
         word = "init" if all(map(len, inits)) else "start"
     if word == "start":

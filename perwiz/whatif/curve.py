@@ -139,8 +139,20 @@ def curve(
     `progress` is called with the number of sweeps so far. `predict` rounds every cost and every weight to ns, the curve nothing: they
     differ by at most half a ns per number that is rounded on the path. Raises UsageError, ModelError, ClockError.
     """
+    parameter(of)
+    return curve_of(replayed(trace, model, clock), of, least, most, exact, progress)
+
+
+def curve_of(
+    run: Run,
+    of: str = "L_ns",
+    least: float | None = None,
+    most: float | None = None,
+    exact: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Curve:
+    """Return the same of a run that has been replayed."""
     key = parameter(of)
-    run = replayed(trace, model, clock)
     lines = lines_of(run, key)
     least, most = _interval(key, lines.recorded, least, most)
     lines.progress = progress

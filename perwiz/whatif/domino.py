@@ -81,6 +81,8 @@ class Domino:
     question: str
     value: Ints
     """Makespan per call, ns, if that call alone is changed."""
+    passed: Ints
+    """Receives per call that what moves would pass; 0 where nothing moves."""
     promise: Ints
     """Makespan per call, ns, if that call alone did not wait."""
     paths: Paths
@@ -97,40 +99,49 @@ class Domino:
         return self.paths.listed[0] if self.paths.listed else ()
 
     def ranked(self, most: int) -> Ints:
-        """Return the calls that gain, at most so many, largest gain first; of equal ones that which waits least."""
-        return ranked(self.run, self.value, most)
+        """Return the calls that gain, at most so many, largest gain first; of equal ones that which waits least.
+
+        Those that pass receives come behind all that pass none.
+        """
+        return ranked(self.run, self.value, most, self.passed)
 
     def steps(self, most: int = LISTED) -> list[Step]:
         """Return steps of the first domino path, at most so many, that up to the trigger among them; each costs a sweep."""
         return _steps(self, most)
 
 
-def domino(trace: Trace, model: Model | str | None = None, clock: str = "clc", question: str = "zero-wait") -> Domino:
+def domino(
+    trace: Trace, model: Model | str | None = None, clock: str = "clc", question: str = "zero-wait", tell: worth.Tell | None = None
+) -> Domino:
     """Return what changing each single call is worth, and the domino paths; times int64 ns.
 
     `question` is zero-wait (the call does not wait), zero-time (it takes no time), advance (what it waits for runs earlier) or
-    `advance by REGION` (the instance of the region that this lies in does); `model` and `clock` are those of `predict`.
-    Raises UsageError, ModelError, ClockError.
+    `advance by REGION` (the instance of the region that this lies in does); `model` and `clock` are those of `predict`; `tell` is
+    told how many calls of how many are tried, where that takes long. A domino path of `advance` has no call that makes another pass a
+    receive, unless only such calls gain. Raises UsageError, ModelError, ClockError.
     """
-    return domino_of(replayed(trace, model, clock), question)
+    return domino_of(replayed(trace, model, clock), question, tell)
 
 
-def domino_of(run: Run, question: str = "zero-wait") -> Domino:
+def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = None) -> Domino:
     """Return what changing each single call of a run is worth, and the domino paths. Raises UsageError for an unknown question."""
-    value = worth.values(run, worth.checked(question, worth.ALL))
-    promise = value if question == "zero-wait" else worth.values(run, "zero-wait")
-    return Domino(run, question, value, promise, paths(run, value), worth.bound(run, question))
+    value, passed = worth.values(run, worth.checked(question, worth.ALL), tell)
+    promise = value if question == "zero-wait" else worth.values(run, "zero-wait")[0]
+    found = paths(run, worth.sound(run, value, passed))
+    return Domino(run, question, value, passed, promise, found, worth.bound(run, question))
 
 
-def ranked(run: Run, value: Ints, most: int) -> Ints:
+def ranked(run: Run, value: Ints, most: int, passed: Ints | None = None) -> Ints:
     """Return the calls whose `value` is below the makespan, at most so many, least first.
 
-    Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph.
+    Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph. With `passed` those
+    that pass receives come last.
     """
     calls = np.flatnonzero(value < run.makespan)
-    if 0 < most < len(calls):
+    last = np.zeros(len(value), bool) if passed is None else passed > 0
+    if 0 < most < len(calls) and not last.any():
         calls = calls[value[calls] <= np.partition(value[calls], most - 1)[most - 1]]
-    return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls]))][:most]
+    return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls], last[calls]))][:most]
 
 
 def paths(run: Run, value: Ints, most: int = LISTED) -> Paths:

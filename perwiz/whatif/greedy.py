@@ -60,7 +60,8 @@ def by_gain(question: str, family: str | None = None) -> Chooser:
     """
 
     def choose(run: Run) -> Choice | None:
-        best = ranked(run, value := worth.values(run, question), 1)
+        value = worth.sound(run, *worth.values(run, question))
+        best = ranked(run, value, 1)
         call = _call(question, best) if len(best) else None
         least = value[best[0]] if len(best) else run.makespan
         groups = gaining(run, family, question, 1) if family else []

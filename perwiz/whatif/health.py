@@ -125,7 +125,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         contradictions=contradictions,
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),
-        partnerless=max(int(talks.sum()) - trace.counts.to_nobody, 0),
+        partnerless=max(int(talks.sum()) - max(int((talks & _to_nobody(trace)).sum()), trace.counts.to_nobody), 0),
         not_modelled=int((times.leave[lost] - times.enter[lost]).sum()) / total if total else 0.0,
     )
 
@@ -170,7 +170,12 @@ def _partial(trace: Trace) -> NDArray[np.bool_]:
     posted = np.bincount(trace.requests.posted_by, minlength=count)
     table = trace.messages
     told = np.bincount(table.send, minlength=count) + np.bincount(table.receive, minlength=count)
-    return np.asarray((posted > told) & ((kind == ops.ISEND) | (kind == ops.IRECV)))
+    return np.asarray((posted > told) & ~_to_nobody(trace) & ((kind == ops.ISEND) | (kind == ops.IRECV)))
+
+
+def _to_nobody(trace: Trace) -> NDArray[np.bool_]:
+    """Return which calls have MPI_PROC_NULL for a partner, bool per call: none, though their communicator is known."""
+    return np.asarray((trace.calls.peer == NONE) & (trace.calls.comm != NONE))
 
 
 def _unknown_receives(trace: Trace) -> int:

@@ -32,6 +32,11 @@ class Moved:
     asked: str = ""
     """The hypothesis."""
 
+    def receives(self, trace: Trace) -> int:
+        """Return how many of the calls that it passes receive a message in the recorded trace."""
+        done = trace.messages.receive_done
+        return len(np.unique(done[(done >= self.before) & (done <= self.end)]))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reordered(Weighted):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.singles import singles
 from perwiz.whatif.waits import Waits, waiting
 
+Tell = Callable[[int, int], object]
 QUESTIONS = ("zero-wait", "zero-time")
 """What can be asked about calls, single ones and sets: the words of the hypotheses."""
 ALL = (*QUESTIONS, "advance")
@@ -49,26 +50,46 @@ def hypothesis(question: str, what: str) -> str:
     return f"{word} {what}" + (f" by {region}" if region else "")
 
 
-def values(run: Run, question: str) -> Ints:
-    """Return the makespan, int64 ns per recorded call, if that one call were changed and nothing else.
+def values(run: Run, question: str, tell: Tell | None = None) -> tuple[Ints, Ints]:
+    """Return, per recorded call, the makespan, int64 ns, if it alone were changed, and how many receives that makes other calls pass.
 
     For `advance` only the calls whose waits are worth most are tried, as many as TRIED; the others have the makespan of the run.
-    Raises UsageError for an unknown region.
+    What passes a receive may need what that receives: such a change is no fix before somebody has looked at the source. The other
+    questions move nothing. `tell` is told how many calls of how many are tried. Raises UsageError for an unknown region.
     """
     region = parts(question)[1]
     if region:
         selectors.region(run.trace, region)
     found = singles(run)
+    passed = np.zeros(len(found.zero_time), "i8")
     if question == "zero-time":
-        return found.zero_time
+        return found.zero_time, passed
     promise = _recorded(run.weighted, found.zero_wait)
     if question == "zero-wait":
-        return promise
+        return promise, passed
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")][:TRIED]
     out = np.full(len(promise), run.makespan, "i8")
-    out[best] = [under(run, question, [call]) for call in best.tolist()]
-    return out
+    for number, call in enumerate(best.tolist(), 1):
+        weighted = _advanced(run.weighted, call, region)
+        out[call] = makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+        passed[call] = _passed(weighted, run)
+        if tell is not None:
+            tell(number, len(best))
+    return out, passed
+
+
+def _passed(weighted: Weighted, run: Run) -> int:
+    """Return how many receives are passed by what moves in a graph and did not in that of the run."""
+    before = len(run.weighted.moves) if isinstance(run.weighted, Reordered) else 0
+    moves = weighted.moves[before:] if isinstance(weighted, Reordered) else ()
+    return sum(move.receives(run.trace) for move in moves)
+
+
+def sound(run: Run, value: Ints, passed: Ints) -> Ints:
+    """Return the makespans of `values` with that of the run for the calls that pass receives, unless no other call gains."""
+    out = np.where(passed > 0, run.makespan, value)
+    return out if (out < run.makespan).any() else value
 
 
 def _recorded(weighted: Weighted, value: Ints) -> Ints:
@@ -126,13 +147,15 @@ def bound(run: Run, question: str) -> int:
     return under(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
 
 
-def spreads(run: Run, question: str, several: Sequence[Ints]) -> list[tuple[int, int]]:
-    """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large."""
-    ranges: list[list[int]] = [[] for _ in several]
-    for factor in (0.5, 1.0, 2.0):
+def spreads(run: Run, question: str, several: Sequence[Ints], now: Sequence[int]) -> list[tuple[int, int]]:
+    """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large.
+
+    `now` is the makespan per set with the costs as they are.
+    """
+    ranges = [[makespan] for makespan in now]
+    for factor in (0.5, 2.0):
         weighted = run.weighted
-        if factor != 1:
-            weighted = weigh(run.trace, weighted.timeline, weighted.graph, costing(weighted.model, factor))
+        weighted = weigh(run.trace, weighted.timeline, weighted.graph, costing(weighted.model, factor))
         for known, calls in zip(ranges, several, strict=True):
             known.append(under(dataclasses.replace(run, weighted=weighted), question, calls))
     return [(min(known), max(known)) for known in ranges]

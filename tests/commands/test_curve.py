@@ -22,7 +22,7 @@ def test_text(capsys):
     assert err == ""
     assert out.startswith(
         f"{SRTEST}: makespan as a function of L_ns\n\n"
-        "recorded      412.6 ms at 2.500 us\n"
+        "recorded      412.6 ms; L_ns is 2.500 us\n"
         "tolerance     L_ns may grow by 229.2 us before the run is 1 % slower\n"
     )
 

@@ -56,6 +56,7 @@ def test_document__by_hand():
         "format": "built",
         "made_by": "measured",
         "recorded_ns": 110,
+        "shares_of_ns": 110,
         "replay_error_ns": 0,
         "predicted_ns": 70,
         "gain_ns": 40,

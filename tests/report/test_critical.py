@@ -87,6 +87,7 @@ def test_document__by_hand():
             "within": [{"share": share, "calls": calls} for share, calls in ((0, 1), (0.001, 1), (0.01, 1), (0.05, 1), (0.1, 2))],
         },
         "slacks_ns": [90, 0],
+        "shares_of_ns": 1100,
         "replay_error_ns": 0,
     }
 
@@ -108,7 +109,7 @@ def test_text__by_hand():
     assert lines[:9] == [
         "late.alog: critical path",
         "",
-        "makespan      1.100 us, along 4 pieces",
+        "recorded      1.100 us; along 4 pieces",
         "              1.058 us (96.2 %) computation: between calls",
         "              30 ns (2.7 %) in calls: work inside MPI calls, no waiting",
         "              12 ns (1.1 %) transfer: messages under way, from the entry of the call that sends",

@@ -61,6 +61,7 @@ def test_document__by_hand():
         ],
         "segments": [{"from": 0, "to": 5, "slope": 0, "makespan_ns": 1095}, {"from": 5, "to": 100, "slope": 1, "makespan_ns": 1095}],
         "points": [{"at": 0, "makespan_ns": 1095}, {"at": 50, "makespan_ns": 1140}, {"at": 100, "makespan_ns": 1190}],
+        "shares_of_ns": 1100,
         "replay_error_ns": 0,
     }
 
@@ -70,7 +71,7 @@ def test_text__by_hand():
     assert lines[:27] == [
         "late.alog: makespan as a function of L_ns",
         "",
-        "recorded      1.100 us at 10 ns",
+        "recorded      1.100 us; L_ns is 10 ns",
         "tolerance     L_ns may grow by 11 ns before the run is 1 % slower",
         "on the path   1 latency, just above the recorded value",
         "found         2 segments from 0 ns to 100 ns, all there are",
@@ -103,7 +104,8 @@ def test_text__by_hand():
     [
         (("rank:0",), "tolerance     rank:0 may compute 1.011 times as long before the run is 1 % slower"),
         (("rank:0",), "on the path   1.000 us of its computation, just above the recorded value"),
-        (("O", 0, 9), "recorded      1.100 us at 0 ns/B"),
+        (("O", 0, 9), "recorded      1.100 us; O_ns_per_byte is 0 ns/B"),
+        (("rank:0",), "recorded      1.100 us; the factor of rank:0 is 1"),
         (("O", 0, 9), "on the path   2 bytes (O), just above the recorded value"),
         (("g", 0, 9), "tolerance     g_ns may grow without end, the run is never 1 % slower"),
     ],

@@ -52,7 +52,7 @@ def test_document__by_hand():
         2,
     )
     call = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "", "site": "", "partner": {"call": "e0", "rank": 0, "thread": 0}}
-    worth = {"time_ns": 62, "wait_ns": 62, "makespan_ns": 772, "gain_ns": 62, "zero_wait_ns": 772}
+    worth = {"time_ns": 62, "wait_ns": 62, "makespan_ns": 772, "gain_ns": 62, "receives_passed": 0, "zero_wait_ns": 772}
     best = {"change": "--zero-wait e2", "call": "e2", **call, **worth}
     assert block["changes"] == [best | {"range_ns": [772, 778]}]
     assert block["longest_wait"] | {"partner": None} == {
@@ -65,6 +65,7 @@ def test_document__by_hand():
         "wait_ns": 314,
         "makespan_ns": 834,
         "gain_ns": 0,
+        "receives_passed": 0,
         "zero_wait_ns": 834,
     }
     assert block["path"] == {
@@ -79,6 +80,7 @@ def test_document__by_hand():
         {
             "change": "--zero-wait site:MPI_Recv",
             "name": "MPI_Recv",
+            "members": None,
             "calls": 3,
             "wait_ns": 600,
             "makespan_ns": 750,
@@ -109,14 +111,17 @@ def test_text__by_hand():
         "2    e5       2  MPI_Recv  e3 (rank 1)  224 ns  162 ns        10 ns         0 ns in 0      0 ns  -",
         "",
         "ranks that pay, all calls of one at once",
-        " gain         makespan    costs /2 to *2   waits  calls  change",
-        "62 ns  7.4 %    772 ns  772 ns to 778 ns   62 ns      3  --zero-wait rank:1",
-        "10 ns  1.2 %    824 ns              same  224 ns      1  --zero-wait rank:2",
+        " gain         makespan    costs /2 to *2   waits  of all  calls  change",
+        "62 ns  7.4 %    772 ns  772 ns to 778 ns   62 ns  10.3 %      3  --zero-wait rank:1",
+        "10 ns  1.2 %    824 ns              same  224 ns  37.3 %      1  --zero-wait rank:2",
     ]
 
 
 def test_text__ends_with_model_and_health():
-    assert "\nreplay        the unchanged run is exactly the recorded one\n\nhealth        complete\n" in text(document(falling()))
+    *_, replay, misfit, _, health = text(document(falling())).partition("\nrecords ")[0].splitlines()
+    assert replay == "replay        the unchanged run is exactly the recorded one"
+    assert misfit == "misfit        messages that came faster than the model says: 0 of 3"
+    assert health == "health        complete"
 
 
 def test_text__fixes_by_hand():
@@ -207,18 +212,18 @@ def test_text__advance_names_the_promise():
     """Six tasks, each worker's second waits for the master, who can send it earlier."""
     block = document(CATALOGUE["master_worker"](), model="default", question="advance")
     head = next(line for line in text(block).splitlines() if line.startswith("change "))
-    assert " ".join(head.split()) == "change gain makespan costs /2 to *2 zero-wait waits rank routine waits for where"
+    assert " ".join(head.split()) == "change gain makespan zero-wait passes waits rank routine waits for where"
     assert block["changes"][0]["change"].startswith("--advance e")
     assert "if no call waited: --zero-wait all" in lines(block, "no waits")
     assert block["sets"] == []
     assert f"\nsingle calls that pay: {block['gaining_calls']} of those tried, whose waits are worth most" in text(block)
-    assert "\nwhat would move, and what that assumes: perwiz predict TRACE --advance eN\n" in text(block)
+    assert "\nwhat would move: perwiz predict TRACE --advance eN\n" in text(block)
     assert "all calls of one at once" not in text(block)
 
 
 def test_text__waits_that_cost_little():
     """834 to 800 is less than a twentieth, 834 to 750 more."""
-    said = "the busiest process alone takes that long: see perwiz critical and perwiz balance"
+    said = "one process takes that long without waiting for anybody: see perwiz critical and perwiz balance"
     assert said not in text(document(falling()))
     assert said in text(document(falling()) | {"bound_ns": 800})
 
@@ -272,3 +277,51 @@ def test_text__of_every_awkward_trace(name):
         for family in ("site", "pair"):
             block = document(CATALOGUE[name](), family=family, question=question)
             assert text(block).isascii()
+
+
+def test_text__advance_says_what_a_receive_may_bring():
+    """As in a ring: the only change that gains sends ahead of a receive."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.recv(0, 1)
+    b.compute(0, 300)
+    b.send(0, 1)
+    b.compute(1, 200)
+    b.send(1, 0)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    block = document(b.trace(), question="advance")
+    assert [row["receives_passed"] for row in block["changes"]] == [1]
+    assert lines(block, "best call").endswith(" only if it needs nothing of the 1 receive it then runs ahead of")
+    assert "\nwhat runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass" in text(block)
+
+
+def test_document__sets_without_an_option_list_their_calls():
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(9):
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+    block = document(b.trace(), family="pair")
+    (row,) = block["sets"]
+    assert (row["change"], row["name"], row["calls"]) == (None, "rank 1 waits for rank 0", 9)
+    assert row["members"] == [f"e{call}" for call in range(9, 18)]
+    assert text(block).partition("all calls of one at once\n")[2].splitlines()[1].endswith("100.0 %      9  (rank 1 waits for rank 0)")
+    assert "\n(...): no option of perwiz predict names these calls; --json lists them\n" in text(block)
+
+
+def test_text__the_best_set_does_not_hold_every_wait_if_another_gains():
+    block = document(falling(), family="rank")
+    block["sets"].insert(0, block["sets"][0] | {"change": "--zero-wait rank:9", "wait_ns": block["waiting_ns"]})
+    assert lines(block, "best rank").startswith("--zero-wait rank:1: ")
+
+
+def test_text__advance_with_nothing_to_move():
+    """Rank 0 computes 100 and sends; there is nothing that this could run ahead of."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    block = document(b.trace(), question="advance")
+    assert block["changes"] == []
+    assert lines(block, "best call") == ("none: what the waits that are worth something wait for cannot run earlier, or that gains nothing")

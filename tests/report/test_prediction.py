@@ -59,6 +59,7 @@ def test_document__by_hand():
         "predicted_ns": 1010,
         "gain_ns": 90,
         "predicted_range_ns": [1010, 1010],
+        "shares_of_ns": 1100,
         "replay_error_ns": 0,
         "calls": 2,
         "calls_moved": 1,
@@ -80,6 +81,8 @@ def test_document__by_hand():
             "gaps_lowered": 0,
             "violations": 0,
             "eager_after_all": 0,
+            "held": None,
+            "inner": 0,
         },
         "processes": [
             dict(zip(keys, (0, 0, 1010, 1010, 0, 0, 0), strict=True)),
@@ -211,6 +214,7 @@ def test_text__misfit():
     model = hand_model(g=50, gap="sending call")
     assert facts(document(b.trace(), model=model), "misfit") == [
         "messages that came faster than the model says: 1 of 3",
+        "so many say that the model is of another machine: see perwiz calibrate",
         "sends that followed the one before sooner than the model says: 1 of 1",
         "messages above S_bytes that did not hold their sender: 1",
         "effects recorded before their cause, which stay as far before it: 1",

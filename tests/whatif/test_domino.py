@@ -168,7 +168,8 @@ def test_spreads__are_those_of_predict(name):
     trace = CATALOGUE[name]()
     found, calls = domino(trace, hand_model()), range(min(len(trace.calls), 12))
     for question in worth.QUESTIONS:
-        spreads = worth.spreads(found.run, question, [np.array([call]) for call in calls])
+        now = worth.values(found.run, question)[0][calls].tolist()
+        spreads = worth.spreads(found.run, question, [np.array([call]) for call in calls], now)
         assert spreads == [predict(trace, f"{question} e{call}", hand_model()).range for call in calls]
 
 
@@ -262,3 +263,55 @@ def test_advance__what_lies_outside_the_region_stays():
     b.send(0, 1)
     b.recv(1, 0)
     assert domino(b.trace(), hand_model(), question="advance by point").path == ()
+
+
+def passing():
+    """Return a run in which the wait that is worth something asks rank 0 to send ahead of a receive.
+
+    A message takes o + L = 12 ns; calls do no work.
+
+        rank 0  e0 receives from 1: 0 to 212; computes 300, e1 sends to 1 at 512, ends there
+        rank 1  computes 200, e2 sends to 0 at 200, e3 receives from 0: 200 to 524, waits 324; computes 100, ends at 624
+
+    e1 ahead of e0, with the 300 before it: it sends at 300, the message is there at 312 and rank 1 ends at 412.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.recv(0, 1)
+    b.compute(0, 300)
+    b.send(0, 1)
+    b.compute(1, 200)
+    b.send(1, 0)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    return b.trace("passing.alog")
+
+
+def test_advance__what_passes_a_receive_is_told():
+    run = replayed(passing(), hand_model())
+    value, passed = worth.values(run, "advance")
+    assert (run.makespan, value.tolist(), passed.tolist()) == (624, [624, 624, 624, 412], [0, 0, 0, 1])
+    assert worth.sound(run, value, passed) is value, "nothing else gains"
+    assert domino_of(run, "advance").path == (3,)
+
+
+def test_ranked__what_passes_receives_comes_last():
+    run = replayed(falling(), hand_model())
+    value, passed = np.array([834, 700, 772, 834, 790, 824]), np.array([0, 2, 0, 0, 1, 0])
+    assert ranked(run, value, 9, passed).tolist() == [2, 5, 1, 4]
+    assert ranked(run, value, 3, passed).tolist() == [2, 5, 1]
+    assert worth.sound(run, value, passed).tolist() == [834, 834, 772, 834, 834, 824]
+
+
+def test_values__tell_how_many_are_tried():
+    told = []
+    worth.values(replayed(passing(), hand_model()), "advance", lambda done, total: told.append((done, total)))
+    assert told
+    assert told == [(number, told[0][1]) for number in range(1, told[0][1] + 1)]
+
+
+def test_advance__counts_what_this_change_passes_and_no_earlier_one():
+    """Behind the change there is nothing left to move, so no receive is passed by a second one."""
+    run = replayed(passing(), hand_model())
+    after = worth.after(run, "advance", [3])
+    value, passed = worth.values(after, "advance")
+    assert (after.makespan, value.min(), passed.tolist()) == (412, 412, [0, 0, 0, 0])

@@ -107,3 +107,16 @@ def test_not_modelled__a_wait_that_completes_a_request_without_message():
     b.send(1, 0, tag=0, at=(0, 10))
     b.end = {0: 100, 1: 100}
     assert health(b.trace()).not_modelled == pytest.approx(51 / 200)
+
+
+def test_not_modelled__requests_to_nobody():
+    """Of two receives completed by one Waitall one is from MPI_PROC_NULL: that has no message, and nobody waits for it (MPI 3.1, 3.11)."""
+    b = Builder(2)
+    requests = [b.irecv(0, peer, tag=7, at=(k, k + 1)) for k, peer in enumerate((-1, 1))]
+    b.waitall(0, *requests, at=(50, 100))
+    b.send(1, 0, tag=7, at=(0, 10))
+    b.end = {0: 100, 1: 100}
+    found = health(b.trace())
+    assert found.not_modelled == pytest.approx(1 / 200)
+    sent = health(build.CATALOGUE["to_nobody"]())
+    assert (sent.counts.to_nobody, sent.partnerless, sent.holes) == (0, 0, {})

@@ -1,0 +1,54 @@
+"""Whether a recording contradicts the model's S: senders that the model lets go on, and that stood still until their receiver came."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import synchronous
+from perwiz.trace import ops
+from perwiz.trace.trace import Timeline, Trace
+
+_LATE = 4
+"""A receiver is late if it comes so many times L + o after the sender."""
+_LEAST = 5
+"""Messages that must tell the same."""
+_SHARE = 0.9
+"""Part of them that must."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """Blocking sends of at most S bytes whose receiver came late, from the smallest size on from which nearly all were held."""
+
+    bytes: int
+    """That size."""
+    messages: int
+    """How many of that size and larger stood still until their receiver came."""
+    late: int
+    """Of so many whose receiver came late."""
+
+
+def held(trace: Trace, timeline: Timeline, model: Model) -> Held | None:
+    """Return what says that S of the model is too large for the machine of a run; None if nothing does.
+
+    Only MPI_Send and MPI_Rsend count: other calls wait for more than one message, or always for their receiver. A sender that came
+    earlier than its receiver by more than its costs and is still there when it comes was held; by chance a few are, as where
+    processes share a processor, so the messages from some size on must nearly all say so.
+    """
+    table, times = trace.messages, timeline.calls
+    blocking = np.isin(trace.calls.op[table.send], (ops.OP["MPI_Send"], ops.OP["MPI_Rsend"])) & (table.receive >= 0)
+    rows = np.flatnonzero(blocking & ~synchronous(table, model))
+    came, there = times.enter[table.send[rows]], times.enter[table.receive[rows]]
+    margin = _LATE * (model.L + model.o) + np.ceil((model.O + model.G) * table.bytes[rows])
+    late = there - came > margin
+    rows, there = rows[late], there[late]
+    stood = times.leave[table.send[rows]] >= there
+    order = np.argsort(-table.bytes[rows], kind="stable")
+    size, count = table.bytes[rows][order], np.cumsum(stood[order])
+    last = np.append(size[1:] != size[:-1], True)[: len(size)]  # all of a size, or none
+    of = np.arange(1, len(size) + 1)
+    good = np.flatnonzero(last & (count >= _SHARE * of) & (count >= _LEAST))
+    return Held(int(size[good[-1]]), int(count[good[-1]]), int(of[good[-1]])) if len(good) else None

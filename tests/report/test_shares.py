@@ -1,0 +1,66 @@
+"""What percentages are of, worked by hand; each report says so, and counts by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from perwiz.report import balance, critical, curve, domino, domino_text, prediction, shares
+from perwiz.whatif.balance import balance as balanced
+from perwiz.whatif.critical import critical as path_of
+from perwiz.whatif.curve import curve as curve_of
+from perwiz.whatif.domino import domino as paths_of
+from perwiz.whatif.predict import predict
+from tests.build import Builder, hand_model
+
+
+def late():
+    """Return a run of 1000 ns, 900 of them in MPI_Init, in which a receiver then waits 50 of 90 ns for its message.
+
+    A message takes o + L = 12 ns; rank 0 computes 38 and sends at 938, rank 1 receives from 900 to 950 and computes 50.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, 900))
+    with b.region(0, "step"):
+        b.compute(0, 38)
+    b.send(0, 1)
+    with b.region(1, "step"):
+        b.recv(1, 0)
+        b.compute(1, 50)
+    return b.trace("late.alog")
+
+
+def test_of():
+    assert shares.of(late(), 1000) == 100
+    assert shares.of(late(), 1000, 99) == 100
+    assert shares.of(late(), 1000, -99) == 100
+    assert shares.of(late(), 1000, 100) == 1000, "more than there is"
+    b = Builder(1)
+    b.compute(0, 10)
+    assert shares.of(b.trace(), 10) == 10, "no MPI_Init is shown"
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (lambda: prediction.text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)), ["950 ns, gain 50 ns (50.0 %)"]),
+        (lambda: domino_text.text(domino.document(paths_of(late(), hand_model()), 1)), ["950 ns, gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
+        (lambda: balance.text(balance.document(balanced(late(), ["step"], hand_model()), 1)), ["percentages are of the 100 ns"]),
+        (lambda: curve.text(curve.document(curve_of(late(), "L", 0, 20, hand_model()))), ["1 %         +1 ns"]),
+    ],
+)
+def test_reports(text, facts):
+    shown = text()
+    assert "\n              percentages are of the 100 ns after MPI_Init\n" in shown
+    for fact in facts:
+        assert fact in shown
+
+
+def test_critical__slack():
+    """Counts are by parts of the 100 ns: 0.1, 1, 5 and 10."""
+    block = critical.document(path_of(late(), hand_model()), 1)
+    assert block["shares_of_ns"] == 100
+    assert [row["calls"] for row in block["slack"]["within"]] == [
+        int((path_of(late(), hand_model()).slack <= n).sum()) for n in (0, 0, 1, 5, 10)
+    ]
+    assert " of the 100 ns after MPI_Init " in " ".join(critical.text(block).split())
