@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 HELP = "find wait states: late senders, wrong orders, waits in collectives, and what each is worth"
 _ENDING = """
 Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if the calls of a pattern
-on a call path did not wait for anybody.
+on a call path did not wait for anybody. The delay cost of a call path is the waiting of others that comes from a process spending more time
+there than they; together the costs are the waiting. Efficiencies are those of POP; below 80 % they are marked.
 
 examples:
   perwiz patterns run.otf2
   perwiz patterns run.otf2 --of mpi_latesender -n 20
   perwiz patterns run.otf2 --own mine.py --json
+  perwiz patterns run.otf2 --of mpi_latesender --topology 4x4 --plot late.png
   perwiz patterns run.otf2 --cube run.cubex                  for the Cube tools, and for perwiz cube
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -34,8 +36,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--of", metavar="PATTERN", help="only this pattern and its special cases, such as mpi_latesender")
     parser.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths and instances (default 10)")
     parser.add_argument("--locations", action="store_true", help="list the waiting of every process")
+    parser.add_argument(
+        "--statistics", action="store_true", help="list how severe the instances of each pattern are: mean, median, quartiles"
+    )
+    parser.add_argument("--efficiencies", action="store_true", help="list the parallel efficiencies of every region of the first level too")
+    parser.add_argument("--reference", metavar="TRACE", help="another run of the program: how the computation scales from it to this one")
+    parser.add_argument("--no-causes", action="store_true", help="do not search what the waiting comes from")
     parser.add_argument("--own", action="append", default=[], metavar="FILE", help="a Python file with patterns of your own; or several")
     parser.add_argument("--cube", metavar="FILE.cubex", help="write all metrics per call path and location as a Cube 4 file")
+    parser.add_argument("--topology", metavar="SIZES", help="the processes are a grid, such as 4x4: ranks in order, the last size first")
+    options.plot(parser, "draw where the waiting of --of (default: the worst) is: over the topology, else by call path and rank")
     options.model(parser)
     options.clock(parser)
     options.json(parser)
@@ -50,26 +60,44 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands import outputs
     from perwiz.commands.cube import check_output
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.errors import DONE, INCOMPLETE, UsageError
+    from perwiz.patterns.causes import explain
+    from perwiz.patterns.efficiency import computation
+    from perwiz.patterns.grid import TWINS
     from perwiz.patterns.own import collect
     from perwiz.patterns.search import BUILT_IN, search
+    from perwiz.patterns.topology import arranged
     from perwiz.patterns.worth import worth
     from perwiz.report import patterns as report
+    from perwiz.report import patterns_plot
+    from perwiz.report.patterns_causes import reference
     from perwiz.report.progress import Progress
     from perwiz.whatif.run import replayed
 
+    if args.reference is not None and args.no_causes:
+        raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
     check_output(args.cube, [args.trace, args.model, *args.own])
+    outputs.check([path for path in (args.cube, args.plot) if path is not None], [args.trace, args.model, *args.own])
+    outputs.check_picture(args.plot)
     own = collect(args.own, BUILT_IN)
-    known = report.known(args.of, (*BUILT_IN, *own))
-    replay = replayed(read(args.trace), args.model, args.clock)
+    known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
+    replay = replayed(arranged(read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {failure}", file=sys.stderr)
+    drawn = None if args.plot is None else patterns_plot.named(findings, known)
+    with Progress("what the waiting comes from", noun="step") as progress:
+        explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="pattern") as progress:
         gains = worth(replay, findings, progress)
-    block = report.document(replay, findings, gains, known, args.rows)
-    outputs.write({} if args.cube is None else {args.cube: partial(_cube, replay, findings, gains)})
-    print(json.dumps(block, indent=2) if args.json else report.text(block, args.locations))
+    block = report.document(replay, findings, gains, known, args.rows, explained)
+    if args.reference is not None and block["efficiencies"]:
+        block["reference"] = reference(replay, block["efficiencies"], args.reference, computation(read(args.reference)))
+    jobs = {} if args.cube is None else {args.cube: partial(_cube, replay, explained.findings if explained else findings, gains)}
+    if drawn is not None:
+        jobs[args.plot] = partial(patterns_plot.plot, findings, drawn)
+    outputs.write(jobs)
+    print(json.dumps(block, indent=2) if args.json else report.text(block, args.locations, args.statistics, args.efficiencies))
     return INCOMPLETE if block["health"]["incomplete"] else DONE
 
 

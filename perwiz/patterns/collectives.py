@@ -1,7 +1,8 @@
 """Patterns of collectives: waits for the last or the first to come, and completion after the first has left (Scalasca 2.6).
 
 A non-blocking collective waits where it completes, unless that call completes messages too. Collectives of one member are left out;
-members that move no bytes do not wait.
+members that move no bytes do not wait. Scalasca takes the record at the end of a collective where here it is the return of the call, which
+comes a little later, and leaves MPI_Alltoallv and MPI_Alltoallw out.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from perwiz.trace.table import Ints
 _NEVER = np.iinfo("i8").min
 
 
-def _named(*names: str) -> NDArray[np.bool_]:
+def named(*names: str) -> NDArray[np.bool_]:
     """Return which ops are one of these routines or their non-blocking form, bool per op."""
     chosen = {ops.OP[f"MPI_{form}"] for name in names for form in (name, f"I{name.lower()}") if f"MPI_{form}" in ops.OP}
     return np.isin(np.arange(len(ops.OPS)), list(chosen))
 
 
-BARRIER, FINALIZE = _named("Barrier"), _named("Finalize")
-EXCHANGE = _named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block")
+BARRIER, FINALIZE = named("Barrier"), named("Finalize")
+EXCHANGE = named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block")
 FROM_ROOT, TO_ROOT = ops.KIND == ops.ONE_TO_N, ops.KIND == ops.N_TO_ONE
-PREFIX, EXCLUSIVE = ops.KIND == ops.PREFIX, _named("Exscan")
-START = _named("Init", "Init_thread")
+PREFIX = ops.KIND == ops.PREFIX
+START = named("Init", "Init_thread")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,20 +115,27 @@ class _Collective(Pattern):
         raise NotImplementedError
 
 
-class BarrierWait(_Collective):
+class WaitForLast(_Collective):
+    """Time in an operation until the last process comes."""
+
+    def found(self, view: View, members: Parts) -> Instances:
+        """Return one instance per member that waits."""
+        last, at = members.latest(np.ones(len(members.row), bool))
+        return members.wait(members.spread(last), members.spread(at), self.held(members, last))
+
+    def held(self, members: Parts, last: Ints) -> NDArray[np.bool_]:
+        """Return which members wait: all."""
+        return np.ones(len(members.row), bool)
+
+
+class BarrierWait(WaitForLast):
     """Time in a barrier until the last process comes."""
 
     name, title, of, routines = "mpi_barrier_wait", "Wait at Barrier", "mpi_sync_collective", BARRIER
     meaning = "waiting for the last to enter a barrier"
 
-    def found(self, view: View, members: Parts) -> Instances:
-        """Return one instance per member that waits."""
-        everyone = np.ones(len(members.row), bool)
-        last, at = members.latest(everyone)
-        return members.wait(members.spread(last), members.spread(at), everyone)
 
-
-class FinalizeWait(BarrierWait):
+class FinalizeWait(WaitForLast):
     """Time in MPI_Finalize until the last process comes."""
 
     name, title, of, routines = "mpi_finalize_wait", "Wait at Finalize", "mpi_init_exit", FINALIZE

@@ -59,6 +59,65 @@ bytes_coll | Collective | bytes | bytes | by collectives
 bytes_cout | Outgoing | bytes_coll | bytes | sent by collectives
 bytes_cin | Incoming | bytes_coll | bytes | received by collectives
 """
+_CAUSES = """
+delay | Delay costs | | waiting, booked where it comes from: on those who came late
+delay_mpi | MPI | delay |
+delay_p2p | Point-to-point | delay_mpi |
+delay_latesender_aggregate | Late Sender | delay_p2p |
+delay_latesender | Short-term | delay_latesender_aggregate | waiting for who was late by itself
+delay_latesender_longterm | Long-term | delay_latesender_aggregate | waiting for who was late because of this
+delay_latereceiver_aggregate | Late Receiver | delay_p2p |
+delay_latereceiver | Short-term | delay_latereceiver_aggregate |
+delay_latereceiver_longterm | Long-term | delay_latereceiver_aggregate |
+delay_collective | Collective | delay_mpi |
+delay_barrier_aggregate | Wait at Barrier | delay_collective |
+delay_barrier | Short-term | delay_barrier_aggregate |
+delay_barrier_longterm | Long-term | delay_barrier_aggregate |
+delay_n21_aggregate | Early Reduce | delay_collective |
+delay_n21 | Short-term | delay_n21_aggregate |
+delay_n21_longterm | Long-term | delay_n21_aggregate |
+delay_12n_aggregate | Late Broadcast | delay_collective |
+delay_12n | Short-term | delay_12n_aggregate |
+delay_12n_longterm | Long-term | delay_12n_aggregate |
+delay_n2n_aggregate | Wait at N x N | delay_collective |
+delay_n2n | Short-term | delay_n2n_aggregate |
+delay_n2n_longterm | Long-term | delay_n2n_aggregate |
+delay_scan_aggregate | Early Scan | delay_collective | not in Scalasca
+delay_scan | Short-term | delay_scan_aggregate |
+delay_scan_longterm | Long-term | delay_scan_aggregate |
+delay_finalize_aggregate | Wait at Finalize | delay_collective | not in Scalasca
+delay_finalize | Short-term | delay_finalize_aggregate |
+delay_finalize_longterm | Long-term | delay_finalize_aggregate |
+waitstates_propagating_vs_terminal | Waits for messages (propagating or terminal) | |
+mpi_wait_propagating | Propagating wait states | waitstates_propagating_vs_terminal | waiting that makes others wait for messages
+mpi_wait_propagating_ls | Late Sender | mpi_wait_propagating |
+mpi_wait_propagating_lr | Late Receiver | mpi_wait_propagating |
+mpi_wait_terminal | Terminal wait states | waitstates_propagating_vs_terminal |
+mpi_wait_terminal_ls | Late Sender | mpi_wait_terminal |
+mpi_wait_terminal_lr | Late Receiver | mpi_wait_terminal |
+waitstates_direct_vs_indirect | Waits for messages (direct or indirect) | |
+mpi_wait_direct | Direct wait states | waitstates_direct_vs_indirect | waiting for who was late by itself
+mpi_wait_direct_latesender | Late Sender | mpi_wait_direct |
+mpi_wait_direct_latereceiver | Late Receiver | mpi_wait_direct |
+mpi_wait_indirect | Indirect wait states | waitstates_direct_vs_indirect | waiting for who had to wait
+mpi_wait_indirect_latesender | Late Sender | mpi_wait_indirect |
+mpi_wait_indirect_latereceiver | Late Receiver | mpi_wait_indirect |
+critical_path | Critical path | | time on the critical path
+critical_path_imbalance | Imbalance | critical_path | what the path has above the mean of all processes
+performance_impact | Performance impact | | length of the critical path, for every process
+performance_impact_criticalpath | Critical-path activities | performance_impact |
+critical_path_activities | Activity impact | performance_impact_criticalpath | time of processes that the path accounts for
+critical_imbalance_impact | Imbalance impact | performance_impact_criticalpath | lost because the path does more than they
+intra_partition_imbalance | Intra-partition imbalance | critical_imbalance_impact |
+inter_partition_imbalance | Inter-partition imbalance | critical_imbalance_impact | in call paths that a process never enters
+non_critical_path_activities | Non-critical-path activities | performance_impact | time of processes above that of the path
+imbalance | Computational imbalance | | distance of computation from the mean of all processes
+imbalance_above | Overload | imbalance |
+imbalance_above_single | Single participant | imbalance_above |
+imbalance_below | Underload | imbalance |
+imbalance_below_bypass | Non-participation | imbalance_below |
+imbalance_below_singularity | Singularity | imbalance_below_bypass |
+"""
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -66,6 +125,7 @@ def _rows(text: str) -> list[list[str]]:
 
 
 TIME_METRICS = tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(_TIME))
+CAUSE_METRICS = tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(_CAUSES))
 COUNT_METRICS = tuple(Metric(*row) for row in _rows(_COUNTS))
 
 

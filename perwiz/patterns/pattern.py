@@ -112,6 +112,8 @@ class Pattern(abc.ABC):
     title: ClassVar[str]
     of: ClassVar[str]
     """Name of the pattern or metric this is a special case of."""
+    under: ClassVar[str] = ""
+    """Name of the metric that contains it in the tree of metrics, if that is another."""
     meaning: ClassVar[str] = ""
     waits: ClassVar[bool] = True
     """Whether the calls wait for others, so that it can be asked what they would be worth without."""

@@ -1,7 +1,8 @@
 """Patterns between two processes: late sender, messages in wrong order, late receiver (Wolf et al. 2006; definitions of Scalasca 2.6).
 
 A non-blocking operation counts where it completes. Of several messages that one call completes only the longest wait counts.
-Messages to oneself and calls that only test are left out.
+Messages to oneself and calls that only test are left out. Scalasca pairs messages of one channel in the order their receives complete;
+here they are paired in the order they are posted (MPI 3.1, 3.5). In wrong orders it compares the records of sends, here it is the calls.
 """
 
 from __future__ import annotations

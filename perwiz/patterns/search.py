@@ -6,7 +6,7 @@ import dataclasses
 import traceback
 from collections.abc import Sequence
 
-from perwiz.patterns import collectives, point_to_point
+from perwiz.patterns import collectives, grid, point_to_point, rma
 from perwiz.patterns.basics import counts, times
 from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
@@ -14,7 +14,7 @@ from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
 from perwiz.patterns.severity import Cells, Severity, cells
 from perwiz.trace.trace import Trace
 
-BUILT_IN: tuple[type[Pattern], ...] = (*point_to_point.PATTERNS, *collectives.PATTERNS)
+BUILT_IN: tuple[type[Pattern], ...] = (*point_to_point.PATTERNS, *collectives.PATTERNS, *rma.PATTERNS)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,14 +36,15 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
     A pattern that raises is left out with its special cases, and named; the others go on.
     """
     view, found, failures = View(trace), dict[str, Instances](), []
-    for pattern in (*BUILT_IN, *own):
+    searched = (*BUILT_IN, *own, *(grid.TWINS if grid.several(trace) else ()))
+    for pattern in searched:
         try:
             found[pattern.name] = pattern().instances(view, found.get(pattern.of, NOTHING))
         except Exception as error:
-            if pattern in BUILT_IN:
+            if pattern not in own:
                 raise
             failures.append(_failure(pattern, error))
-    patterns = [pattern for pattern in (*BUILT_IN, *own) if pattern.name in found]
+    patterns = [pattern for pattern in searched if pattern.name in found]
     waits = frozenset(pattern.name for pattern in patterns if pattern.waits)
     return Findings(severity(view, patterns, found), found, waits, tuple(failures))
 
@@ -51,8 +52,12 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
 def severity(view: View, patterns: Sequence[type[Pattern]], found: dict[str, Instances]) -> Severity:
     """Return the severity cube of times, counts and the instances of patterns."""
     tree = call_tree(view.trace)
-    metrics = [*TIME_METRICS, *(Metric(p.name, p.title, p.of, NS, p.meaning) for p in patterns), *COUNT_METRICS]
-    values = {**times(view, tree), **{name: _booked(view, tree, some) for name, some in found.items()}, **counts(view, tree)}
+    metrics = [*TIME_METRICS, *(Metric(p.name, p.title, p.under or p.of, NS, p.meaning) for p in patterns), *COUNT_METRICS]
+    booked = {name: _booked(view, tree, some) for name, some in found.items()}
+    if grid.several(view.trace):
+        metrics += grid.ROOTS
+        booked |= grid.totals(booked, len(view.trace.locations))
+    values = {**times(view, tree), **booked, **counts(view, tree)}
     return Severity(view.trace, tree, in_order(metrics), values)
 
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.patterns import grid
+from perwiz.patterns.causes import NAMES, Explained
 from perwiz.patterns.metrics import NS
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.patterns.worth import Worth
-from perwiz.report import parts, words
+from perwiz.report import parts, patterns_causes, patterns_parts, words
 from perwiz.report.parts import Document
 from perwiz.whatif.run import Run
 
@@ -30,8 +32,9 @@ def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
     return name
 
 
-def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int) -> Document:
+def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int, explained: Explained | None = None) -> Document:
     """Return the findings as a JSON document: the tree of metrics, per metric the `rows` call paths with most of it; times in ns."""
+    findings = findings if explained is None else explained.findings
     cube = findings.severity
     chosen = _below(findings, of)
     return {
@@ -46,7 +49,12 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         "metrics": [_metric(findings, worth, run.makespan, metric.name) for metric in cube.metrics if cube.total(metric.name)],
         "call_paths": _call_paths(findings, worth, run.makespan, chosen, rows),
         "instances": _instances(run, findings, chosen, rows),
+        "statistics": patterns_parts.statistics(findings, list(findings.instances) if of is None else chosen),
+        "causes": patterns_causes.causes(explained, rows),
+        "efficiencies": patterns_causes.efficiencies(run, explained),
+        "reference": None,
         "processes": _processes(run, findings, of),
+        "metahosts": patterns_parts.metahosts(findings),
         "failures": list(findings.failures),
         "model": parts.model(run.weighted.model),
         "health": parts.health(run.health()),
@@ -69,7 +77,7 @@ def _below(findings: Findings, of: str | None) -> list[str]:
 
 
 def _refines(findings: Findings, parent: str) -> bool:
-    return parent in findings.instances
+    return parent in findings.instances or parent in (grid.BETWEEN, grid.WITHIN)
 
 
 def _metric(findings: Findings, worth: Worth, makespan: int, name: str) -> Document:
@@ -137,18 +145,29 @@ def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
     ]
 
 
-def text(block: Document, locations: bool) -> str:
+def text(block: Document, locations: bool, statistics: bool = False, regions: bool = False) -> str:
     """Return the document as text for a terminal."""
     mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
     lines = [*words.wrapped(f"{words.shown(block['trace'])}: wait states{mark}", 2), ""]
     lines += _metric_lines(block)
+    if block["efficiencies"]:
+        lines += ["", "parallel efficiencies", *patterns_causes.efficiency_lines(block["efficiencies"], regions)]
+        lines += [patterns_causes.reference_line(block["reference"])] if block["reference"] else []
     if block["call_paths"]:
         lines += ["", "call paths, by what their waiting is worth", *_path_lines(block)]
+    if block["causes"] and block["causes"]["call_paths"]:
+        titles = {row["name"]: row["title"] for row in block["metrics"]}
+        lines += ["", "causes, by delay cost", *patterns_causes.cause_lines(block["causes"], titles)]
     if block["instances"]:
         lines += ["", "most severe instances", *_instance_lines(block)]
+    if block["metahosts"] and block["metahosts"]["patterns"]:
+        lines += ["", "who waits for whom, by metahost", *patterns_parts.metahost_lines(block["metahosts"])]
+    if statistics and block["instances"]:
+        lines += ["", "instances", *patterns_parts.statistics_lines(block["statistics"])]
     if locations:
         lines += ["", *_location_lines(block)]
-    lines += ["", *words.facts([("gain", "of the makespan, replayed, if those calls waited for nobody"), *_base(block)])]
+    meanings = [("gain", "of the makespan, replayed, if those calls waited for nobody"), *patterns_causes.facts(block["causes"])]
+    lines += ["", *words.facts([*meanings, *_base(block)])]
     return "\n".join([*lines, "", *parts.health_lines(block["health"])])
 
 
@@ -164,7 +183,7 @@ def _base(block: Document) -> parts.Facts:
 
 def _metric_lines(block: Document) -> list[str]:
     """Return the tree of time metrics, indented, with shares of all processes' time."""
-    timed = [row for row in block["metrics"] if row["unit"] == NS]
+    timed = [row for row in block["metrics"] if row["unit"] == NS and row["name"] not in NAMES]
     depth: dict[str | None, int] = {None: 0}
     whole = next((row["total"] for row in timed if row["name"] == "time"), 0)
     lines = []
@@ -211,7 +230,11 @@ def _instance_lines(block: Document) -> list[str]:
 
 def _location_lines(block: Document) -> list[str]:
     """Return the table of processes: all, or those that wait most."""
-    waits = [key for key in (block["processes"] or [{}])[0] if key.endswith("_ns") and key not in ("time_ns", "mpi_ns")]
+    waits = [
+        key
+        for key in (block["processes"] or [{}])[0]
+        if key.endswith("_ns") and key not in ("time_ns", "mpi_ns") and not key.startswith(("grid_", "ngrid_"))
+    ]
     title = {row["name"]: row["title"] for row in block["metrics"]}
     shown = sorted(waits, key=lambda key: -sum(row[key] for row in block["processes"]))[:5]
     order = sorted(range(len(block["processes"])), key=lambda at: -sum(block["processes"][at][key] for key in shown))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.resources
 import json
 import pathlib
 
 import jsonschema
+import numpy as np
 import pytest
 
 import build
@@ -127,3 +129,51 @@ def test_samples(patterns, name):
     code, out, _ = patterns(str(TRACES / name))
     assert code in (0, 4)
     assert "metric" in out
+
+
+def test_statistics(patterns):
+    """Always in the document, on request in the text; --of leaves the others out."""
+    block = document(patterns, "in.alog")
+    assert [row["pattern"] for row in block["statistics"] if row["count"]] == ["mpi_latesender", "mpi_barrier_wait"]
+    assert [row["pattern"] for row in document(patterns, "in.alog", "--of", "mpi_latereceiver")["statistics"]] == ["mpi_latereceiver"]
+    assert "deviation" not in patterns("in.alog")[1]
+    table = patterns("in.alog", "--statistics")[1].split("deviation\n")[1]
+    assert table.split()[:4] == ["Late", "Sender", "1", "30.00"]
+
+
+def test_metahosts(patterns):
+    """One metahost: nothing is said of it. Two: twins and matrix."""
+    assert document(patterns, "in.alog")["metahosts"] is None
+    trace = late()
+    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, metahost=np.array([0, 1], "i4")))
+    files.write(trace, "two.alog")
+    block = document(patterns, "two.alog", "--of", "grid_mpi_latesender")
+    assert [row["pattern"] for row in block["call_paths"]] == ["grid_mpi_latesender"]
+    assert block["metahosts"]["names"] == ["0", "1"]
+    assert block["metahosts"]["patterns"][0]["severity_ns"] == [[0, 0], [30_000, 0]]
+    out = patterns("two.alog")[1]
+    assert "Between metahosts" in out
+    assert "who waits for whom, by metahost" in out
+    assert {row["pattern"] for row in document(patterns, "two.alog")["call_paths"]} == {"mpi_latesender", "mpi_barrier_wait"}
+
+
+@pytest.mark.slow
+def test_plot(patterns):
+    code, _, err = patterns("in.alog", "--topology", "1x2", "--plot", "late.png")
+    assert (code, err, pathlib.Path("late.png").read_bytes()[:4]) == (0, "", b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--topology", "2x2"), "topology '2x2': it has 4 places, must have as many as there are processes, 2"),
+        (("--plot", "late.gif"), "late.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
+        (
+            ("--of", "grid_mpi_latesender", "--plot", "late.png"),
+            "pattern 'grid_mpi_latesender': not searched for in this trace, so there is no picture of it",
+        ),
+    ],
+)
+def test_refused__picture(patterns, words, complaint):
+    assert patterns("in.alog", *words) == (2, "", f"perwiz: {complaint}\n")
+    assert sorted(path.name for path in pathlib.Path().iterdir()) == ["in.alog"]

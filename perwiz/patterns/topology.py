@@ -1,0 +1,58 @@
+"""Where processes are in a Cartesian topology: that of the trace, or one given as sizes such as 4x4."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Topology, Trace
+
+
+def given(trace: Trace, text: str) -> Topology:
+    """Return the topology of all processes, of sizes such as 4x4 or 8x2x2, ranks in the order of MPI_Cart_create: the last varies fastest.
+
+    Raises UsageError for other texts, and for sizes that do not make as many places as there are processes.
+    """
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", text, re.ASCII):
+        raise UsageError(f"topology '{text}': must be sizes such as 16, 4x4 or 4x2x2")
+    sizes = tuple(map(int, text.split("x")))
+    places, processes = int(np.prod([float(size) for size in sizes])), len(np.unique(trace.locations.process))
+    if places != processes:
+        raise UsageError(f"topology '{text}': it has {places} places, must have as many as there are processes, {processes}")
+    coordinates = np.stack(np.unravel_index(np.arange(places), sizes), axis=1).astype("i4")
+    plain = tuple(f"dimension {k}" for k in range(len(sizes)))
+    return Topology(text, 0, sizes, (False,) * len(sizes), plain, coordinates)
+
+
+def arranged(trace: Trace, text: str | None) -> Trace:
+    """Return the trace with the given topology before its own. Raises UsageError as `given` does."""
+    return trace if text is None else dataclasses.replace(trace, topologies=(given(trace, text), *trace.topologies))
+
+
+def main(trace: Trace) -> Topology | None:
+    """Return the topology of the most processes, of several the first; None if the trace has none."""
+    return max(trace.topologies, key=lambda topology: len(topology.coordinates), default=None)
+
+
+def coordinates(trace: Trace, topology: Topology) -> Ints:
+    """Return the coordinates of each location, one row each and one column per dimension, int32; -1 where it has none."""
+    ranks = trace.communicators.members(topology.comm)[: len(topology.coordinates)]
+    process = trace.locations.process
+    of_process = np.full((int(max(process.max(initial=0), ranks.max(initial=0))) + 1, len(topology.sizes)), -1, "i4")
+    of_process[ranks] = topology.coordinates[: len(ranks)]
+    return np.asarray(of_process[process])
+
+
+def field(trace: Trace, topology: Topology, value: Ints) -> np.ndarray:
+    """Return the sum of a value per location at each place, float64 of the shape of the topology; NaN where no process is."""
+    at = coordinates(trace, topology)
+    known = (at >= 0).all(axis=1)
+    out, count = np.zeros(topology.sizes), np.zeros(topology.sizes, "i8")
+    place = tuple(at[known].T)
+    np.add.at(out, place, value[known])
+    np.add.at(count, place, 1)
+    return np.where(count > 0, out, np.nan)
