@@ -49,13 +49,23 @@ def split(records, parts, operations, comms, rank, start):
         elif code & TESTS and not flags & MANY and request >= 0:
             enter(request, 0, -1, -1, -1, TEST)
         for one in parts:
-            if one[0] == row and one[6]:
-                enter(*one[1:])
+            if one[0] == row and one[6] & 0xFFFF:
+                enter(*one[1:6], one[6] & 0xFFFF)
         where = -1 if code & COMPLETES or not 0 <= comm < len(comms) else comms[comm][0]
         asked = -1 if code & COMPLETES else -2 if flags & ANY_TAG else tag
         times = begin - start, end - start
         calls.append((code % 256, shown, asked, where, root, site, *times, 0 if flags & FAILED else sent, received))
     return calls, entries, strangers, nobody
+
+
+def survey(calls, entries):
+    """Return (addresses in order, calls, sends, receives, requests, tests, largest number of a request posted) of what `split` returns."""
+    flags = [entry[6] for entry in entries]
+    posted = [entry[1] for entry in entries if entry[6] & (POSTS | DONE) == POSTS]
+    kinds = ((SENDS | DONE, SENDS), (RECEIVES | DONE, RECEIVES), (POSTS | DONE, POSTS), (TEST, TEST))
+    counts = [sum(one & mask == wanted for one in flags) for mask, wanted in kinds]
+    addresses = list(dict.fromkeys(call[5] for call in calls if call[5]))
+    return addresses, [len(calls), *counts, max([0, *(number for number in posted if number < 2**28)])]
 
 
 def tie(entries):
@@ -77,7 +87,7 @@ def tie(entries):
         if flags & (RECEIVES | DONE) == RECEIVES:
             receive = [call, -1, 0, 0, 0, 0]
             receives.append(receive)
-        if flags & POSTS:
+        if flags & (POSTS | DONE) == POSTS:
             requests.append([call, -1, 0])
             if 0 <= request < 4:
                 known[request] = len(requests) - 1, receive

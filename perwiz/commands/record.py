@@ -142,6 +142,14 @@ def _say(lines: list[str]) -> None:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, str]:
+    import re
+
+    from perwiz.errors import UsageError
+
+    number = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
+    for one in (args.clock_errors or "").split(";"):
+        if one and not re.fullmatch(rf"\d+:{number}(:{number}(:{number}:{number})?)?", one):
+            raise UsageError(f"--clock-errors {one}: must be RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]")
     given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors}
     return {name: value for name, value in given.items() if value}
 
@@ -164,11 +172,12 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     from perwiz.trace import recorded_files, recorded_sites
 
     launch.check(command)
+    settings = _settings(args)
     library = _library(command, mpicc)
     folder, token = launch.open_folder(args.output)
     try:
         models = _models(args.output, command, mpicc) if args.calibrate else {}
-        code = launch.run(command, launch.variables(folder, token, library, _settings(args)))
+        code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         some = launch.recorded(folder)
     if not some:

@@ -59,7 +59,7 @@ class Builder:
         """Return the trace."""
         self.regions = Places(self.columns, self.start)
         self.traffic = self.columns.traffic
-        self.traffic.finish(self.columns.rank())
+        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.found], "i4"))
         self._collectives()
         return self._assemble()
 

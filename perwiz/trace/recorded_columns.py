@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import recorded as kernel
-from perwiz.trace import ops
+from perwiz.trace import ops, threads
 from perwiz.trace.recorded_communicators import Comms
 from perwiz.trace.recorded_files import CALL, PART, Process, Rows
-from perwiz.trace.recorded_messages import Traffic
+from perwiz.trace.recorded_messages import Share, Traffic
 from perwiz.trace.recorded_sites import CELLS, Sites, roomy
 from perwiz.trace.tables import NONE
 
@@ -21,7 +21,9 @@ BEGIN, END = "begin", "end"
 _PIECE = 1 << 13
 """Rows handled at a time: they stay in the cache."""
 _CALL, _ENTRY, _ADDRESSES, _STRANGERS, _NOBODY, _ROW, _PART, _START = range(8)
-"""Cells of the kernel's state."""
+"""Cells of the state of the kernel that fills."""
+_FROM, _NEXT_PART, _, _CALLS = range(4)
+"""Cells of the state of the kernel that counts; its other counts follow."""
 _ROOTED, _COMPLETES, _TESTS, _TALKS = (256 << k for k in range(4))
 ALIKE = {
     "MPI_Comm_dup_with_info": "MPI_Comm_dup",
@@ -47,12 +49,73 @@ def operations(names: list[str]) -> NDArray[np.int32]:
     return table
 
 
-def known(process: Process, comms: Comms) -> NDArray[np.int32]:
-    """Return what the kernel must know of a process: its operations and communicators."""
-    table, members = comms.add(process)
-    head = (1 << 16) + 2 + table.size
-    table[:, 1] += head
-    return np.concatenate([operations(process.about["operations"]), np.array([len(table), process.rank], "i4"), table.ravel(), members])
+_Filled = tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int64]]
+
+
+class Work:
+    """What is to be done for one process. Kept small: there may be many."""
+
+    def __init__(self, process: Process, comms: Comms, first: int) -> None:
+        """`first` is the location of its first thread."""
+        self.process, self.first, self.requests = process, first, 0
+        table, members = comms.add(process)
+        table[:, 1] += (1 << 16) + 2 + table.size
+        self._comms = np.concatenate([np.array([len(table), process.rank], "i4"), table.ravel(), members])
+        self.open = [first + k for k, calls in enumerate(process.calls) if len(calls) and not calls[-1]["leave"]]
+        """Locations whose last call never returned."""
+        self.threads = [
+            (calls[:-1] if first + k in self.open else calls, parts)
+            for k, (calls, parts) in enumerate(zip(process.calls, process.parts, strict=True))
+        ]
+        self.calls: list[int] = []
+        """Per thread how many there are."""
+        self.counts = [0, 0, 0, 0]
+        """Sends, receives, requests, and at most so many tests."""
+        self.state = np.zeros(CELLS + 32, "i8")
+        """Of the kernels, with the table of addresses."""
+
+    def known(self) -> NDArray[np.int32]:
+        """Return what the kernels must know of the process: its operations and communicators."""
+        return np.concatenate([operations(self.process.about["operations"]), self._comms])
+
+    def survey(self) -> None:
+        """Count what there is, and number the addresses."""
+        known = self.known()
+        for calls, parts in self.threads:
+            rows, words, at = _words(calls, CALL), _words(parts, PART), 0
+            before, self.state[_NEXT_PART] = int(self.state[_CALLS]), 0
+            while at < len(rows):
+                self.state[_FROM] = at
+                at += kernel.survey(rows[at:], words, known, self.state)
+                if at < len(rows):
+                    self.state = roomy(self.state)
+            self.calls.append(int(self.state[_CALLS]) - before)
+        *self.counts, most = self.state[_CALLS + 1 : _CALLS + 6].tolist()
+        self.requests = most + 1
+
+    def fill(self, columns: _Filled, call: int, start: int, share: Share) -> list[tuple[Rows, NDArray[np.int64]]]:
+        """Fill in the calls, from this one on, and what they do; return per thread its records that are no calls, and the calls before."""
+        known, state = self.known(), self.state
+        state[:_ADDRESSES], state[_STRANGERS:CELLS] = 0, 0
+        state[_CALL], state[_START] = call, start
+        out = [self._filled(*thread, known, columns, share) for thread in self.threads]
+        share.end()
+        return out
+
+    def _filled(self, calls: Rows, parts: Rows, known: NDArray[np.int32], columns: _Filled, share: Share) -> tuple[Rows, NDArray[np.int64]]:
+        rows, words, state = _words(calls, CALL), _words(parts, PART), self.state
+        others, first, state[_PART] = [np.empty((0, 2), "i8")], int(state[_CALL]), 0
+        room = np.empty((2 * min(_PIECE, len(rows)) + len(parts), 7), "i8")
+        for at in range(0, len(rows), _PIECE):
+            piece, before = rows[at : at + _PIECE], int(state[_CALL])
+            state[_ENTRY], state[_ROW] = 0, at
+            kernel.split(piece, words, known, columns[0], columns[1], columns[2], room, state)
+            entries = room[: state[_ENTRY]]
+            if state[_CALL] - before < len(piece):
+                others.append(entries[entries[:, 6] == 0, :3:2])
+            share.add(entries)
+        before_each, row = np.concatenate(others).T
+        return calls[row], before_each - first
 
 
 class Columns:
@@ -60,65 +123,38 @@ class Columns:
 
     def __init__(self, processes: list[Process], comms: Comms, sites: Sites, start: int) -> None:
         """`start` is the time that is 0 in the trace."""
-        self.processes = processes
+        self.processes, self.sites = processes, sites
         self.process = np.repeat(np.arange(len(processes)), [len(one.calls) for one in processes])
         self.thread = np.concatenate([np.empty(0, "i4"), *(np.arange(len(one.calls), dtype="i4") for one in processes)])
-        rows = sum(len(calls) for one in processes for calls in one.calls)
-        parts = [len(part) for one in processes for part in one.parts]
-        self._op, self._ints, self._longs = np.empty(rows, "u1"), np.empty((len(INTS), rows), "i4"), np.empty((len(LONGS), rows), "i8")
-        self._entries = np.empty((2 * _PIECE + max(parts, default=0), 7), "i8")
-        self.open: list[int] = []
+        firsts = np.cumsum([0, *(len(one.calls) for one in processes)]).tolist()
+        work = [Work(one, comms, first) for one, first in zip(processes, firsts, strict=False)]
+        self.open = [where for one in work for where in one.open]
         """Locations whose last call never returned."""
-        self.rest: list[tuple[Rows, NDArray[np.int64]]] = []
-        """Per location: its records that are no calls, and how many calls came before each."""
-        self.first = np.zeros(len(self.process) + 1, "i8")
-        """First call of each location, and the end of the last."""
-        self.last = np.zeros(len(self.process), "i8")
+        self.last = np.array([calls[-1]["leave"] if len(calls) else 0 for one in work for calls, _ in one.threads], "i8")
         """When the last record of each location was made."""
-        self.traffic = Traffic(2 * rows + sum(parts))
-        self.sites = sites
-        self.strangers = self.to_nobody = 0
-        for process in processes:
-            self._add(process, known(process, comms), start)
-        count = int(self.first[-1])
-        self._op, self._ints, self._longs = self._op[:count], self._ints[:, :count], self._longs[:, :count]
+        several = threads.count(sum(len(calls) for one in processes for calls in one.calls))
+        threads.each(Work.survey, work, several)
+        self.first = np.cumsum([0, *(count for one in work for count in one.calls)], dtype="i8")
+        """First call of each location, and the end of the last."""
+        for one in work:
+            self.sites.place(one.process, one.state)
+        self._fill(work, start, several)
+        self.strangers, self.to_nobody = (sum(int(one.state[cell]) for one in work) for cell in (_STRANGERS, _NOBODY))
 
-    def _add(self, process: Process, known: NDArray[np.int32], start: int) -> None:
-        state = np.zeros(CELLS, "i8")
-        state[_START] = start
-        for calls, parts in zip(process.calls, process.parts, strict=True):
-            where = len(self.rest)
-            if len(calls) and not calls[-1]["leave"]:
-                self.open.append(where)
-                calls = calls[:-1]
-            state[_CALL], state[_PART] = self.first[where], 0
-            state = self._split(where, calls, parts, known, state)
-            self.last[where] = calls[-1]["leave"] if len(calls) else 0
-        self.traffic.end_process()
-        self.strangers += int(state[_STRANGERS])
-        self.to_nobody += int(state[_NOBODY])
+    def _fill(self, work: list[Work], start: int, several: int) -> None:
+        rows = int(self.first[-1])
+        self._op, self._ints, self._longs = np.empty(rows, "u1"), np.empty((len(INTS), rows), "i4"), np.empty((len(LONGS), rows), "i8")
+        self.traffic = Traffic(np.array([one.counts for one in work], "i8"))
 
-    def _split(self, where: int, calls: Rows, parts: Rows, known: NDArray[np.int32], state: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Handle one location; return the state after it."""
-        rows, words = (_words(one, of) for one, of in ((calls, CALL), (parts, PART)))
-        others = [np.empty((0, 2), "i8")]
-        first = int(state[_CALL])
-        for at in range(0, len(rows), _PIECE):
-            piece, before = rows[at : at + _PIECE], int(state[_CALL])
-            state = roomy(state, len(piece))
-            state[_ENTRY], state[_ROW], known_before = 0, at, state[_ADDRESSES]
-            kernel.split(piece, words, known, self._op, self._ints, self._longs, self._entries, state)
-            entries = self._entries[: state[_ENTRY]]
-            if state[_CALL] - before < len(piece):
-                others.append(entries[entries[:, 6] == 0, :3:2])
-            if state[_ADDRESSES] > known_before:
-                self.sites.place(self.processes[self.process[where]], state, self["site"][before : state[_CALL]])
-            self.traffic.add(entries)
-        before, row = np.concatenate(others).T
-        self.first[where + 1] = state[_CALL]
-        self.rest.append((calls[row], before - first))
-        self.traffic.end_location()
-        return state
+        def filled(k: int) -> tuple[Share, list[tuple[Rows, NDArray[np.int64]]]]:
+            share = self.traffic.share(k, work[k].requests)
+            call = int(self.first[work[k].first])
+            return share, work[k].fill((self._op, self._ints, self._longs), call, start, share)
+
+        found = threads.each(filled, range(len(work)), several)
+        self.rest = [one for _, some in found for one in some]
+        """Per location: its records that are no calls, and how many calls came before each."""
+        self.shares = [share for share, _ in found]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return one column of the calls; it can be written to."""

@@ -13,65 +13,42 @@ DONE = 8
 """Flag of a record that completes the request it names, as recorder.h has it."""
 _SENDS, _RECEIVES, _REQUESTS, _TESTS, _STRANGERS = range(5)
 """Cells of the kernel's state."""
-_MOST = 1 << 28
-"""Requests of one process: more are no numbers of requests."""
 
 
 class Traffic:
-    """Collects the requests and ends of messages of one location after another; then `finish` matches them."""
+    """The requests and ends of messages of all processes: each fills its rows through a Share, then `finish` matches them."""
 
-    def __init__(self, most: int) -> None:
-        """`most`: entries of all locations."""
-        self._ends, self._sizes = np.empty((11, most), "i4"), np.empty((2, most), "i8")
-        self._rows = np.empty((5, most), "i4")
-        self._state = np.zeros(5, "i8")
-        self._slots = np.full((1 << 12, 2), NONE, "i4")
-        self._left: list[NDArray[np.int64]] = []
-        self._late = False
-        """Whether tests were added late, out of order."""
-        self._counts: list[tuple[int, int]] = []
-        self.not_posted = 0
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        """`counts`: per process its sends, receives, requests and, at most, tests."""
+        self._counts = counts
+        self._begins = np.cumsum(counts, axis=0) - counts
+        sends, receives, requests, tests = counts.sum(axis=0).tolist()
+        self._ends, self._sizes = np.empty((11, max(sends, receives)), "i4"), np.empty((2, max(sends, receives)), "i8")
+        self._rows = np.empty((5, max(requests, tests)), "i4")
 
-    def add(self, entries: NDArray[np.int64]) -> None:
-        """Add entries of the kernel; they are used up."""
-        most = int(entries[:, 1].max(initial=-1))
-        if len(self._slots) <= most < _MOST:
-            self._slots = np.concatenate([self._slots, np.full((2 * most - len(self._slots) + 2, 2), NONE, "i4")])
-        left = kernel.tie(entries, self._slots, self._ends, self._sizes, self._rows, self._state)
-        if left:
-            self._left.append(entries[:left].copy())
+    def share(self, process: int, slots: int) -> Share:
+        """Return where a process puts its own; its requests have numbers below `slots`."""
+        return Share((self._ends, self._sizes, self._rows), self._begins[process], slots)
 
-    def end_location(self) -> None:
-        """What comes next is of another location."""
-        self._counts.append((int(self._state[_SENDS]), int(self._state[_RECEIVES])))
-
-    def end_process(self) -> None:
-        """What comes next is of another process, and numbers its requests anew; what was posted by a later thread is known now."""
-        if self._left:
-            entries, tests = np.concatenate(self._left), self._state[_TESTS]
-            left = kernel.tie(entries, self._slots, self._ends, self._sizes, self._rows, self._state)
-            self.not_posted += int((entries[:left, 6] & DONE != 0).sum())
-            self._late |= bool(self._state[_TESTS] > tests)
-        self._left = []
-        self._slots.fill(NONE)
-
-    def finish(self, rank: NDArray[np.int32]) -> None:
-        """Match messages; `rank` is that of each location."""
-        counts = np.diff(np.array([(0, 0), *self._counts]), axis=0)
-        self.strangers = int(self._state[_STRANGERS])
-        self._tabulate()
-        sends, mode = self._sent(np.repeat(rank, counts[:, 0]))
-        receives = self._received(np.repeat(rank, counts[:, 1]))
+    def finish(self, shares: list[Share], rank: NDArray[np.int32]) -> None:
+        """Match messages. The shares are those of all processes, after their end; `rank` is that of each process."""
+        self.strangers = sum(share.strangers for share in shares)
+        self.not_posted = sum(share.not_posted for share in shares)
+        self._tabulate(shares)
+        sends, mode = self._sent(np.repeat(rank, self._counts[:, _SENDS]))
+        receives = self._received(np.repeat(rank, self._counts[:, _RECEIVES]))
         self._ends, self._sizes, self._rows = (np.empty((0, 0), dtype) for dtype in ("i4", "i8", "i4"))
         self.sends, self.receives = len(sends.call), len(receives.call)
         self.messages, self.size_differs = match.messages(sends, receives, mode)
 
-    def _tabulate(self) -> None:
-        posted, done, cancelled = self._rows[:3, : self._state[_REQUESTS]]
+    def _tabulate(self, shares: list[Share]) -> None:
+        posted, done, cancelled = self._rows[:3, : self._counts[:, _REQUESTS].sum()]
         self.requests = Requests(posted.copy(), done.copy(), cancelled.astype("u1"))
-        call, request = self._rows[3:, : self._state[_TESTS]]
-        order = np.argsort(call, kind="stable") if self._late else slice(None)
-        self.unfinished = Unfinished(call[order].copy(), request[order].copy())
+        begins = self._begins[:, _TESTS].tolist()
+        found = [self._rows[3:, begin : share.tests] for begin, share in zip(begins, shares, strict=True)]
+        call, request = np.concatenate(found, axis=1)
+        order = np.argsort(call, kind="stable")
+        self.unfinished = Unfinished(call[order], request[order])
 
     def _sent(self, rank: NDArray[np.int32]) -> tuple[match.Ends, NDArray[np.uint8]]:
         """Return the sends in program order, and their modes."""
@@ -90,3 +67,40 @@ class Traffic:
             kept = np.flatnonzero(done >= 0)
             columns = [column[kept] for column in columns]
         return match.Ends(*columns)
+
+
+class Share:
+    """What one process has of the traffic. Different shares can be filled at the same time: they write to different rows."""
+
+    def __init__(
+        self, tables: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]], begin: NDArray[np.int64], slots: int
+    ) -> None:
+        """`begin`: where it begins in each of the tables."""
+        self._tables = tables
+        self._state = np.append(begin, 0)
+        self._slots = np.full((slots, 2), NONE, "i4")
+        self._left: list[NDArray[np.int64]] = []
+        self.not_posted = 0
+
+    def add(self, entries: NDArray[np.int64]) -> None:
+        """Add entries of the kernel, those of one thread after those of another; they are used up."""
+        left = kernel.tie(entries, self._slots, *self._tables, self._state)
+        if left:
+            self._left.append(entries[:left].copy())
+
+    def end(self) -> None:
+        """All entries were added: what was posted by a later thread is known now."""
+        for entries in self._left:
+            left = kernel.tie(entries, self._slots, *self._tables, self._state)
+            self.not_posted += int((entries[:left, 6] & DONE != 0).sum())
+        self._left, self._slots = [], np.empty((0, 2), "i4")
+
+    @property
+    def tests(self) -> int:
+        """Where the tests of this process end."""
+        return int(self._state[_TESTS])
+
+    @property
+    def strangers(self) -> int:
+        """How many of its partners are in none of its communicators."""
+        return int(self._state[_STRANGERS])

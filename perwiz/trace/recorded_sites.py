@@ -19,8 +19,6 @@ from perwiz.trace.tables import NONE
 FILE = "sites.json"
 CELLS = 16
 """Cells of the kernel's state; then comes its table of addresses, each followed by its number."""
-_COUNT = 2
-"""The one with the number of addresses."""
 _PIECE = 1 << 20
 _Module = tuple[str, str]
 """Path and build id."""
@@ -104,16 +102,12 @@ class Sites:
         """The text of each."""
         return tuple(self._number)
 
-    def place(self, process: Process, state: NDArray[np.int64], site: NDArray[np.int32]) -> None:
-        """Number the addresses that the kernel has met since the last time, in its state and in these rows; -1 for an unknown place."""
+    def place(self, process: Process, state: NDArray[np.int64]) -> None:
+        """Number the addresses in the kernel's table, which are in the order in which the process met them; -1 for an unknown place."""
         addresses, numbers = state[CELLS::2], state[CELLS + 1 :: 2]
         new = np.flatnonzero(numbers < NONE)
         new = new[np.argsort(-numbers[new])]
-        of = np.empty(int(-numbers[new].min(initial=NONE)) + 1, "i4")
-        of[-numbers[new]] = [NONE if one is None else self._of(*one) for one in places(process, addresses[new].view("u8"))]
-        numbers[new] = of[-numbers[new]]
-        rows = np.flatnonzero(site < NONE)
-        site[rows] = of[-site[rows]]
+        numbers[new] = [NONE if one is None else self._of(*one) for one in places(process, addresses[new].view("u8"))]
 
     def _of(self, module: _Module, offset: int) -> int:
         text = self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
@@ -129,12 +123,9 @@ def _told(file: str) -> dict[tuple[_Module, int], str]:
         return {}
 
 
-def roomy(state: NDArray[np.int64], more: int) -> NDArray[np.int64]:
-    """Return the state of the kernel, its table of addresses at most half full even if so many are added."""
-    slots, count = (len(state) - CELLS) // 2, int(state[_COUNT])
-    if 2 * (count + more) <= slots:
-        return state
-    out = np.zeros(CELLS + 2 * (1 << (2 * (count + more)).bit_length()), "i8")
+def roomy(state: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the state of the kernel with twice the room for addresses."""
+    out = np.zeros(CELLS + 2 * (len(state) - CELLS), "i8")
     out[:CELLS] = state[:CELLS]
     mask = len(out[CELLS::2]) - 1
     for slot in np.flatnonzero(state[CELLS::2]).tolist():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import naive_recorded as naive
 from perwiz.kernels import recorded as kernel
 from perwiz.trace.recorded_files import CALL, PART
+from perwiz.trace.recorded_sites import roomy
 
 OPERATIONS = [-1, -1, 7, naive.ROOTED + 20, 0, naive.TALKS + 3, naive.COMPLETES + naive.TESTS + 9]
 COMMS = [(0, [0, 1, 2, 3]), (3, [9, 5])]
@@ -17,7 +18,7 @@ FLAGS = st.one_of(st.sampled_from([0, 1, 2, 3, 5, 6, 9, 10, 64, 138, 256]), st.i
 ADDRESS = st.sampled_from([0, 1, 65, 2**40 + 7])
 """1 and 65 meet in the hash table."""
 RECORDS = st.tuples(BIG, BIG, ADDRESS, BIG, BIG, BIG, PEER, SMALL, COMM, st.integers(0, 6).map(lambda op: max(op, 1)), FLAGS)
-PARTS = st.tuples(st.integers(0, 5), BIG, BIG, PEER, SMALL, COMM, FLAGS)
+PARTS = st.tuples(st.integers(0, 5), BIG, BIG, PEER, SMALL, COMM, st.one_of(FLAGS, SMALL))
 
 
 def process():
@@ -54,7 +55,26 @@ def test_split(records, parts, cut):
     assert (state[2], state[3], state[4]) == (len(addresses), strangers, nobody)
 
 
-LINKED = st.sampled_from([0, 1, 2, 3, 5, 6, 1 | 4 | 512, 8, 9, 10, 138, 1 << 16])
+@given(st.lists(RECORDS, max_size=8), st.lists(PARTS, max_size=6), st.integers(0, 8))
+@example([(0, 0, site, 1, 2, 2**28, 1, 5, 1, 2, 5) for site in (1, 65, 1)], [(0, 3, 2, 3, 4, 1, 5), (1, 9, 9, 9, 9, 0, 65536)], 1)
+@example([(0, 0, site, 1, 2, 3, 1, 5, 1, 6, 0) for site in (1, 0, 65)], [], 1)
+def test_survey(records, parts, cut):
+    """The records come in two pieces, and again where the table of addresses, for two at first, was too small."""
+    parts = sorted(parts, key=lambda part: part[0])
+    rows, words = np.array(records, CALL).view("i8").reshape(-1, 8), np.array(parts, PART).view("i8").reshape(-1, 5)
+    state = np.zeros(16 + 2 * 2, "i8")
+    for end in (cut, len(rows)):
+        while state[0] < min(end, len(rows)):
+            done = kernel.survey(rows[state[0] : end], words, process(), state)
+            state[0] += done
+            state = state if state[0] >= min(end, len(rows)) else roomy(state)
+    addresses, counts = naive.survey(*naive.split(records, parts, OPERATIONS, COMMS, RANK, START)[:2])
+    assert state[3:9].tolist() == counts
+    found = dict(zip((-1 - state[17::2]).tolist(), state[16::2].tolist(), strict=True))
+    assert [found[k + 1] for k in range(state[2])] == addresses
+
+
+LINKED = st.sampled_from([0, 1, 2, 3, 5, 6, 1 | 4 | 512, 8, 9, 10, 12, 14, 138, 1 << 16])
 REQUEST = st.sampled_from([0, 0, 0, 1, 1, 3, -1, 4])
 ENTRIES = st.lists(st.tuples(st.integers(0, 9), REQUEST, BIG, st.sampled_from([-4, -1, 3]), SMALL, COMM, LINKED), max_size=20)
 

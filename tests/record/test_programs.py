@@ -12,6 +12,7 @@ import mpis
 from perwiz import cli
 from perwiz.record import build
 from perwiz.trace import ops, recorded
+from perwiz.whatif.health import health
 
 pytestmark = pytest.mark.slow
 WORKLOADS = [("halo", 6), ("farm", 4), ("groups", 5), ("uneven", 4), ("overlap", 4), ("probes", 4), ("onesided", 3), ("threads", 3)]
@@ -95,6 +96,22 @@ CHECKS = {
 
 def test_c__many_ranks(mpi, record, built):
     agreeing(record, mpi.command(16, mpis.compiled(mpi.mpicc, "workloads.c", built), "halo"))
+
+
+def test_cpp__counts_agree(mpi, record, built):
+    """A heat equation in 20 steps; of five calls a step two or four are with MPI_PROC_NULL at the edges: no messages, nothing missing."""
+    compiler = mpi.mpicc.replace("mpicc", "mpicxx")
+    if not shutil.which(compiler) or not shutil.which("g++"):
+        pytest.skip(f"no C++ compiler of {mpi.name}")
+    code, folder, printed, said = record(mpi.command(3, mpis.compiled(compiler, "heat.cpp", built), "32", "20"))
+    assert (code, said) == (0, "")
+    trace = recorded.read(folder)
+    inside = (trace.calls.path >= 0) | (trace.calls.op == ops.OP["MPI_Allreduce"])
+    assert f"calls {inside.sum()} " in printed
+    assert (len(trace.messages), len(trace.regions), trace.counts.to_nobody) == (20 * 4, 3 * 20, 20 * 4)
+    assert whole(trace)
+    assert health(trace).not_modelled < 0.01
+    assert any(text.startswith("heat.cpp:") for text in trace.sites) or not shutil.which("addr2line")
 
 
 def test_fortran__counts_agree(mpi, record, built):

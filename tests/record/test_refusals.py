@@ -36,6 +36,13 @@ def script(name, text="exit 0"):
             ["-o", "run", "--mpicc", "./nocc", "--", "ls"],
             "./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc)",
         ),
+        *(
+            (
+                ["-o", "run", "--clock-errors", f"1:1e9;{wrong};2:-5e8:50:0.5:1", "--", "ls"],
+                f"--clock-errors {wrong}: must be RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]",
+            )
+            for wrong in ("nonsense", "1", "-1:5", "1:2:3:4", "1:2 ms")
+        ),
     ],
 )
 def test_refused(words, message, capsys):

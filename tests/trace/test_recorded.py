@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perwiz.errors import TraceError
-from perwiz.trace import defects, ops, recorded
+from perwiz.trace import defects, ops, recorded, threads
 from perwiz.trace.recorded_communicators import ranks_of
 from perwiz.trace.recorded_files import CALL, PART, folders, stopped
 from perwiz.whatif.run import loaded
@@ -61,8 +61,9 @@ class Run:
         return self
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(params=[threads.LEAST, 1], ids=["one thread", "several threads"])
+def run(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(threads, "LEAST", request.param)
     return Run(tmp_path / "run", 2)
 
 
