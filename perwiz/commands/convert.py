@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from perwiz.commands import options, outputs
 
-HELP = "write a trace in another format: ALOG or OTF2"
+if TYPE_CHECKING:
+    from perwiz.trace.trace import Trace
+
+HELP = "write a trace in another format: ALOG, OTF2, Paraver, or JSON for Perfetto"
 _ENDING = """
 The format read is told by content, the format written by the name of FILE: .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
-anything else ALOG (.gz, .zst: packed). Says what the format written does not hold.
+.prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, anything
+else ALOG (.json and ALOG also .gz, .zst: packed). Says what the format written does not hold. perwiz itself reads ALOG and OTF2.
 
 examples:
   perwiz convert run.alog run.otf2             for Vampir, Scalasca, otf2-print
   perwiz convert traces.otf2 run.alog.gz       for Jumpshot
+  perwiz convert traces.otf2 run.json.gz       for ui.perfetto.dev, with the waits of every call
+  perwiz convert traces.otf2 run.prv           for Paraver
   perwiz convert run.log.gz run.log            unpack
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -32,19 +39,34 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.clock.treatment import treat
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import conversion
+    from perwiz.report import conversion, perfetto
     from perwiz.trace import files
     from perwiz.whatif.health import health
 
     outputs.check([args.output], [args.trace])
     trace = treat(read(args.trace), "linear").trace
-    kind, moved = files.format_of(args.output), 0
+    view, moved = files.is_view(args.output), 0
 
     def write(path: str) -> None:
         nonlocal moved
-        moved = files.write(trace, path)
+        if view:
+            _view(trace, path)
+        else:
+            moved = files.write(trace, path)
 
     outputs.write({args.output: write})
     state = health(trace)
-    print(conversion.text(trace, args.output, kind, files.missing(trace, kind), moved, state))
+    kind = perfetto.FORMAT if view else files.format_of(args.output)
+    missing = perfetto.missing(trace) if view else files.missing(trace, kind)
+    print(conversion.text(trace, args.output, kind, missing, moved, state))
     return INCOMPLETE if state.incomplete else DONE
+
+
+def _view(trace: Trace, path: str) -> None:
+    """Write a run, with how long its calls wait under the model of the trace or the default one."""
+    from perwiz.report import perfetto
+    from perwiz.whatif.run import replayed
+
+    title = trace.timeline.made_by
+    view = perfetto.View("recorded" if title == "measured" else title, trace.timeline, replayed(trace, clock="none").waits)
+    perfetto.write(trace, [view], path)

@@ -130,12 +130,21 @@ def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Cor
 
 def _jobs(args: argparse.Namespace, fixed: Trace, found: Correction) -> dict[str, Callable[[str], None]]:
     """Return what writes each file that was asked for."""
+    from perwiz.trace import files
+
     jobs: dict[str, Callable[[str], None]] = {}
     if args.output is not None:
-        jobs[args.output] = partial(outputs.write_trace, fixed, args.output)
+        view = files.is_view(args.output)
+        jobs[args.output] = partial(_view, fixed, found) if view else partial(outputs.write_trace, fixed, args.output)
     if args.plot is not None:
         jobs[args.plot] = partial(_plot, fixed, found)
     return jobs
+
+
+def _view(fixed: Trace, found: Correction, path: str) -> None:
+    from perwiz.report.perfetto import View, write
+
+    write(fixed, [View("recorded", found.before), View(found.timeline.made_by, found.timeline)], path)
 
 
 def _plot(fixed: Trace, found: Correction, path: str) -> None:

@@ -52,7 +52,8 @@ def json(parser: argparse.ArgumentParser) -> None:
 
 def output(parser: argparse.ArgumentParser, kind: str) -> None:
     """Declare -o, a trace of some kind of run."""
-    meaning = f"write the {kind} run: .otf2 as an OTF2 archive, else as ALOG (.gz, .zst: packed)"
+    names = ".otf2 as an OTF2 archive, .prv for Paraver, .json for Perfetto with the recorded run above it, else as ALOG"
+    meaning = f"write the {kind} run: {names} (.gz, .zst: packed)"
     parser.add_argument("-o", dest="output", metavar="FILE", help=meaning)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from perwiz.errors import PerwizError, UsageError
 from perwiz.trace import otf2_write_parts as archive
+from perwiz.trace import paraver_parts as paraver
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
@@ -31,15 +32,25 @@ def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
         _check_place(path)
         if ".otf2" in path.lower() and path.lower().endswith((".otf2", ".otf2.gz", ".otf2.zst")) and not _is_archive(path):
             raise UsageError(f"{path}: no name for an OTF2 archive, must end in .otf2")
+        if path.lower().endswith((".prv", ".prv.gz", ".prv.zst")) and not paraver.is_paraver(path):
+            raise UsageError(f"{path}: no name for a Paraver trace, must end in .prv or .prv.gz")
         own = _own(path)
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
         known.update(own)
         there = [os.stat(part) for part in own if os.path.exists(part)]
         if os.path.dirname(own[0]) in folders or any(os.path.samestat(one, other) for one in there for other in read):
-            raise UsageError(f"{path}: is read by this command, must be another file")
+            raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
         if _is_archive(path):
             archive.check(path)
+        if paraver.is_paraver(path):
+            paraver.check(path)
+
+
+def _clash(own: list[str], given: list[str]) -> str:
+    """Return the name of the recorded run among the inputs that lies where an archive has its folder, as the beginning of a message."""
+    runs = [path for path in given if os.path.isfile(os.path.join(path, "run.json")) and os.path.realpath(path) in own]
+    return f"its folder {runs[0]} " if runs else ""
 
 
 def _is_archive(path: str) -> bool:
@@ -48,8 +59,13 @@ def _is_archive(path: str) -> bool:
 
 def _own(path: str) -> list[str]:
     """Return all that is written for one output."""
-    real = os.path.realpath(path)
-    return [*archive.parts(real)] if _is_archive(path) else [real]
+    real, parts = os.path.realpath(path), _parts(path)
+    return [real] if parts is None else [*parts(real)]
+
+
+def _parts(path: str) -> Callable[[str], tuple[str, ...]] | None:
+    """Return what tells the parts of an output of several, None if it is one file."""
+    return archive.parts if _is_archive(path) else paraver.parts if paraver.is_paraver(path) else None
 
 
 def _check_place(path: str) -> None:
@@ -107,8 +123,9 @@ def write(jobs: Mapping[str, Callable[[str], None]]) -> None:
 
 
 def _move(part: str, target: str) -> None:
-    if _is_archive(part):
-        archive.move(part, target)
+    parts = _parts(part)
+    if parts is not None:
+        archive.move(part, target, parts)
         return
     if os.path.exists(target):
         shutil.copymode(target, part)

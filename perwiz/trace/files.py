@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from perwiz.errors import UsageError
 from perwiz.trace import alog_read, alog_tables, otf2_read, otf2_tables, recorded, recorded_files
+from perwiz.trace.paraver_parts import is_paraver
 from perwiz.trace.source import Source
 from perwiz.trace.trace import Timeline, Trace
 
@@ -27,23 +28,36 @@ def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace
 
 
 def format_of(path: str) -> str:
-    """Return the format that a name stands for: OTF2 if it ends in `.otf2`, else ALOG."""
-    return "OTF2" if path.endswith(".otf2") else "ALOG"
+    """Return the format that a name stands for: OTF2 if it ends in `.otf2`, Paraver if in `.prv` or `.prv.gz`, else ALOG."""
+    return "OTF2" if path.endswith(".otf2") else "Paraver" if is_paraver(path) else "ALOG"
+
+
+def is_view(path: str) -> bool:
+    """Return whether a name asks for Trace Event JSON, which perwiz.report.perfetto writes: it ends in .json, .json.gz or .json.zst."""
+    return path.endswith((".json", ".json.gz", ".json.zst"))
 
 
 def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
-    """Write a trace under its measured or another timeline in the format of the name: `.otf2` an OTF2 archive, else ALOG.
+    """Write a trace under its measured or another timeline in the format of the name: `.otf2`, `.prv`, else ALOG.
 
-    ALOG is written with perwiz-ext 1, `.gz` and `.zst` names packed; beside the anchor `x.otf2` stand `x.def` and the folder `x`.
+    ALOG is written with perwiz-ext 1, `.gz` and `.zst` names packed; beside the anchor `x.otf2` stand `x.def` and the folder `x`,
+    beside `x.prv` (or `x.prv.gz`) `x.pcf` and `x.row`.
     The file or archive appears whole or not at all. Returns how many events do not have their time, so that none runs backwards.
     Raises UsageError for a file that cannot be written, and for local times without their clock offsets: files hold global ones.
     """
     if timeline is None and not trace.offsets_applied and len(trace.offsets):
         raise UsageError(f"{trace.path}: its clock offsets are not applied, must be written with a timeline they are applied to")
+    if is_view(path):
+        raise UsageError(f"{path}: Trace Event JSON shows runs side by side, must be written by perwiz.report.perfetto")
     if format_of(path) == "OTF2":
         from perwiz.trace import otf2_write
 
         return otf2_write.write(trace, timeline or trace.timeline, path)
+    if format_of(path) == "Paraver":
+        from perwiz.trace import paraver_write
+
+        paraver_write.write(trace, timeline or trace.timeline, path)
+        return 0
     from perwiz.trace import alog_write
 
     alog_write.write(trace, timeline or trace.timeline, path)
@@ -51,11 +65,15 @@ def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
 
 
 def missing(trace: Trace, format: str) -> list[tuple[str, int]]:
-    """Return what a file of a format, ALOG or OTF2, does not hold of a trace, and how many of each."""
+    """Return what a file of a format, ALOG, OTF2 or Paraver, does not hold of a trace, and how many of each."""
     if format == "OTF2":
         from perwiz.trace import otf2_write
 
         return otf2_write.missing(trace)
+    if format == "Paraver":
+        from perwiz.trace import paraver_write
+
+        return paraver_write.missing(trace)
     from perwiz.trace import alog_write
 
     return alog_write.missing(trace)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 
 from perwiz.errors import UsageError
 
@@ -61,10 +62,13 @@ def _is_part(path: str, is_folder: bool) -> bool:
     return os.path.isfile(path)
 
 
-def move(source: str, target: str) -> None:
-    """Move an archive to another place of the same file system, the anchor last; one of that name is replaced, or kept if that fails."""
+def move(source: str, target: str, parts: Callable[[str], tuple[str, ...]] = parts) -> None:
+    """Move an archive to another place of the same file system, the anchor last; one of that name is replaced, or kept if that fails.
+
+    The same for anything else of several parts, the first of them last.
+    """
     with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)) as aside:
-        old, done = parts(os.path.join(aside, "old.otf2")), []
+        old, done = [os.path.join(aside, str(number)) for number, _ in enumerate(parts(target))], []
         try:
             for one, other in zip(parts(target), old, strict=True):
                 if os.path.lexists(one):
