@@ -174,8 +174,8 @@ def _partial(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _to_nobody(trace: Trace) -> NDArray[np.bool_]:
-    """Return which calls have MPI_PROC_NULL for a partner, bool per call: none, though their communicator is known."""
-    return np.asarray((trace.calls.peer == NONE) & (trace.calls.comm != NONE))
+    """Return which calls have MPI_PROC_NULL for a partner, bool per call: none, though their tag is known."""
+    return np.asarray((trace.calls.peer == NONE) & (trace.calls.tag != NONE))
 
 
 def _unknown_receives(trace: Trace) -> int:
