@@ -19,6 +19,29 @@ ASKED = {
     "network": "predict {} --waits 3 --network cray-t3e --model perwiz-cluster",
 }
 """Questions to the traces with messages."""
+MORE = {
+    "srtest-alog-e25": "predict traces/srtest.alog --zero-wait e25",
+    "srtest-alog-advance": "predict traces/srtest.alog --advance e25 --waits 2",
+    "srtest-alog-domino": "domino traces/srtest.alog -n 5",
+    "srtest-alog-domino-advance": "domino traces/srtest.alog --question advance -n 3",
+    "monte-log-greedy": "domino traces/monte.log -n 3 --greedy 3 --target 1.05x",
+    "cpilog-alog-domino": "domino traces/cpilog.alog",
+    "srtest-alog-critical": "critical traces/srtest.alog --pieces 5",
+    "npb-is-critical": "critical traces/npb-is.S-4 --pieces 3",
+    "srtest-alog-curve": "curve traces/srtest.alog",
+    "monte-log-curve-rank": "curve traces/monte.log --of rank:0 --to 3 --points 4",
+    "srtest-alog-bound": "bound traces/srtest.alog",
+    "npb-is-bound": "bound traces/npb-is.S-4",
+    "srtest-alog-balance": "balance traces/srtest.alog",
+    "srtest-alog-compare": "compare traces/srtest.alog traces/srtest.alog --zero-wait e25 --max-error 1%",
+    "npb-is-compare": "compare traces/npb-is.S-4 traces/npb-is.S-4 --zero-wait all",
+    "early-late-compare": "compare traces/early_send.log.gz traces/late_send.log.gz",
+    "srtest-alog-patterns": "patterns traces/srtest.alog -n 3",
+    "npb-is-patterns": "patterns traces/npb-is.S-4 --of mpi_wait_nxn -n 3 --no-causes",
+    "npb-is-cube": "cube show traces/npb-is.S-4 --metric mpi_wait_nxn -n 5",
+}
+"""Command lines with a golden of their own."""
+SLOW = {name for name in MORE if name.startswith("npb")}
 
 
 def cases():
@@ -32,7 +55,8 @@ def cases():
     for trace in ARCHIVES:
         for name, line in {"info": "info {} --waits 5 --regions", "zero-wait": "predict {} --waits 3 --zero-wait all"}.items():
             yield pytest.param(f"{trace}-{name}", line.format(f"traces/{trace}"), marks=[pytest.mark.slow], id=f"{trace}-{name}")
-    yield pytest.param("srtest-alog-e25", "predict traces/srtest.alog --zero-wait e25", id="srtest-alog-e25")
+    for name, line in MORE.items():
+        yield pytest.param(name, line, marks=[pytest.mark.slow] if name in SLOW else [], id=name)
 
 
 CASES = list(cases())
@@ -52,12 +76,13 @@ def test_goldens__none_is_left_over():
 
 
 @pytest.mark.slow
-def test_readme__shows_what_is_printed(monkeypatch, capsys, tmp_path):
+def test_documents__show_what_is_printed(monkeypatch, capsys, tmp_path):
     (tmp_path / "traces").symlink_to(ROOT / "traces")
     monkeypatch.chdir(tmp_path)
-    blocks = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n$ perwiz ")[1:]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))]
+    blocks = [block for text in texts for block in text.split("```\n$ perwiz ")[1:]]
     for block in blocks:
         line, _, output = block.partition("```")[0].partition("\n")
         assert main(line.split()) == (INCOMPLETE if "INCOMPLETE" in output else DONE)
         assert capsys.readouterr() == (output, "")
-    assert len(blocks) == 4
+    assert len(blocks) == 3
