@@ -31,11 +31,13 @@ COMMANDS = (
     "bound",
     "balance",
     "patterns",
+    "report",
     "cube",
     "correct",
     "convert",
     "record",
     "calibrate",
+    "jobs",
     "tables",
 )
 INTERRUPTED, PIPE_CLOSED = 130, 141

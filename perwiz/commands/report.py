@@ -1,0 +1,83 @@
+"""`perwiz report`: everything there is to say of a run, as one page to look at."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from perwiz.commands import options, outputs, questions
+
+HELP = "write one HTML page to look at: timelines, what to change first, health"
+_ENDING = """
+The page is one file without any network access: it can be opened from disk, kept and mailed. Its timeline shows the measured run and,
+where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: with the best single wait gone)
+and the re-measured one, two at a time above each other; the fixes are ranked by what the whole run gains.
+
+examples:
+  perwiz report run.alog -o run.html
+  perwiz report run.alog --zero-wait op:MPI_Barrier -o run.html
+  perwiz report before.alog --advance e25 --against after.alog -o both.html
+
+exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `perwiz report`."""
+    options.trace(parser)
+    parser.add_argument("-o", dest="output", metavar="FILE", required=True, help="the page to write (.html)")
+    parser.add_argument("--against", metavar="MEASURED", help="a trace of the changed program, to hold the prediction against")
+    questions.arguments(parser)
+    options.model(parser)
+    options.clock(parser)
+    options.ending(parser, _ENDING)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return the exit code, after writing the page and printing what it says first."""
+    from perwiz.commands.reading import read
+    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.report import html_report
+    from perwiz.report.progress import Progress
+    from perwiz.whatif.hypotheses import parse
+
+    hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
+    _check(args)
+    trace = read(args.trace)
+    against = read(args.against) if args.against else None
+    with Progress("analysing", noun="step") as progress:
+        report = html_report.gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
+    with Progress("making the page", noun="panel") as progress:
+        page = html_report.page(report, progress)
+    outputs.write({args.output: lambda path: _write(page, path)})
+    print(html_report.line(report, args.output, len(page)))
+    return INCOMPLETE if report.incomplete else DONE
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UsageError if the page cannot be written, or both traces are standard input, before anything is read."""
+    from perwiz.errors import UsageError
+
+    if args.trace == args.against == "-":
+        raise UsageError("-: standard input holds one trace, must be named once")
+    if not args.output.lower().endswith((".html", ".htm")):
+        raise UsageError(f"{args.output}: no name for a page, must end in .html")
+    outputs.check([args.output], [args.trace, args.against, args.model, *questions.networks(args.hypotheses)])
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command line that makes the same page."""
+    asked = [word for text in args.hypotheses for word in _option(text)]
+    others = [("--against", args.against), ("--model", args.model), ("--clock", args.clock if args.clock != "clc" else None)]
+    settings = [word for name, value in others if value is not None for word in (name, value)]
+    return shlex.join(["perwiz", "report", args.trace, *asked, *settings, "-o", args.output])
+
+
+def _option(text: str) -> tuple[str, str]:
+    word, _, argument = text.partition(" ")
+    return f"--{word}", argument
+
+
+def _write(page: str, path: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(page)

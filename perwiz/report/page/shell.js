@@ -1,0 +1,204 @@
+// The page: data in, elements out, what is chosen, and the tabs. The contract with panels stands at the top of report/html.py.
+const page = window.perwiz = (function () {
+  const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
+  const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+
+  function data(id) {
+    const found = document.getElementById("data-" + id);
+    return found ? JSON.parse(found.textContent) : null;
+  }
+
+  async function inflated(text) {
+    const letters = atob(text), raw = new Uint8Array(letters.length);
+    for (let k = 0; k < raw.length; k++) raw[k] = letters.charCodeAt(k);
+    return new Uint8Array(await new Response(new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+  }
+
+  async function column(c) {
+    const bytes = await inflated(c.deflated), n = c.rows, small = c.planes < 4, out = new Float64Array(n), raw = small ? new Int32Array(n) : out;
+    for (let k = c.planes - 1; k >= 0; k--) {
+      const at = k * n;
+      if (small) for (let i = 0; i < n; i++) raw[i] = raw[i] << 8 | bytes[at + i];
+      else for (let i = 0; i < n; i++) raw[i] = raw[i] * 256 + bytes[at + i];
+    }
+    if (c.signed && small) for (let i = 0; i < n; i++) raw[i] = raw[i] >>> 1 ^ -(raw[i] & 1);
+    else if (c.signed) for (let i = 0; i < n; i++) raw[i] = raw[i] % 2 ? -(raw[i] + 1) / 2 : raw[i] / 2;
+    if (c.running) for (let i = 0, sum = 0; i < n; i++) out[i] = sum += raw[i];
+    else if (small) out.set(raw);
+    return out;
+  }
+
+  async function columns(some) {
+    const names = Object.keys(some), values = await Promise.all(names.map((name) => some[name] && column(some[name])));
+    return Object.fromEntries(names.map((name, k) => [name, values[k]]));
+  }
+
+  function node(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === undefined || value === null || value === false) continue;
+      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  // A time in the unit that fits it, four digits or more, as report/words.py writes it.
+  function time(ns) {
+    const [unit, name] = UNITS.find((pair) => Math.abs(ns) >= pair[0]) || UNITS[3];
+    const value = ns / unit, whole = Math.floor(Math.abs(value)).toString().length;
+    return (unit === 1 ? Math.round(value) : value.toFixed(Math.max(0, 4 - whole))) + " " + name;
+  }
+
+  function share(part, whole) {
+    const percent = 100 * part / whole;
+    return !whole ? "-" : percent > 0 && percent < 0.05 ? "<0.1 %" : percent.toFixed(1) + " %";
+  }
+
+  function size(bytes) {
+    const [unit, name] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]].find((pair) => bytes >= pair[0]) || [1, "B"];
+    return (unit === 1 ? bytes : (bytes / unit).toFixed(1)) + " " + name;
+  }
+
+  function colour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
+  // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text}
+  function table(head, rows, options) {
+    const left = new Set((options || {}).left || [0]), side = (k) => left.has(k) ? "left" : "";
+    const body = node("tbody", {});
+    for (const row of rows) {
+      const line = node("tr", row.go ? {tabindex: "0", class: "go", title: row.title} : {title: row.title});
+      row.cells.forEach((cell, k) => line.append(node("td", {class: side(k)}, cell)));
+      if (row.go) {
+        const go = () => {
+          body.querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+          line.setAttribute("aria-current", "true");
+          row.go();
+        };
+        line.addEventListener("click", go);
+        line.addEventListener("keydown", (event) => {
+          if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); }
+          const next = {ArrowDown: line.nextElementSibling, ArrowUp: line.previousElementSibling}[event.key];
+          if (next) { event.preventDefault(); next.focus(); }
+        });
+      }
+      body.append(line);
+    }
+    const caption = (options || {}).caption;
+    return node("table", {}, caption ? node("caption", {}, caption) : null,
+      node("thead", {}, node("tr", {}, ...head.map((text, k) => node("th", {scope: "col", class: side(k)}, text)))), body);
+  }
+
+  function facts(pairs) {
+    return node("dl", {}, ...pairs.flatMap(([label, text]) => [node("dt", {}, label), node("dd", {}, text)]));
+  }
+
+  function canvas(box, height, paint) {
+    const picture = node("canvas", {}), context = picture.getContext("2d");
+    box.append(picture);
+    const again = () => {
+      const ratio = window.devicePixelRatio || 1, width = box.clientWidth;
+      if (!width) return;
+      picture.width = Math.round(width * ratio);
+      picture.height = Math.round(height * ratio);
+      picture.style.width = width + "px";
+      picture.style.height = height + "px";
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      paint(context, width, height);
+    };
+    new ResizeObserver(again).observe(box);
+    resizers.push(again);
+    return picture;
+  }
+
+  function on(name, listener) { (listeners[name] = listeners[name] || []).push(listener); }
+  function tell(name, value) { (listeners[name] || []).forEach((listener) => listener(value)); }
+
+  async function open(id) {
+    for (const tab of document.querySelectorAll("#tabs [role=tab]")) {
+      const mine = tab.id === "tab-" + id;
+      tab.setAttribute("aria-selected", mine);
+      tab.tabIndex = mine ? 0 : -1;
+      document.getElementById("panel-" + tab.id.slice(4)).hidden = !mine;
+    }
+    await draw(id);
+    resized(id);
+    tell("open", id);
+  }
+
+  async function draw(id) {
+    if (drawn.has(id)) return;
+    drawn.add(id);
+    await panels[id].draw(document.getElementById("panel-" + id), data(id));
+  }
+
+  function resized(id) { if (panels[id].resized) panels[id].resized(); }
+
+  function headline(head) {
+    const answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
+    if (head.predicted !== null) {
+      const gain = head.recorded - head.predicted;
+      answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ",
+        node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain), head.recorded) + ")"),
+        head.best ? " by the best single call" : "");
+    }
+    if (head.comparison) {
+      const {error: off, whole, measured, from} = head.comparison;
+      answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
+        off ? (head.best ? off < 0 ? "longer" : "shorter" : "predicted too " + (off < 0 ? "short" : "long")) + " by " + time(Math.abs(off)) +
+          " (" + share(Math.abs(off), measured) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),
+        from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
+    }
+    const facts = [head.processes + " processes", head.calls + " MPI calls", head.messages + " messages",
+      "waiting " + time(head.waiting) + " in all"];
+    if (head.range && time(head.range[0]) !== time(head.range[1])) facts.push(head.range.map(time).join(" to ") + " if the model's costs were half or twice as large");
+    const box = document.getElementById("head");
+    if (head.incomplete) {
+      box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "INCOMPLETE trace. "),
+        "What is left out or missing waits for nobody here and delays nobody: " + head.holes.join("; ") + "."));
+    }
+    box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, facts.join(" \u00b7 ")));
+    if (head.asked.length) box.append(node("p", {class: "sub"}, head.best ? "the best single call: " : "asked: ", node("code", {}, head.asked.join("; "))));
+  }
+
+  function failed(error) {
+    document.getElementById("head").prepend(node("p", {class: "warning", role: "alert"}, node("b", {}, "This page cannot be drawn here: "),
+      window.DecompressionStream ? String(error) : "the browser is too old (it has no DecompressionStream)"));
+    throw error;
+  }
+
+  async function start() {
+    const head = data("head"), tabs = document.getElementById("tabs"), place = document.getElementById("panels");
+    headline(head);
+    const listed = head.panels.filter((panel) => panel.id !== "timeline" && panels[panel.id]);
+    for (const {id, title} of listed) {
+      tabs.append(node("button", {role: "tab", id: "tab-" + id, "aria-controls": "panel-" + id, onclick: () => open(id)}, title));
+      place.append(node("section", {role: "tabpanel", id: "panel-" + id, "aria-labelledby": "tab-" + id, hidden: true},
+        node("h2", {class: "print"}, title)));
+    }
+    tabs.addEventListener("keydown", (event) => {
+      const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+      if (!step) return;
+      const all = [...tabs.children], next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+      next.focus();
+      next.click();
+    });
+    const again = () => listed.forEach(({id}) => drawn.has(id) && resized(id)) || resizers.forEach((one) => one());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { tell("colours"); again(); });
+    window.addEventListener("beforeprint", () => {
+      listed.forEach(({id}) => { document.getElementById("panel-" + id).hidden = false; draw(id); });
+      again();
+    });
+    window.addEventListener("afterprint", () => open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4)));
+    if (listed.length) await open(listed[0].id);
+    if (panels.timeline) await panels.timeline.draw(document.getElementById("timeline"), data("timeline"));
+    document.documentElement.dataset.ready = Math.round(performance.now());
+    tell("ready");
+  }
+
+  return {panel: (id, one) => { panels[id] = one; }, column, columns, node, time, share, size, colour, table, facts, canvas, on, tell,
+    open, start: () => start().catch(failed), show: (place) => tell("show", place)};
+})();

@@ -1,0 +1,212 @@
+// The timeline: two panes over one axis of time, moved by wheel, drag and keys; what is chosen is told in words beside them.
+page.panel("timeline", {async draw(box, doc) {
+  const node = page.node, time = page.time, data = await tlLoad(doc), unit = data.unit, lines = data.timelines;
+  const whole = Math.max(1, ...lines.map((one) => Math.max(one.span, one.makespan / unit)));
+  const layers = {messages: true, steps: true, critical: false, domino: true};
+  const view = {data, from: data.origin / unit, to: whole, top: 0, gutter: 92, ratio: 1, layers, ink: null, chosen: null, current: null, lane: 0};
+  const closed = new Map(data.runs.map((run) => [run, new Set()])), places = new Map(data.runs.map((run) => [run, tlPlaces(run)]));
+  for (const run of data.runs) if (run.doc.processes.length > 32) closeAll(run, true);
+  let due = 0;
+
+  function closeAll(run, yes) {
+    const set = closed.get(run), walk = (at) => at.kids.forEach((kid) => { if (kid.kids) { if (yes) set.add(kid.key); walk(kid); } });
+    set.clear();
+    walk(places.get(run));
+  }
+
+  // A pane: a choice of timelines, and a canvas.
+  function pane(number) {
+    const choice = node("select", {"aria-label": "timeline of pane " + (number + 1)});
+    if (number) choice.append(node("option", {value: "-1"}, "(no second timeline)"));
+    lines.forEach((one, k) => choice.append(node("option", {value: k}, one.name)));
+    const note = node("span", {class: "quiet"}), canvas = node("canvas", {tabindex: "0", role: "application"});
+    const made = {canvas, note, context: canvas.getContext("2d"), choice, seen: [], timeline: null, rowOf: new Map()};
+    made.box = node("div", {class: "pane"}, node("div", {class: "bar"}, choice, note), node("div", {class: "area"}, canvas));
+    choice.addEventListener("change", () => { set(made, +choice.value); again(); tl.remember(); });
+    return made;
+  }
+
+  function set(one, index) {
+    one.choice.value = index;
+    one.timeline = index < 0 ? null : lines[index];
+    one.box.classList.toggle("none", index < 0);
+    one.note.textContent = index < 0 ? "" : time(one.timeline.makespan) + differs(one.timeline) + (one.timeline.wait ? "" : "; waits are not computed for it");
+    one.canvas.setAttribute("aria-label", index < 0 ? "" : "Timeline " + one.timeline.name + ": " + one.note.textContent +
+      ". Arrow keys pan and choose a row, plus and minus zoom, n and p go from call to call; the chosen call is told in words beside it.");
+  }
+
+  function differs(one) {
+    const gain = lines[0].makespan - one.makespan;
+    if (one === lines[0]) return "";
+    return gain ? (gain > 0 ? ", " : ", ") + time(Math.abs(gain)) + (gain > 0 ? " shorter (" : " longer (") +
+      page.share(Math.abs(gain), lines[0].makespan) + ")" : ", equally long";
+  }
+
+  const panes = [pane(0), pane(1)];
+  const tip = node("div", {id: "tip", hidden: true}), detail = node("aside", {id: "detail", "aria-live": "polite"});
+  const button = (label, title, action) => node("button", {type: "button", title, "aria-label": title, onclick: action}, label);
+  const tl = {view, data, lines, panes, whole, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle};
+  tl.search = tlSearch(tl);
+  Object.assign(tl, tlTeller(tl), tlLink(tl));
+  const help = () => detail.replaceChildren(node("h2", {}, "Mouse and keys"), page.facts([["wheel", "zoom at the pointer"], ["shift + wheel", "pan"],
+    ["alt + wheel", "other rows"], ["drag", "pan"], ["click", "choose a call, open or close a group"], ["\u2190 \u2192", "pan"], ["\u2191 \u2193", "other row"],
+    ["+ \u2212 0", "zoom in, out, whole run"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
+    ["[ ]", "thinner, thicker rows"], ["/", "search"], ["Esc", "choose nothing"]]));
+  const toggles = [["messages", "messages"], ["steps", "parallel steps"], ["critical", "critical path"], ["domino", "domino path"]]
+    .map(([name, text]) => {
+      const input = node("input", {type: "checkbox", onchange: () => { layers[name] = input.checked; again(); }});
+      input.checked = layers[name];
+      return node("label", {}, input, text);
+    });
+  const used = new Set(data.runs.flatMap((run) => run.doc.op_groups));
+  const legend = node("ul", {class: "legend"}, node("li", {}, node("i", {class: "wait"}), "waiting"),
+    ...data.groups.map((name, k) => used.has(k) ? node("li", {}, node("i", {class: TL_COLOURS[k]}), name) : null).filter(Boolean),
+    node("li", {}, node("i", {class: "idle"}), "computation"));
+  box.append(node("div", {class: "tools"}, tl.search.box, button("\u2212", "zoom out (-)", () => zoom(2)), button("+", "zoom in (+)", () => zoom(0.5)),
+    button("whole run", "show the whole run (0)", () => show({from: 0, to: whole * unit})),
+    data.runs.some((run) => places.get(run).kids.some((kid) => kid.kids)) ?
+      button("groups", "close or open all groups (g)", groups) : null, ...toggles, button("?", "mouse and keys", help)),
+    node("div", {class: "stage"}, node("div", {class: "panes"}, panes[0].box, panes[1].box), detail), node("div", {class: "foot"}, legend,
+      node("span", {class: "quiet"}, tlLeft(data))), tip);
+  panes.forEach((one, k) => set(one, doc.panes[k]));
+
+  function groups() {
+    const any = [...closed.values()].some((set) => set.size);
+    data.runs.forEach((run) => closeAll(run, !any));
+    view.top = 0;
+    again();
+  }
+
+  function layout(one) {
+    const top = places.get(one.timeline.run), shut = closed.get(one.timeline.run), room = one.canvas.clientHeight - TL_AXIS - 4;
+    const count = tlRows(top, shut, 1).rows.filter((row) => row.kind !== "open").length;
+    const heads = tlRows(top, shut, 0).height;
+    const fit = Math.max(5, Math.min(36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
+    one.layout = tlRows(top, shut, view.lane || fit);
+  }
+
+  function again() {
+    if (!due) due = requestAnimationFrame(paint);
+  }
+
+  function paint() {
+    due = 0;
+    const began = performance.now(), ratio = window.devicePixelRatio || 1;
+    view.ratio = ratio;
+    view.ink = view.ink || tlInk();
+    const shown = panes.filter((one) => one.timeline);
+    for (const one of shown) {
+      const area = one.canvas.parentNode, width = Math.round(area.clientWidth * ratio), height = Math.round(area.clientHeight * ratio);
+      if (one.canvas.width !== width || one.canvas.height !== height) { one.canvas.width = width; one.canvas.height = height; }
+      layout(one);
+    }
+    const most = Math.max(...shown.map((one) => one.layout.height - one.canvas.clientHeight + TL_AXIS + 4));
+    view.top = Math.max(0, Math.min(view.top, most));
+    shown.forEach((one) => tlPaint(one, view));
+    box.dataset.paint = (performance.now() - began).toFixed(1);
+  }
+
+  view.rows = () => panes[0].layout.rows;
+  view.callIn = (timeline) => {
+    const {chosen} = view;
+    if (!chosen) return -1;
+    if (data.runs[chosen.run] === timeline.run) return chosen.call;
+    return data.twin ? data.twin[chosen.run][chosen.call] : -1;
+  };
+
+  function bound(from, to) {
+    const span = Math.max(Math.min(20, whole), Math.min(to - from, whole * 1.02)), middle = (from + to) / 2;
+    view.from = Math.max(-0.01 * whole, Math.min(middle - span / 2, whole * 1.01 - span));
+    view.to = view.from + span;
+    again();
+    tl.remember();
+  }
+
+  function zoom(factor, at) {
+    const middle = at === undefined ? (view.from + view.to) / 2 : at;
+    bound(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
+  }
+
+  function pan(part) { const by = part * (view.to - view.from); bound(view.from + by, view.to + by); }
+
+  // place: {timeline, call: row of calls, from, to in ns, run, location}
+  function show(place) {
+    if (place.timeline !== undefined) set(panes[0], place.timeline);
+    const run = place.run || 0;
+    if (place.call !== undefined && place.call >= 0) {
+      const line = (panes.find((one) => one.timeline && one.timeline.run === data.runs[run]) || panes[0]).timeline;
+      choose({run, call: place.call});
+      if (line.run !== data.runs[run]) return;
+      const slot = line.at(place.call), length = line.leave[slot] - line.enter[slot], middle = (line.enter[slot] + line.leave[slot]) / 2;
+      const span = Math.max(length * 6, Math.min(whole, 40 * line.span / Math.max(40, line.run.count / line.begin.length)));
+      bound(middle - span / 2, middle + span / 2);
+      reveal(line.run, line.run.location[place.call]);
+    } else if (place.from !== undefined) bound(place.from / unit, place.to / unit);
+    if (place.location !== undefined) reveal(data.runs[run], place.location);
+  }
+
+  function reveal(run, location) {
+    const shut = closed.get(run), path = [];
+    const walk = (at) => at.kids.some((kid) => (kid.place === location || (kid.kids && walk(kid))) && path.push(kid));
+    walk(places.get(run));
+    path.forEach((kid) => shut.delete(kid.key));
+    const one = panes.find((some) => some.timeline && some.timeline.run === run);
+    if (!one) return;
+    layout(one);
+    const row = one.layout.rows.find((some) => some.place === location), room = one.canvas.clientHeight - TL_AXIS;
+    if (row && (row.y < view.top || row.y + row.height > view.top + room)) view.top = Math.max(0, row.y - room / 2);
+    if (row) view.current = row.key;
+    again();
+  }
+
+  function choose(value) {
+    page.tell("select", value && {...value, id: data.runs[value.run].id ? data.runs[value.run].id[value.call] : value.call});
+  }
+
+  page.on("select", (value) => {
+    view.chosen = value;
+    detail.replaceChildren(...(value ? tl.told(value) : [node("p", {class: "quiet"}, "Choose a call: click it, search for it, or press n.")]));
+    again();
+    tl.remember();
+  });
+  page.on("show", (place) => { show(place.call === undefined ? place : {...place, call: data.runs[place.run || 0].ofId(place.call)}); });
+  page.on("colours", () => { view.ink = null; again(); });
+
+  function step(by) {
+    const run = view.chosen ? view.chosen.run : 0, line = panes.map((one) => one.timeline).find((one) => one && one.run === data.runs[run]) || lines[0];
+    if (!view.chosen) {
+      const row = panes[0].layout.rows.find((one) => one.key === view.current && one.kind === "lane");
+      const place = row ? row.place : (panes[0].seen.find((one) => one.kind === "lane") || {place: 0}).place;
+      const slot = tlAfter(line.leave, line.run.first[place], line.run.first[place + 1], view.from);
+      if (slot < line.run.first[place + 1]) choose({run, call: line.row(slot)});
+      return;
+    }
+    const place = line.run.location[view.chosen.call], slot = line.at(view.chosen.call) + by;
+    if (slot < line.run.first[place] || slot >= line.run.first[place + 1]) return;
+    const call = line.row(slot);
+    choose({run, call});
+    if (line.enter[slot] < view.from || line.leave[slot] > view.to) {
+      const half = (view.to - view.from) / 2, middle = (line.enter[slot] + line.leave[slot]) / 2;
+      bound(middle - half, middle + half);
+    }
+  }
+
+  function toggle(one, row) {
+    const shut = closed.get(one.timeline.run);
+    if (row.kind === "lane") return;
+    if (shut.has(row.key)) shut.delete(row.key); else shut.add(row.key);
+    again();
+  }
+
+  panes.forEach((one) => tlListen(one, tl));
+  const observer = new ResizeObserver(again);
+  panes.forEach((one) => observer.observe(one.canvas.parentNode));
+  window.addEventListener("hashchange", tl.recall);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); tl.search.focus(); }
+  });
+  page.view = view;
+  page.tell("select", null);
+  tl.recall();
+  paint();
+}});

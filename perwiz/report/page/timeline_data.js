@@ -1,0 +1,220 @@
+// The timeline's columns as arrays, the tables that make any zoom quick, and what can be asked of them. Times are in units of the page.
+const TL_KINDS = 7, TL_WAIT = 6;  // routine groups 0 to 5, and waiting
+
+async function tlLoad(doc) {
+  const runs = await Promise.all(doc.runs.map(tlRun));
+  const made = await Promise.all(doc.timelines.map((one) => tlColumns(one)));
+  const timelines = [];
+  doc.timelines.forEach((one, k) => timelines.push(tlTimeline(one, made[k], runs[one.run], timelines)));
+  const loaded = {unit: doc.unit, groups: doc.groups, runs, timelines, path: doc.path, origin: doc.origin, critical: null, worth: new Map(), twin: null};
+  if (doc.critical) loaded.critical = await page.columns(doc.critical);
+  if (doc.worth) {
+    const {call, gain} = await page.columns(doc.worth);
+    call.forEach((row, k) => loaded.worth.set(row, gain[k]));
+  }
+  if (doc.pairs) {
+    const {first, second} = await page.columns(doc.pairs);
+    loaded.twin = runs.map((run) => new Int32Array(run.count).fill(-1));
+    first.forEach((row, k) => { loaded.twin[0][row] = second[k]; loaded.twin[1][second[k]] = row; });
+  }
+  return loaded;
+}
+
+async function tlRun(doc) {
+  const cols = await page.columns({id: doc.id, op: doc.op, path: doc.path, site: doc.site});
+  const messages = await page.columns({send: doc.messages.send, receive: doc.messages.receive, bytes: doc.messages.bytes});
+  const bands = await page.columns({location: doc.bands.location, path: doc.bands.path, instance: doc.bands.instance});
+  const first = new Int32Array(doc.counts.length + 1), location = new Int32Array(cols.op.length);
+  doc.counts.forEach((count, k) => { first[k + 1] = first[k] + count; location.fill(k, first[k], first[k + 1]); });
+  const names = doc.path_names.map((name) => doc.names[name]);
+  doc.path_parents.forEach((parent, k) => { if (parent >= 0) names[k] = names[parent] + "/" + names[k]; });
+  const op = new Uint8Array(cols.op), group = new Uint8Array(op.length);
+  for (let k = 0; k < op.length; k++) group[k] = doc.op_groups[op[k]];
+  const run = {doc, first, location, op, group, path: cols.path, id: cols.id, site: cols.site, messages, bands, regions: names, count: op.length};
+  run.label = (row) => "e" + (run.id ? run.id[row] : row);
+  run.rank = (k) => doc.processes[k] + (doc.threads && doc.threads[k] ? "." + doc.threads[k] : "");
+  run.ofId = (id) => {
+    if (!run.id) return id < run.count ? id : -1;
+    const row = tlAfter(run.id, 0, run.count, id - 1);
+    return run.id[row] === id ? row : -1;
+  };
+  return run;
+}
+
+// Per call the messages that begin or end in it: rows list[start[call]] to list[start[call + 1]] - 1. Made when first asked for.
+function tlMessagesOf(run) { return run.touching = run.touching || tlTouching(run); }
+
+function tlTouching({messages, count}) {
+  const start = new Int32Array(count + 2), list = new Int32Array(2 * messages.send.length);
+  for (const ends of [messages.send, messages.receive]) for (let k = 0; k < ends.length; k++) start[ends[k] + 2]++;
+  for (let k = 2; k < start.length; k++) start[k] += start[k - 1];
+  for (const ends of [messages.send, messages.receive]) for (let k = 0; k < ends.length; k++) list[start[ends[k] + 1]++] = k;
+  return {start, list};
+}
+
+async function tlColumns(one) {
+  const own = await page.columns({gap: one.gap, length: one.length, order: one.order});
+  own.bands = await page.columns(one.bands);
+  own.waits = one.waits && await page.columns(one.waits);
+  return own;
+}
+
+function tlTimeline(doc, own, run, before) {
+  const {gap, length} = own, n = run.count, enter = new Float64Array(n), leave = new Float64Array(n);
+  if (doc.relative) {
+    const base = before.find((one) => one.run === run && !one.order);
+    for (let k = 0; k < n; k++) { gap[k] += base.gap[k]; length[k] += base.length[k]; }
+  }
+  for (let place = 0; place < doc.enter.length; place++) {
+    let now = doc.enter[place];
+    for (let k = run.first[place]; k < run.first[place + 1]; k++) {
+      enter[k] = now += gap[k];
+      leave[k] = now += length[k];
+    }
+  }
+  const first = before.find((one) => one.run === run && one.wait), wait = own.waits && (first ? first.wait.slice() : new Float64Array(n));
+  const partner = own.waits && (first ? first.partner.slice() : new Int32Array(n).fill(-1));
+  for (let k = 0; wait && k < own.waits.call.length; k++) {
+    wait[own.waits.call[k]] = own.waits.time[k];
+    partner[own.waits.call[k]] = own.waits.partner[k];
+  }
+  const slot = own.order ? new Int32Array(n) : null;
+  if (slot) own.order.forEach((row, k) => { slot[row] = k; });
+  const made = {name: doc.name, makespan: doc.makespan, run, gap, length, enter, leave, wait, partner, order: own.order, slot,
+    begin: doc.enter, end: doc.leave, bands: own.bands, span: Math.max(1, ...doc.leave)};
+  made.row = (k) => own.order ? own.order[k] : k;
+  made.at = (row) => slot ? slot[row] : row;
+  made.levels = new Map();
+  setTimeout(tlIdle, 50, made, tlJobs(tlPlaces(run)));
+  return made;
+}
+
+// Levels of detail of locations and of groups of them: shares of every kind (0 to 255) per bin, halved in number from level to level.
+// Made when the page is idle; until then all calls are looked at.
+function tlIdle(one, jobs) {
+  const until = performance.now() + 8;
+  while (jobs.length && performance.now() < until) {
+    const {key, members} = jobs.pop();
+    one.levels.set(key, tlLevels(one, members));
+  }
+  if (jobs.length) setTimeout(tlIdle, 12, one, jobs);
+}
+
+// What needs levels, the largest last: they are made first.
+function tlJobs(at) {
+  const below = at.kids ? at.kids.flatMap(tlJobs) : [];
+  return at.key === "" ? below : [...below, {key: at.place === undefined ? at.key : at.place, members: at.members}];
+}
+
+function tlLevels(one, members) {
+  const {first} = one.run, calls = members.reduce((sum, place) => sum + first[place + 1] - first[place], 0);
+  if (calls < 512) return null;
+  let bins = 256;
+  while (bins < calls / 4 && bins < 16384) bins *= 2;
+  const acc = new Float32Array(bins * TL_KINDS), levels = [];
+  let table = new Uint8Array(acc.length);
+  for (const place of members) tlExact(one, first[place], first[place + 1], 0, one.span / bins, bins, acc, 255 / members.length);
+  for (let k = 0; k < acc.length; k++) table[k] = Math.min(255, acc[k] + 0.999);
+  while (table.length > 16 * TL_KINDS) {
+    levels.push(table);
+    const half = new Uint8Array(table.length / 2);
+    for (let k = 0, at = 0; k < half.length; at += TL_KINDS) {
+      for (let kind = 0; kind < TL_KINDS; kind++, at++) half[k++] = (table[at] + table[at + TL_KINDS] + 1) >> 1;
+    }
+    table = half;
+  }
+  return levels;
+}
+
+// First of the ascending values from..end that is larger than a moment.
+function tlAfter(values, from, end, moment) {
+  while (from < end) {
+    const middle = (from + end) >> 1;
+    if (values[middle] > moment) end = middle; else from = middle + 1;
+  }
+  return from;
+}
+
+// Adds the shares of every kind in each of `width` columns of dt from t0 on, of a lane or a closed group.
+function tlShares(one, row, t0, dt, width, acc) {
+  if (row.kind !== "lane" && tlCoarse(one, row.key, t0, dt, width, acc, 1)) return;
+  for (const place of row.members) {
+    const end = one.run.first[place + 1], from = tlAfter(one.leave, one.run.first[place], end, t0 - dt);
+    const behind = tlAfter(one.enter, from, end, t0 + dt * width), weight = 1 / row.members.length;
+    if (behind - from < 4 * width || !tlCoarse(one, place, t0, dt, width, acc, weight)) tlExact(one, from, behind, t0, dt, width, acc, weight);
+  }
+}
+
+// The same from the levels, if there are some that are fine enough.
+function tlCoarse(one, key, t0, dt, width, acc, weight) {
+  const levels = one.levels.get(key);
+  if (!levels) return false;
+  let bin = one.span / (levels[0].length / TL_KINDS), level = 0;
+  if (bin > dt) return false;
+  while (level + 1 < levels.length && 2 * bin <= dt) { bin *= 2; level++; }
+  tlBinned(levels[level], bin, t0, dt, width, acc, weight / 255);
+  return true;
+}
+
+function tlBinned(table, bin, t0, dt, width, acc, weight) {
+  const bins = table.length / TL_KINDS;
+  for (let x = 0; x < width; x++) {
+    const a = (t0 + x * dt) / bin, b = a + dt / bin;
+    for (let k = Math.max(0, Math.floor(a)); k < Math.min(bins, b); k++) {
+      const part = (Math.min(b, k + 1) - Math.max(a, k)) / (b - a) * weight;
+      for (let kind = 0; kind < TL_KINDS; kind++) acc[x * TL_KINDS + kind] += part * table[k * TL_KINDS + kind];
+    }
+  }
+}
+
+function tlExact(one, from, end, t0, dt, width, acc, weight) {
+  const {enter, leave, wait, order, run} = one, group = run.group;
+  for (let k = from; k < end; k++) {
+    const row = order ? order[k] : k, ready = wait ? enter[k] + Math.min(wait[row], leave[k] - enter[k]) : enter[k];
+    if (ready > enter[k]) tlFill((enter[k] - t0) / dt, (ready - t0) / dt, width, acc, TL_WAIT, weight);
+    if (leave[k] > ready || ready === enter[k]) tlFill((ready - t0) / dt, (leave[k] - t0) / dt, width, acc, group[row], weight);
+  }
+}
+
+function tlFill(a, b, width, acc, kind, weight) {
+  if (b < 0 || a >= width) return;
+  if (a < 0) a = 0;
+  if (b > width) b = width;
+  const first = Math.floor(a), last = Math.min(width - 1, Math.floor(b));
+  if (first === last) {
+    acc[first * TL_KINDS + kind] += Math.max(1e-5, b - a) * weight;
+    return;
+  }
+  acc[first * TL_KINDS + kind] += (first + 1 - a) * weight;
+  for (let x = first + 1; x < last; x++) acc[x * TL_KINDS + kind] += weight;
+  acc[last * TL_KINDS + kind] += (b - last) * weight;
+}
+
+// The tree of places: metahosts and nodes where there are several, blocks of ranks where many processes have no node.
+function tlPlaces(run) {
+  const {doc} = run, order = doc.processes.map((_, k) => k);
+  order.sort((a, b) => doc.processes[a] - doc.processes[b] || (doc.threads ? doc.threads[a] - doc.threads[b] : 0));
+  const several = (values) => new Set(values).size > 1, keys = [];
+  if (several(doc.metahosts)) keys.push((k) => doc.metahost_names[doc.metahosts[k]] || "metahost " + doc.metahosts[k]);
+  if (several(doc.nodes)) keys.push((k) => doc.nodes[k] < 0 ? "node unknown" : doc.node_names[doc.nodes[k]] || "node " + doc.nodes[k]);
+  const top = {label: "", key: "", kids: [], members: order};
+  if (!keys.length && order.length > 32) {
+    const block = 2 ** Math.ceil(Math.log2(order.length / 16)), place = new Map(order.map((k, at) => [k, Math.floor(at / block)]));
+    keys.push((k) => {
+      const mine = order.slice(place.get(k) * block, (place.get(k) + 1) * block);
+      return "ranks " + run.rank(mine[0]) + "\u2013" + run.rank(mine[mine.length - 1]);
+    });
+  }
+  for (const k of order) {
+    let at = top;
+    for (const name of keys) {
+      const label = name(k), key = at.key + "/" + label;
+      let kid = at.kids.find((one) => one.key === key);
+      if (!kid) at.kids.push(kid = {label, key, kids: [], members: []});
+      kid.members.push(k);
+      at = kid;
+    }
+    at.kids.push({label: "rank " + run.rank(k), key: at.key + "/" + k, place: k, members: [k]});
+  }
+  return top;
+}

@@ -1,0 +1,66 @@
+// What is said in words: what the page leaves out, and all of a call.
+function tlLeft(data) {
+  const said = [], {unit} = data;
+  data.runs.forEach((run) => {
+    const {doc} = run, gone = doc.calls - run.count;
+    if (gone) said.push(gone + " of " + doc.calls + " calls, the shortest, are left out");
+    const lost = doc.messages.all - run.messages.send.length, bands = doc.bands.all - run.bands.path.length;
+    if (lost) said.push(lost + " of " + doc.messages.all + " messages, whose calls are left out, too");
+    if (bands) said.push(bands + " of " + doc.bands.all + " parallel steps, the shortest, are left out");
+  });
+  if (data.origin) said.push("the view begins where the last process has left MPI_Init");
+  if (unit > 1) said.push("times here are rounded to " + page.time(unit) + "; figures in the panels are exact");
+  said.push("the height of a colour is its share of the time");
+  return said.join("; ");
+}
+
+// facts(run, call, timeline, links): what there is to say of a call, label by label; with `links` the other calls can be chosen.
+// told(chosen): the same for all timelines, to stand beside them.
+function tlTeller(tl) {
+  const {node, time} = page, {data, lines, button} = tl, {unit} = data;
+
+  function facts(run, call, timeline, links) {
+    const tables = data.runs[run], slot = timeline.at(call), place = tables.location[call], said = [];
+    const name = (row) => tables.label(row) + " " + tables.doc.ops[tables.op[row]] + ", rank " + tables.rank(tables.location[row]);
+    const link = (row) => links ? node("button", {class: "link", onclick: () => tl.show({run, call: row})}, name(row)) : name(row);
+    said.push(["rank", tables.rank(place)]);
+    if (tables.path[call] >= 0) said.push(["region", tables.regions[tables.path[call]]]);
+    if (tables.site && tables.site[call] >= 0) said.push(["source", tables.doc.sites[tables.site[call]]]);
+    said.push(["entered", time(timeline.enter[slot] * unit)], ["lasts", time((timeline.leave[slot] - timeline.enter[slot]) * unit)]);
+    if (timeline.wait) {
+      said.push(["waits", timeline.wait[call] ? time(timeline.wait[call] * unit) : "not"]);
+      if (timeline.partner[call] >= 0) said.push(["for", link(timeline.partner[call])]);
+    }
+    if (!run) {
+      const gain = data.worth.get(call);
+      if (lines[0].wait[call] || gain) {
+        said.push(["without wait", gain ? "the run gains " + time(gain) + " (" + page.share(gain, lines[0].makespan) + ")" : "the run gains nothing"]);
+      }
+      if (data.path.includes(call)) said.push(["domino path", "step " + (data.path.indexOf(call) + 1) + " of " + data.path.length]);
+    }
+    const {start, list} = tlMessagesOf(tables), {send, receive, bytes} = tables.messages;
+    for (let k = start[call]; k < Math.min(start[call] + (links ? 6 : 2), start[call + 1]); k++) {
+      const mine = send[list[k]] === call, other = mine ? receive[list[k]] : send[list[k]];
+      said.push([mine ? "sends" : "receives", node("span", {}, page.size(bytes[list[k]]) + (mine ? " to " : " from "), link(other))]);
+    }
+    return said;
+  }
+
+  function told({run, call}) {
+    const tables = data.runs[run], out = [node("h2", {}, tables.label(call) + " " + tables.doc.ops[tables.op[call]])];
+    const first = lines.find((one) => one.run === tables);
+    out.push(page.facts(facts(run, call, first, true)));
+    for (const one of lines) {
+      const row = tl.view.callIn(one);
+      if (one === first || row < 0) continue;
+      const slot = one.at(row);
+      out.push(node("h3", {}, one.name), page.facts([["call", one.run.label(row)], ["entered", time(one.enter[slot] * unit)],
+        ["lasts", time((one.leave[slot] - one.enter[slot]) * unit)], ...(one.wait ? [["waits", one.wait[row] ? time(one.wait[row] * unit) : "not"]] : [])]));
+    }
+    out.push(node("p", {}, button("\u2190", "call before (p)", () => tl.step(-1)), button("\u2192", "next call (n)", () => tl.step(1)),
+      button("zoom to it", "zoom to the call (z)", () => tl.show({run, call})), button("\u00d7", "choose nothing (Esc)", () => tl.choose(null))));
+    return out;
+  }
+
+  return {facts, told};
+}

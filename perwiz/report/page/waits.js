@@ -1,0 +1,20 @@
+// How long calls wait: a histogram by routine, in number and in time, and the longest waits.
+page.panel("waits", {draw(box, data) {
+  const {node} = page;
+  box.append(node("p", {class: "answer"}, data.answer));
+  if (!data.edges.length) return;
+  const chart = ({title, bars, said}) => {
+    const place = node("div", {}), note = node("p", {class: "quiet"}, title), n = Math.max(8, bars.length);
+    chPicture(place, 150, title + "; the numbers stand in the table", (context, width, height) => bars.forEach((row, k) => {
+      let y = height - 18;
+      const w = width / n;
+      row.forEach((part, i) => {
+        context.fillStyle = page.colour("--" + CH_KINDS[i]);
+        context.fillRect(k * w, y -= part * (height - 22), Math.max(1, w - 2), part * (height - 22));
+      });
+      if (k % Math.ceil(44 / w) === 0) chText(context, data.edges[k], k * w, height - 4);
+    })).addEventListener("pointermove", (event) => { note.textContent = said[Math.floor(event.offsetX / place.clientWidth * n)] || title; });
+    return node("div", {}, note, place);
+  };
+  box.append(chLegend(data.routines), node("div", {class: "halves"}, ...data.charts.map(chart)), chTables(data.tables));
+}});

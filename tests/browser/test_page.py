@@ -1,0 +1,298 @@
+"""The page of `perwiz report` in a real browser: what it shows, what it does when asked, and that it does nothing else.
+
+With PERWIZ_SCREENSHOTS=FOLDER pictures of what was tested are left there, to be looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+
+import pytest
+
+import build
+import perwiz
+from browser.chromium import PATH, Chromium
+from perwiz.report import html_report
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+HOSTILE = (
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "\"'`&amp;${window.hacked = 1}\udcff\u202e\n\x00 --> ]]> <!--",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return one browser for all tests."""
+    with Chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def srtest(tmp_path_factory):
+    """Return the page of traces/srtest.alog."""
+    path = tmp_path_factory.mktemp("page") / "srtest.html"
+    return written(path, perwiz.read(str(TRACES / "srtest.alog")))
+
+
+def written(path, trace, *words, **settings):
+    path.write_text(html_report.page(html_report.gathered(trace, *words, **settings)), encoding="utf-8")
+    return path
+
+
+def seen(browser, name):
+    """Leave a picture, if somebody wants to look at them."""
+    folder = os.environ.get("PERWIZ_SCREENSHOTS")
+    if folder:
+        browser.frame()
+        browser.screenshot(pathlib.Path(folder) / f"{name}.png")
+
+
+def quiet(browser):
+    """Assert that the page complained of nothing and asked for nothing."""
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def view(browser):
+    """Return begin and end of what the timeline shows, in ms."""
+    low, high = browser.run("[perwiz.view.from * perwiz.view.data.unit / 1e6, perwiz.view.to * perwiz.view.data.unit / 1e6]")
+    return round(low, 3), round(high, 3)
+
+
+def detail(browser):
+    return browser.run("document.getElementById('detail').innerText")
+
+
+def test_opens(browser, srtest):
+    browser.open(srtest)
+    head = browser.run("document.getElementById('head').innerText")
+    assert "412.6 ms recorded" in head
+    assert "403.1 ms predicted, gain 9.437 ms (2.3 %) by the best single call" in head
+    assert browser.run("[...document.querySelectorAll('[role=tab]')].map((tab) => tab.textContent)")[:1] == ["Fixes"]
+    assert browser.run("document.querySelector('[role=tabpanel]').innerText").startswith("best single call\n--zero-wait e25")
+    assert view(browser) == (0, 412.568)
+    seen(browser, "opened")
+    quiet(browser)
+
+
+def test_opens__re_measured(browser, tmp_path):
+    """The prediction stands above the run that was measured afterwards; what is chosen in one is chosen in the other."""
+    trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
+    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
+    browser.open(written(tmp_path / "page.html", trace, "advance e25", against=perwiz.read(path)))
+    assert "re-measured 403.1 ms, exactly as predicted" in browser.run("document.getElementById('head').innerText")
+    shown = browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.selectedOptions[0].textContent)")
+    assert shown == ["predicted under advance e25", f"re-measured: {path}"]
+    browser.run("perwiz.show({call: 14})")
+    assert f"re-measured: {path}\ncall\ne13\n" in detail(browser)
+    browser.open(written(tmp_path / "page.html", trace, against=perwiz.read(path)))
+    assert "re-measured 403.1 ms, shorter by 9.437 ms (2.3 %)" in browser.run("document.getElementById('head').innerText")
+    quiet(browser)
+
+
+def test_canvas__is_painted(browser, srtest):
+    """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
+    browser.open(srtest)
+    read = "[...document.querySelector('canvas').getContext('2d').getImageData({x}, {y}, 1, 1).data]"
+    row = "perwiz.view.gutter + 30"
+    assert browser.run(read.format(x=row, y=35)) == [200, 80, 30, 255]
+    assert browser.run(read.format(x=row, y=87)) == [255, 255, 255, 255]
+
+
+def test_wheel__zooms_at_the_pointer(browser, srtest):
+    browser.open(srtest)
+    left, top, width = browser.run(
+        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(), g = perwiz.view.gutter;"
+        " return [r.x + g, r.y, r.width - g]; })()"
+    )
+    browser.mouse("mouseWheel", left + width / 2, top + 40, deltaX=0, deltaY=-300)
+    browser.frame()
+    low, high = view(browser)
+    assert high - low == pytest.approx(412.568 / 2.718281828, abs=0.1)
+    assert (low + high) / 2 == pytest.approx(412.568 / 2, abs=0.5)
+    quiet(browser)
+
+
+def test_drag__pans(browser, srtest):
+    browser.open(srtest, "#t=100000000-200000000")
+    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 400, r.y + 60]; })()")
+    width = browser.run("document.querySelector('canvas').clientWidth - perwiz.view.gutter")
+    browser.mouse("mousePressed", x, y)
+    browser.mouse("mouseMoved", x + width / 10, y, buttons=1)
+    browser.mouse("mouseReleased", x + width / 10, y)
+    browser.frame()
+    assert view(browser) == pytest.approx((90, 190), abs=0.3)
+
+
+def test_hover__tells_the_call(browser, srtest):
+    browser.open(srtest)
+    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 200, r.y + 32]; })()")
+    browser.mouse("mouseMoved", x, y)
+    browser.frame()
+    tip = browser.run("document.getElementById('tip').innerText")
+    assert tip.startswith("e0 MPI_Barrier")
+    assert "for\ne24 MPI_Barrier, rank 2" in tip
+    assert "the run gains nothing" in tip
+    seen(browser, "hover")
+
+
+def test_search__id_routine_and_nothing(browser, srtest):
+    browser.open(srtest)
+    browser.click_on("input[type=search]")
+    browser.type("e25")
+    browser.key("Enter")
+    assert detail(browser).startswith("e25 MPI_Recv")
+    assert "the run gains 9.437 ms (2.3 %)" in detail(browser)
+    for text, said in (("barrier", "1 of 6"), ("no such thing", "nothing found"), ("rank 7", "no such rank")):
+        browser.run("document.querySelector('input[type=search]').value = ''")
+        browser.type(text)
+        browser.key("Enter")
+        assert browser.run("document.querySelector('.search [role=status]').textContent") == said
+    quiet(browser)
+
+
+def test_fix__a_click_shows_its_place(browser, srtest):
+    browser.open(srtest)
+    browser.click_on("#panel-fixes tr.go")
+    assert detail(browser).startswith("e25 MPI_Recv")
+    low, high = view(browser)
+    assert 0 < low < 345 < 352 < high
+    seen(browser, "fix")
+
+
+def test_fragment__goes_there_and_follows(browser, srtest):
+    browser.open(srtest, "#t=300000000-400000000&panes=1,-1&call=e12")
+    assert view(browser) == (300, 400)
+    assert detail(browser).startswith("e12 MPI_Barrier")
+    assert browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.value)") == ["1", "-1"]
+    browser.run("document.querySelector('canvas').focus()")
+    browser.key("0")
+    browser.until("location.hash.includes('call=e12') && !location.hash.includes('t=300000000')")
+
+
+def test_keys__go_from_call_to_call(browser, srtest):
+    browser.open(srtest)
+    browser.run("document.querySelector('canvas').focus()")
+    browser.key("ArrowDown")
+    browser.key("ArrowDown")
+    browser.key("n")
+    assert detail(browser).startswith("e12 ")
+    browser.key("n")
+    assert detail(browser).startswith("e13 ")
+    browser.key("p")
+    assert detail(browser).startswith("e12 ")
+    browser.key("+")
+    assert view(browser)[1] - view(browser)[0] == pytest.approx(206.284, abs=0.1)
+    browser.key("Escape")
+    assert detail(browser).startswith("Choose a call")
+    quiet(browser)
+
+
+def test_tabs__all_open_without_complaint(browser, srtest):
+    browser.open(srtest)
+    for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
+        browser.click_on("[role=tab]", number)
+        name = browser.run("document.querySelector('[role=tab][aria-selected=true]').id.slice(4)")
+        assert len(browser.run(f"document.getElementById('panel-{name}').innerText")) > 40, name
+        seen(browser, f"tab-{name}")
+    quiet(browser)
+
+
+def test_dark_and_print(browser, srtest):
+    browser.open(srtest)
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.frame()
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    seen(browser, "dark")
+    assert browser.run("[...document.querySelector('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]") == [20, 23, 27, 255]
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    assert len(browser.call("Page.printToPDF")["data"]) > 10_000
+    quiet(browser)
+
+
+def test_hostile_names__run_nothing(browser, tmp_path):
+    trace = perwiz.read(str(TRACES / "cpilog.alog"))
+    assert len(trace.names) == len(HOSTILE)
+    zeros = trace.locations.node * 0
+    hostile = dataclasses.replace(
+        trace,
+        path=f"{HOSTILE[0]}/{HOSTILE[1]}",
+        names=HOSTILE,
+        parallel=trace.parallel | True,
+        nodes=(HOSTILE[1], HOSTILE[0]),
+        locations=dataclasses.replace(trace.locations, node=zeros + (trace.locations.process % 2)),
+        faults=HOSTILE,
+        site=trace.calls.path * 0,
+        sites=(HOSTILE[2],),
+    )
+    page = written(tmp_path / "hostile.html", hostile, command=HOSTILE[0])
+    browser.open(page)
+    for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
+        browser.click_on("[role=tab]", number)
+    browser.run("perwiz.show({call: 5})")
+    browser.frame()
+    assert "&amp;${window.hacked = 1}\\udcff\\u202e\\n\\x00 --> ]]> <!--" in detail(browser)
+    assert HOSTILE[0] in browser.run("document.querySelector('h1').textContent")
+    assert browser.run("typeof window.hacked") == "undefined"
+    assert browser.run("document.images.length") == 0
+    seen(browser, "hostile")
+    quiet(browser)
+
+
+def test_policy__forbids_what_a_page_could_do(browser, srtest):
+    """Neither scripts made later nor requests go through; the browser says so in the console."""
+    browser.open(srtest)
+    added = "const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s)"
+    browser.run(f"(() => {{ {added}; }})()")
+    assert browser.run("typeof window.hacked") == "undefined"
+    assert browser.run("fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')") == "refused"
+    assert any("Content Security Policy" in text for text in browser.complaints())
+
+
+def test_many_ranks__are_grouped(browser, tmp_path):
+    """Blocks of ranks are closed at first; a click on one opens it."""
+    page = written(tmp_path / "ring.html", ring(256))
+    browser.open(page)
+    kinds = "perwiz.view.rows().map((row) => row.kind)"
+    assert browser.run(kinds) == ["closed"] * 16
+    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 20, r.y + 28]; })()")
+    browser.click(x, y)
+    assert browser.run(kinds) == ["open", *["lane"] * 16, *["closed"] * 15]
+    seen(browser, "many-ranks")
+    assert float(browser.run("document.getElementById('timeline').dataset.paint")) < 500
+    quiet(browser)
+
+
+def ring(ranks):
+    b = build.Builder(ranks)
+    for turn in range(3):
+        for rank in range(ranks):
+            b.compute(rank, 1000 * ((rank * 7 + turn * 3) % 5))
+            b.sendrecv(rank, (rank + 1) % ranks, (rank - 1) % ranks, 100)
+    return b.trace()
+
+
+@pytest.mark.parametrize("name", sorted(build.CATALOGUE))
+def test_awkward_traces(browser, tmp_path, name):
+    browser.open(written(tmp_path / "page.html", build.CATALOGUE[name]()))
+    for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
+        browser.click_on("[role=tab]", number)
+    browser.run("document.querySelector('canvas').focus()")
+    for key in "n+p-g0":
+        browser.key(key)
+    quiet(browser)
+
+
+def test_broken_data__is_said(browser, srtest, tmp_path):
+    page = tmp_path / "broken.html"
+    text = srtest.read_text(encoding="utf-8")
+    page.write_text(text.replace('id="data-timeline">{', 'id="data-timeline">{,', 1), encoding="utf-8")
+    browser.call("Page.navigate", url=page.as_uri())
+    assert browser.until("document.querySelector('.warning') && document.querySelector('.warning').innerText").startswith(
+        "This page cannot be drawn here: SyntaxError"
+    )

@@ -1,0 +1,202 @@
+"""The panels of the page in a real browser: what they show, and that all of it can be had by keyboard."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+
+import build
+import perwiz
+from browser.chromium import PATH, Chromium
+from perwiz.report import html, html_report, html_states
+from perwiz.trace.trace import Topology
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+ROWS = "[...document.querySelectorAll('.tree')[{}].children].map((row) => row.textContent)"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return one browser for all tests."""
+    with Chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Return the pages of srtest, and of a small run with regions and a topology."""
+    folder = tmp_path_factory.mktemp("panels")
+    run = build.nested_regions()
+    count = len(run.locations)
+    where = np.stack([np.zeros(count, "i4"), np.arange(count)], 1).astype("i4")
+    grid = Topology("grid", 0, (1, count), (False, False), ("y", "x"), where)
+    traces = {"srtest": perwiz.read(str(TRACES / "srtest.alog")), "regions": dataclasses.replace(run, topologies=(grid,))}
+    for name, trace in traces.items():
+        (folder / f"{name}.html").write_text(html_report.page(html_report.gathered(trace)), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in traces}
+
+
+def opened(browser, page, panel):
+    browser.open(page)
+    browser.run(f"perwiz.open('{panel}')")
+    browser.frame()
+
+
+def said(browser, panel):
+    return browser.run(f"document.querySelector('#panel-{panel} [aria-live]').innerText")
+
+
+def quiet(browser):
+    """Assert that the page complained of nothing and asked for nothing."""
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def test_states__begins_with_what_is_worth_most(browser, pages):
+    """110.1 ms of Late Sender in MPI_Recv; as `perwiz patterns traces/srtest.alog` says, worth 18.72 ms."""
+    opened(browser, pages["srtest"], "states")
+    assert said(browser, "states").startswith(
+        "Late Sender in MPI_Recv: 110.1 ms (13.8 % of Time); if nobody waited there, the run gains 18.72 ms (4.5 %)"
+    )
+    assert "110.1 ms18.72 msLate Sender" in browser.run(ROWS.format(0))
+    assert browser.run(ROWS.format(1)) == ["0 ns\u25beprogram", "110.1 ms18.72 msMPI_Recv"]
+    assert browser.run(ROWS.format(2)) == ["0 ns\u25beall processes", "64.65 msrank 0", "27.37 msrank 1", "18.09 msrank 2"]
+    quiet(browser)
+
+
+def test_states__by_keyboard(browser, pages):
+    """Left closes Time or goes up; closed it counts all below; its call paths and processes follow."""
+    opened(browser, pages["srtest"], "states")
+    browser.run("document.querySelector('.tree [aria-selected=true]').focus()")
+    focus = "[document.activeElement.textContent, document.activeElement.ariaExpanded, document.activeElement.ariaLevel]"
+    browser.key("Home")
+    assert browser.run(focus) == ["0 ns\u2265 18.72 ms\u25beTime", "true", "1"]
+    browser.key("ArrowLeft")
+    assert browser.run(focus) == ["798.6 ms\u2265 18.72 ms\u25b8Time", "false", "1"]
+    browser.key("ArrowRight")
+    browser.key("ArrowRight")
+    assert browser.run(focus)[0] == "0 ns\u2265 18.72 ms\u25beExecution"
+    browser.key("ArrowLeft")
+    browser.key("ArrowLeft")
+    assert browser.run(focus)[0] == "0 ns\u2265 18.72 ms\u25beTime"
+    browser.key("ArrowDown")
+    browser.key("ArrowUp")
+    browser.key("ArrowLeft")
+    browser.run("document.querySelectorAll('.tree')[1].querySelector('[aria-selected=true]').focus()")
+    browser.key("Home")
+    browser.key("ArrowLeft")
+    assert browser.run(focus)[0] == "798.6 ms\u2265 18.72 ms\u25b8program"
+    assert said(browser, "states").startswith("Time in the program: 798.6 ms (100.0 % of Time)")
+    quiet(browser)
+
+
+def test_states__percent(browser, pages):
+    opened(browser, pages["srtest"], "states")
+    select = "(() => { const s = document.querySelector('#panel-states select'); s.value = %d; s.dispatchEvent(new Event('change')); })()"
+    browser.run(select % 1)
+    assert browser.run(ROWS.format(2))[1] == "8.1 %rank 0"
+    browser.run(select % 2)
+    assert browser.run(ROWS.format(2))[1] == "58.7 %rank 0"
+
+
+def test_states__the_most_severe_is_shown(browser, pages):
+    opened(browser, pages["srtest"], "states")
+    browser.click_on("#panel-states button")
+    assert browser.run("document.getElementById('detail').innerText").startswith("e2 MPI_Recv")
+    browser.click_on(".tree [role=treeitem]", 0)
+    assert said(browser, "states").startswith("Time (itself) in the program (itself): 0 ns"), "MPI_Recv has none of it, so is not listed"
+    quiet(browser)
+
+
+def test_states__topology(browser, pages):
+    """Every process has a square; the pointer over it tells its value."""
+    opened(browser, pages["regions"], "states")
+    x, y = browser.run(
+        "(() => { const r = document.querySelector('#panel-states canvas').getBoundingClientRect(); return [r.x + 4, r.y + 4]; })()"
+    )
+    browser.mouse("mouseMoved", x, y)
+    browser.frame()
+    notes = browser.run("[...document.querySelectorAll('#panel-states p')].map((one) => one.textContent)")
+    assert any(text.startswith("rank 0: ") and text.endswith(" at (0, 0)") for text in notes), notes
+    quiet(browser)
+
+
+def test_states__closing_chooses_what_is_closed(browser, pages):
+    opened(browser, pages["srtest"], "states")
+    browser.click_on(".tree .turn", 0)
+    assert said(browser, "states").startswith("Time in MPI_Recv: 178.4 ms")
+
+
+def test_states__what_is_left_out_is_told(browser, tmp_path):
+    """Without room for cells a call path has no processes, but the whole program has: 110.1 ms of Late Sender."""
+    report = html_report.gathered(perwiz.read(str(TRACES / "srtest.alog")))
+    small = html_states.document(html_states.found(report.run), budget=0)
+    panels = [dataclasses.replace(panel, data=small) if panel.id == "states" else panel for panel in html_report.panels(report)]
+    (tmp_path / "page.html").write_text(html.page("small", html_report.head(report), panels), encoding="utf-8")
+    opened(browser, tmp_path / "page.html", "states")
+    assert "; 110.1 ms of it are not told by process in this page, which keeps the largest call paths" in said(browser, "states")
+    assert browser.run(ROWS.format(2)) == ["0 ns\u25beall processes", "0 nsrank 0", "0 nsrank 1", "0 nsrank 2"]
+    browser.run("document.querySelectorAll('.tree')[1].querySelector('.turn').click()")
+    assert "not told" not in said(browser, "states")
+    assert browser.run(ROWS.format(2)) == ["0 ns\u25beall processes", "64.65 msrank 0", "27.37 msrank 1", "18.09 msrank 2"]
+    quiet(browser)
+
+
+def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, pages):
+    """Rank 0 waits longest for rank 2: the square in the third row, first column."""
+    opened(browser, pages["srtest"], "messages")
+    pixel = "[...document.querySelector('#panel-messages canvas').getContext('2d').getImageData(36 + 15, 18 + 95, 1, 1).data]"
+    assert browser.run(pixel) == [0, 32, 77, 255]
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.frame()
+    assert browser.run(pixel) == [255, 234, 70, 255]
+    browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_messages__by_keyboard(browser, pages):
+    opened(browser, pages["srtest"], "messages")
+    browser.run("document.querySelector('#panel-messages canvas').focus()")
+    browser.key("ArrowDown")
+    assert said(browser, "messages") == "0 \u2192 0: nothing"
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        browser.key(key)
+    assert said(browser, "messages").startswith("2 \u2192 0: 5 messages, 60 B; 0 waits 64.67 ms for what 2 sends, 0 ns for it to receive, ")
+    browser.key("Enter")
+    assert browser.run("document.getElementById('detail').innerText").startswith("e0 MPI_Barrier")
+    quiet(browser)
+
+
+def test_waits_curve_efficiency__rows_lead_to_the_timeline(browser, pages):
+    opened(browser, pages["srtest"], "waits")
+    browser.click_on("#panel-waits tr.go", 4)
+    assert browser.run("document.getElementById('detail').innerText").startswith("e25 MPI_Recv")
+    opened(browser, pages["srtest"], "efficiency")
+    browser.click_on("#panel-efficiency tr.go", 1)
+    assert browser.run("document.getElementById('detail').innerText").startswith("e12 MPI_Barrier")
+    opened(browser, pages["srtest"], "curve")
+    assert said(browser, "curve").startswith("latency L is 2.500 us; it may grow to 231.7 us")
+    browser.run("(() => { const s = document.querySelector('#panel-curve select'); s.value = 1; s.dispatchEvent(new Event('change')); })()")
+    assert said(browser, "curve").startswith("time per byte G is ")
+    quiet(browser)
+
+
+@pytest.mark.parametrize("panel", ["states", "waits", "messages", "curve"])
+def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
+    """Something of a picture differs from its empty paper, and other colours are used in the dark."""
+    opened(browser, pages["regions"], panel)
+    kinds = (
+        f"(() => {{ const c = document.querySelector('#panel-{panel} canvas'), out = new Set(),"
+        " d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        " for (let k = 0; k < d.length; k += 4) if (d[k + 3] === 255) out.add(d.slice(k, k + 3).join()); return [...out]; })()"
+    )
+    light = browser.run(kinds)
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.frame()
+    dark = browser.run(kinds)
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    assert light
+    assert set(light) != set(dark)
