@@ -46,7 +46,10 @@ def _efficiencies(one: Found) -> Document:
     rows = [
         [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in found[:_REGIONS]
     ]
-    note = "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network; below 80 %: !"
+    note = (
+        "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network, above 100 % where a region"
+        " waits longer there; below 80 %: !"
+    )
     head = ["part", "time", "load balance", "serialisation", "transfer", "parallel"]
     return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(found)))])
 

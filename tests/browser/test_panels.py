@@ -139,7 +139,7 @@ def test_states__what_is_left_out_is_told(browser, tmp_path):
     (tmp_path / "page.html").write_text(html.page("small", html_report.head(report), panels), encoding="utf-8")
     opened(browser, tmp_path / "page.html", "states")
     assert "; 110.1 ms of it are not told by process in this page, which keeps the largest call paths" in said(browser, "states")
-    assert browser.run(ROWS.format(2)) == ["0 ns\u25beall processes", "0 nsrank 0", "0 nsrank 1", "0 nsrank 2"]
+    assert browser.run(ROWS.format(2)) == ["?\u25beall processes", "?rank 0", "?rank 1", "?rank 2"]
     browser.run("document.querySelectorAll('.tree')[1].querySelector('.turn').click()")
     assert "not told" not in said(browser, "states")
     assert browser.run(ROWS.format(2)) == ["0 ns\u25beall processes", "64.65 msrank 0", "27.37 msrank 1", "18.09 msrank 2"]

@@ -74,7 +74,7 @@ page.panel("states", {async draw(box, data) {
       name.append(node("span", {class: "turn"}, kids ? (one.closed(k) ? "\u25b8" : "\u25be") : ""), one.label(k));
       return node("div", {role: "treeitem", "aria-level": one.depth[k], "aria-expanded": kids ? String(!one.closed(k)) : null, "aria-selected": String(k === one.at), "data-k": k,
         tabindex: k === one.at ? 0 : -1, class: value ? null : "quiet", title: one === metric ? metrics[k].meaning : null},
-        node("span", {class: "num"}, mode ? page.share(value, whole(k)) : number(unit(k), value)), chip,
+        node("span", {class: "num"}, one.missing && !value ? "?" : mode ? page.share(value, whole(k)) : number(unit(k), value)), chip,
         worth && node("span", {class: "num"}, found && found.ns ? (found.exact ? "" : "\u2265 ") + time(found.ns) : ""), name);
     });
     one.box.replaceChildren(...lines);
@@ -99,8 +99,9 @@ page.panel("states", {async draw(box, data) {
       for (let k = from[r]; k < from[r + 1]; k++) spread[cells.place[k]] += cells.value[k];
     }
     place.set(system.place.map((k) => k < 0 ? 0 : spread[k]));
+    const missing = place.missing = chosen - place.total(0);
     list(place, unit, () => mode > 1 ? chosen : all);
-    const found = gain(m, [a, b]), missing = chosen - place.total(0), path = [];
+    const found = gain(m, [a, b]), path = [];
     for (let k = call.at; k > 0; k = call.parent[k]) path.unshift(call.label(k));
     const itself = (one) => one.kids(one.at) && !one.closed(one.at) ? " (itself)" : "";
     said.replaceChildren(node("b", {}, metric.label(m)), itself(metric) + " in " + (path.join("/") || "the program") + itself(call) + ": " + number(unit(), chosen) + " (" + page.share(chosen, all) + " of " +
