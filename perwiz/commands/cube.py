@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if action in ("diff", "mean", "merge"):
             sub.add_argument("-o", dest="output", metavar="FILE.cubex", help="write the result")
         if action == "diff":
-            sub.add_argument("--percent", action="store_true", help="times in percent of all time of their run; counts stay")
+            sub.add_argument("--percent", action="store_true", help="times in percent of all time of their run; counts and gains stay")
         if action != "cmp":
             sub.add_argument("--metric", metavar="NAME", help="list the call paths with most of this metric")
             sub.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths (default 10)")
@@ -110,6 +110,7 @@ def _read(path: str, clock: str) -> Cube:
     from perwiz.commands.reading import read
     from perwiz.patterns.causes import explain
     from perwiz.patterns.search import search
+    from perwiz.patterns.worth import worth
     from perwiz.report import cube_findings, cube_read
     from perwiz.whatif.run import replayed
 
@@ -119,7 +120,8 @@ def _read(path: str, clock: str) -> Cube:
             print(f"perwiz: {path}: {fault}", file=sys.stderr)
         return cube
     replay = replayed(read(path), None, clock)
-    return cube_findings.cube(replay, explain(search(replay.trace)).findings)
+    findings = explain(search(replay.trace)).findings
+    return cube_findings.cube(replay, findings, worth(replay, findings))
 
 
 def _result(action: str, operands: list[Cube], names: list[str]) -> Cube:

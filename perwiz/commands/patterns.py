@@ -17,7 +17,8 @@ HELP = "find wait states: late senders, wrong orders, waits in collectives, and 
 _ENDING = """
 Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if the calls of a pattern
 on a call path did not wait for anybody. The delay cost of a call path is the waiting of others that comes from a process spending more time
-there than they; together the costs are the waiting. Efficiencies are those of POP; below 80 % they are marked.
+there than they; together the costs are the waiting. Efficiencies are those of POP; below 80 % they are marked (!). --of takes the names
+of --json and of `perwiz cube show`.
 
 examples:
   perwiz patterns run.otf2
@@ -69,35 +70,41 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.topology import arranged
     from perwiz.patterns.worth import worth
     from perwiz.report import patterns as report
-    from perwiz.report import patterns_plot
+    from perwiz.report import patterns_plot, patterns_text, words
     from perwiz.report.patterns_causes import reference
     from perwiz.report.progress import Progress
     from perwiz.whatif.run import replayed
 
     if args.reference is not None and args.no_causes:
         raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
+    if args.trace == args.reference == "-":
+        raise UsageError("-: standard input holds one trace, must be named once")
     check_output(args.cube, [args.trace, args.model, *args.own])
     outputs.check([path for path in (args.cube, args.plot) if path is not None], [args.trace, args.model, *args.own])
     outputs.check_picture(args.plot)
     own = collect(args.own, BUILT_IN)
     known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
+    other = None if args.reference is None else computation(read(args.reference))
     replay = replayed(arranged(read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
-        print(f"perwiz: {failure}", file=sys.stderr)
+        print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
+    if known is not None and known not in findings.instances:
+        why = "all processes are on one metahost" if known in {twin.name for twin in TWINS} else "see above"
+        raise UsageError(f"pattern '{known}': not searched for in this trace, {why}")
     drawn = None if args.plot is None else patterns_plot.named(findings, known)
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="pattern") as progress:
         gains = worth(replay, findings, progress)
     block = report.document(replay, findings, gains, known, args.rows, explained)
-    if args.reference is not None and block["efficiencies"]:
-        block["reference"] = reference(replay, block["efficiencies"], args.reference, computation(read(args.reference)))
+    if other is not None and block["efficiencies"]:
+        block["reference"] = reference(replay, block["efficiencies"], args.reference, other)
     jobs = {} if args.cube is None else {args.cube: partial(_cube, replay, explained.findings if explained else findings, gains)}
     if drawn is not None:
         jobs[args.plot] = partial(patterns_plot.plot, findings, drawn)
     outputs.write(jobs)
-    print(json.dumps(block, indent=2) if args.json else report.text(block, args.locations, args.statistics, args.efficiencies))
+    print(json.dumps(block, indent=2) if args.json else patterns_text.text(block, args.locations, args.statistics, args.efficiencies))
     return INCOMPLETE if block["health"]["incomplete"] else DONE
 
 

@@ -11,10 +11,10 @@ returned. If that lies within a wait of p, from when this wait began. So both ar
 waiting is booked; only of waiting for a process that began late a part may stay, where no MPI_Init is recorded, and some where clocks
 are wrong. Of several waits in one call the longest counts. Waits in one-sided operations have no costs: they are time in their calls.
 
-Scalasca 2.6 differs in this:
-- A process is compared from its own return from a send or receive less its completion, which for a late receiver is never above 0. So
-  the two intervals may begin at different times: some s is cut off at 1, and a part booked on nobody or on other call paths.
-- Waits in MPI_Finalize and in prefix reductions have no costs there, and are not among what is passed on.
+Scalasca 2.6 differs in this, as far as it was looked into; costs per call path may differ for other reasons too:
+- After a late receiver each process is compared from its own return, for the completion that Scalasca subtracts there is never above 0.
+  So the two intervals begin at different times. That s is then cut off at 1, or a part booked on nobody, follows, but was not traced.
+- Waits in MPI_Finalize and in prefix reductions have no costs there.
 
 A wait for a message is indirect as far as the late process had to wait itself, s * W, else direct. It propagates as far as it makes others
 wait for messages, the largest s of these times its length; else it is terminal.
@@ -33,7 +33,7 @@ from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.collectives import BARRIER, EXCHANGE, FINALIZE, START, parts
-from perwiz.patterns.pattern import Instances, View
+from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells
 from perwiz.trace.table import Ints
 
@@ -61,7 +61,7 @@ class Waits:
     """The wait states of all kinds, sorted by call, at most one per call."""
 
     instances: Instances
-    kind: Ints
+    kind: NDArray[np.int8]
     """Row of `kinds`."""
     kinds: tuple[str, ...]
     """Patterns that have instances."""
@@ -90,11 +90,10 @@ class Causes:
 def wait_states(instances: dict[str, Instances]) -> Waits:
     """Return the wait states among the instances of patterns; of several in one call the longest, the first kind if equally long."""
     kinds = tuple(name for name in KINDS if len(instances.get(name, ())))
-    several = [instances[name] for name in kinds]
-    kind = np.repeat(np.arange(len(kinds)), [len(some) for some in several])
-    columns = [np.concatenate([np.empty(0, "i8"), *(getattr(some, f.name) for some in several)]) for f in dataclasses.fields(Instances)]
-    found = Instances(*(column.astype("i8") for column in columns))
-    order = np.lexsort((kind, -found.severity, found.call))
+    several = [NOTHING, *(instances[name] for name in kinds)]
+    kind = np.repeat(np.arange(-1, len(kinds), dtype="i1"), [len(some) for some in several])
+    found = Instances(*(np.concatenate([getattr(some, f.name) for some in several]) for f in dataclasses.fields(Instances)))
+    order = np.lexsort((-found.severity, found.call))  # stable: of equals the first kind stays the first
     order = order[np.diff(found.call[order], prepend=-1) > 0]
     return Waits(found.where(order), kind[order], kinds)
 
@@ -143,16 +142,15 @@ def _checks(place: Ints, start: Ints, node: Ints, width: int) -> Ints:
 def _table(view: View, waits: Waits, place: Ints) -> Ints:
     """Return the wait states as the pass wants them."""
     some = waits.instances
-    ends = view.enter[some.call] + some.severity
     began = _began(view, place)
     table = np.zeros((len(waits), 10), "i8")
     table[:, 0], table[:, 1] = view.location[some.call], view.location[some.cause]
     table[:, 2], table[:, 3], table[:, 4] = view.enter[some.call], some.severity, view.enter[some.cause]
-    table[:, 6], table[:, 7], table[:, 8] = waits.kind, some.call, ends
+    table[:, 6], table[:, 7], table[:, 8] = waits.kind, some.call, view.enter[some.call] + some.severity
     table[:, 5] = np.maximum(_met(view, waits, table), np.maximum(began[table[:, 0]], began[table[:, 1]]))
     _kept(view, table)
     table[:, 9] = waits.of(*_MESSAGES)
-    table[:, 8] = np.lexsort((view.leave[some.call], ends))
+    table[:, 8] = np.lexsort((view.leave[some.call], table[:, 8]))
     return table
 
 
@@ -170,11 +168,12 @@ def _met(view: View, waits: Waits, table: Ints) -> Ints:
     pair = np.minimum(table[:, 0], table[:, 1]) * len(view.trace.locations) + np.maximum(table[:, 0], table[:, 1])
     order = np.lexsort((table[:, 8], pair))
     known = waits.of(*_BETWEEN_TWO)[order]
-    last = np.append(-1, np.maximum.accumulate(np.where(known, np.arange(len(order)), -1)))
-    call, cause, waiter, pair = some.call[order], some.cause[order], table[order, 0], pair[order]
+    at = np.arange(len(order), dtype="i4")
+    last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(np.where(known, at, -1))))
+    call, cause, waiter, pair = some.call[order], some.cause[order], table[order, 0].astype("i4"), pair[order]
     left = np.minimum(view.leave[call], view.leave[cause])
     met = np.full(len(order), _EARLIEST)
-    at, before = np.arange(len(order)), last[:-1]
+    before = last[:-1]
     while len(at):
         same = (before >= 0) & (pair[at] == pair[before])
         at, before = at[same], before[same]
@@ -194,9 +193,9 @@ def _kept(view: View, table: Ints) -> None:
     left = members.earliest_end(everyone)
     rows = np.flatnonzero(members.spread(left > members.latest(everyone)[0]))
     rows = rows[np.argsort(members.call[rows], kind="stable")]
-    groups = view.trace.collectives.comm[members.collective[rows]].astype("i8") + 1
+    groups = view.trace.collectives.comm[members.collective[rows]] + 1
     width = int(groups.max(initial=0)) + 1
-    slots, slot = np.unique(view.location[members.call[rows]] * width + groups, return_inverse=True)
+    slots, slot = np.unique(view.location[members.call[rows]] * np.int64(width) + groups, return_inverse=True)
     joins = np.ascontiguousarray(np.stack([members.call[rows], slot, members.spread(left)[rows]], axis=1), "i8")
     first = np.searchsorted(slots, np.arange(len(view.trace.locations) + 1) * width)
     timeline.together(table, joins, first, (slots % width).astype("i4"), np.full(len(slots), _EARLIEST))

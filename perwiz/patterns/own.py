@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import importlib.util
 import traceback
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
+import numpy as np
+
 from perwiz.errors import UsageError
-from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS
-from perwiz.patterns.pattern import Pattern
+from perwiz.patterns.metrics import TIME_METRICS
+from perwiz.patterns.pattern import Instances, Pattern
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
 
 GROUP = "perwiz.patterns"
 """Entry points of this group name a module with patterns."""
@@ -26,14 +31,39 @@ def collect(files: Iterable[str], built_in: Sequence[type[Pattern]]) -> list[typ
     for point in importlib.metadata.entry_points(group=GROUP):
         found += [(pattern, point.value) for pattern in _patterns(_loaded(point), point.value)]
     taken = {pattern.name for pattern in built_in}
-    known = taken | {metric.name for metric in (*TIME_METRICS, *COUNT_METRICS)} | {pattern.name for pattern, _ in found}
+    known = taken | {metric.name for metric in TIME_METRICS} | {pattern.name for pattern, _ in found}
     for pattern, path in found:
         if pattern.name in taken:
             raise UsageError(f"{path}: pattern {pattern.name}: there is one of that name, must be another")
         if pattern.of not in known:
-            raise UsageError(f"{path}: pattern {pattern.name} is one of '{pattern.of}', must be one of a metric or pattern that there is")
+            raise UsageError(
+                f"{path}: pattern {pattern.name} is one of '{pattern.of}', must be one of a metric of time or pattern that there is"
+            )
         taken.add(pattern.name)
     return _parents_first([pattern for pattern, _ in found])
+
+
+def checked(found: object, trace: Trace) -> Instances:
+    """Return what a pattern of the user's found in a run.
+
+    Raises TypeError or ValueError if that is no Instances, or one of calls, causes, messages or collectives that are not in the trace.
+    """
+    if not isinstance(found, Instances):
+        raise TypeError(f"instances returned {type(found).__name__}, must return perwiz.patterns.pattern.Instances")
+    columns = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    for name, column in columns.items():
+        if not isinstance(column, np.ndarray) or column.dtype.kind != "i" or column.shape != found.call.shape:
+            raise TypeError(f"the column {name} of its instances must be an array of integers, one per instance")
+    if (found.severity <= 0).any():
+        raise ValueError(f"an instance of {found.severity.min()} ns, must be above 0: see Instances.severe")
+    sizes = {"call": trace.calls, "cause": trace.calls, "message": trace.messages, "collective": trace.collectives}
+    for name, table in sizes.items():
+        least, column = 0 if name == "call" else NONE, columns[name]
+        if ((column < least) | (column >= len(table))).any():
+            raise ValueError(f"the column {name} of its instances must have numbers from {least} to {len(table) - 1}")
+    if (np.diff(found.call) < 0).any():
+        raise ValueError("its instances must be in the order of their calls: see perwiz.patterns.pattern.instances")
+    return found
 
 
 def _run(path: str) -> ModuleType:
@@ -45,9 +75,11 @@ def _run(path: str) -> ModuleType:
         spec.loader.exec_module(module)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: a directory, must be a Python file") from None
     except SyntaxError as error:
         raise UsageError(f"{error.filename}:{error.lineno}: {error.msg}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{_place(error)}: {type(error).__name__}: {error}") from None
     return module
 
@@ -60,7 +92,7 @@ def _loaded(point: importlib.metadata.EntryPoint) -> ModuleType:
     return module
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{frame.filename}:{frame.lineno}"
 

@@ -19,6 +19,8 @@ follows, to that process it is the same sweep.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,48 +103,35 @@ class Refill(Pattern):
         return parent.where(first[parent.message])
 
 
-class _Corner(Pattern):
-    """A refill from one corner; subclasses say from which, in the topology's first two dimensions."""
+class _From:
+    """Refills from one corner; subclasses say from which, in the topology's first two dimensions."""
 
-    def _from(self, view: View, parent: Instances, corner: int) -> Instances:
-        return parent.where(corners(view)[0][parent.message] & 3 == corner)
+    corner: ClassVar[int]
+
+    def instances(self, view: View, parent: Instances) -> Instances:
+        """Return those refills."""
+        return parent.where(corners(view)[0][parent.message] & 3 == self.corner)
 
 
-class FromLowLow(_Corner):
+class FromLowLow(_From, Pattern):
     """A refill from the corner of the least coordinates."""
 
-    name, title, of = "refill_low_low", "From (0, 0)", "refill"
-
-    def instances(self, view: View, parent: Instances) -> Instances:
-        """Return those refills."""
-        return self._from(view, parent, 0)
+    name, title, of, corner = "refill_low_low", "From (0, 0)", "refill", 0
 
 
-class FromHighLow(_Corner):
+class FromHighLow(_From, Pattern):
     """A refill from the upper end of the first dimension."""
 
-    name, title, of = "refill_high_low", "From (max, 0)", "refill"
-
-    def instances(self, view: View, parent: Instances) -> Instances:
-        """Return those refills."""
-        return self._from(view, parent, 1)
+    name, title, of, corner = "refill_high_low", "From (max, 0)", "refill", 1
 
 
-class FromLowHigh(_Corner):
+class FromLowHigh(_From, Pattern):
     """A refill from the upper end of the second dimension."""
 
-    name, title, of = "refill_low_high", "From (0, max)", "refill"
-
-    def instances(self, view: View, parent: Instances) -> Instances:
-        """Return those refills."""
-        return self._from(view, parent, 2)
+    name, title, of, corner = "refill_low_high", "From (0, max)", "refill", 2
 
 
-class FromHighHigh(_Corner):
+class FromHighHigh(_From, Pattern):
     """A refill from the corner of the greatest coordinates."""
 
-    name, title, of = "refill_high_high", "From (max, max)", "refill"
-
-    def instances(self, view: View, parent: Instances) -> Instances:
-        """Return those refills."""
-        return self._from(view, parent, 3)
+    name, title, of, corner = "refill_high_high", "From (max, max)", "refill", 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import traceback
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from perwiz.patterns import collectives, grid, point_to_point, rma
 from perwiz.patterns.basics import counts, times
 from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
+from perwiz.patterns.own import checked
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
 from perwiz.patterns.severity import Cells, Severity, cells
 from perwiz.trace.trace import Trace
@@ -33,17 +35,22 @@ class Findings:
 def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
     """Return the instances of all built-in patterns and the user's own in a run, and their severity.
 
-    A pattern that raises is left out with its special cases, and named; the others go on.
+    A pattern of the user's that raises is left out with its special cases, and named; the others go on.
     """
-    view, found, failures = View(trace), dict[str, Instances](), []
+    view, found, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
     searched = (*BUILT_IN, *own, *(grid.TWINS if grid.several(trace) else ()))
     for pattern in searched:
+        if pattern.of in left_out:
+            left_out.add(pattern.name)
+            continue
         try:
-            found[pattern.name] = pattern().instances(view, found.get(pattern.of, NOTHING))
+            some = pattern().instances(view, found.get(pattern.of, NOTHING))
+            found[pattern.name] = checked(some, trace) if pattern in own else some
         except Exception as error:
             if pattern not in own:
                 raise
             failures.append(_failure(pattern, error))
+            left_out.add(pattern.name)
     patterns = [pattern for pattern in searched if pattern.name in found]
     waits = frozenset(pattern.name for pattern in patterns if pattern.waits)
     return Findings(severity(view, patterns, found), found, waits, tuple(failures))
@@ -67,5 +74,6 @@ def _booked(view: View, tree: CallTree, some: Instances) -> Cells:
 
 
 def _failure(pattern: type[Pattern], error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{place.filename}:{place.lineno}: pattern {pattern.name}: {type(error).__name__}: {error}"
+    code = inspect.unwrap(pattern.instances).__code__
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == code.co_filename]
+    return f"{code.co_filename}:{lines[-1] if lines else code.co_firstlineno}: pattern {pattern.name}: {type(error).__name__}: {error}"

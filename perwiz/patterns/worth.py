@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.patterns.search import Findings
+from perwiz.patterns.search import BUILT_IN, Findings
 from perwiz.trace.tables import NONE
 from perwiz.whatif.families import Family
 from perwiz.whatif.run import Run
 from perwiz.whatif.sets import makespans
+from perwiz.whatif.worth import under
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,11 +23,21 @@ class Worth:
     """Per pattern: if no call of it waited."""
     by_node: dict[tuple[str, int], int]
     """Per pattern and call path (a row of the call tree): if no call of it on that path waited."""
+    every: int
+    """If no call of any built-in pattern waited."""
+    waiting: int
+    """ns that these calls wait, all together: of several waits in one call the longest."""
 
 
 def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | None = None) -> Worth:
     """Return what the waits of every pattern that has some are worth; `tell` is told how many patterns of how many are done."""
-    out, named = Worth({}, {}), [name for name, some in findings.instances.items() if len(some) and name in findings.waits]
+    named = [name for name, some in findings.instances.items() if len(some) and name in findings.waits]
+    lost = np.zeros(len(run.trace.calls), "i8")
+    for pattern in BUILT_IN:
+        if pattern.name in named:
+            some = findings.instances[pattern.name]
+            np.maximum.at(lost, some.call, some.severity)
+    out = Worth({}, {}, under(run, "zero-wait", np.flatnonzero(lost)), int(lost.sum()))
     for number, name in enumerate(named, start=1):
         family, nodes = _family(run, findings, name)
         found = makespans(run.weighted, run.time, family, "zero-wait")

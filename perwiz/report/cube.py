@@ -26,6 +26,8 @@ INCOMPLETE = "perwiz::incomplete"
 """Attribute of a cube: "true" if a trace it comes from is incomplete."""
 OPERATION = "perwiz::operation"
 """Attribute of a cube that is made of others: how, and of which."""
+GAIN = "gain_"
+"""Before the name of a pattern: the metric of what its waits are worth. A part of the makespan, not of the time of all locations."""
 _EXACT = 1 << 62
 """Whole numbers up to here can be added and subtracted as int64."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz import __version__
 from perwiz.errors import UsageError
-from perwiz.report.cube import DOUBLE, DTYPES, INCOMPLETE, PERCENT, SECONDS, SIGNED, TIME, Cells, Cube, compact, signed
+from perwiz.report.cube import DOUBLE, DTYPES, GAIN, INCOMPLETE, PERCENT, SECONDS, SIGNED, TIME, Cells, Cube, compact, signed
 from perwiz.report.cube_join import Joined, join
 from perwiz.report.words import shown
 
@@ -47,11 +47,11 @@ def merge(cubes: Sequence[Cube]) -> Cube:
 
 
 def percent(cube: Cube) -> Cube:
-    """Return a cube whose times are percentages of all its time; counts and bytes stay. Raises UsageError if it has no time."""
+    """Return a cube whose times are percentages of all its time; counts, bytes and gains stay. Raises UsageError if it has no time."""
     whole = cube.total(TIME)
     if not whole >= _SHORTEST:
         raise UsageError(f"a cube without any '{TIME}', must have it to be put in percent")
-    timed = {metric.name for metric in cube.metrics if metric.unit == SECONDS}
+    timed = {metric.name for metric in cube.metrics if metric.unit == SECONDS and not metric.name.startswith(GAIN)}
     metrics = (dataclasses.replace(m, unit=PERCENT, type=DOUBLE) if m.name in timed else m for m in cube.metrics)
     cells = {name: Cells(some.node, some.value * (100 / whole)) if name in timed else some for name, some in cube.cells.items()}
     return dataclasses.replace(cube, metrics=tuple(metrics), cells=cells)

@@ -14,6 +14,7 @@ from perwiz.patterns.severity import Severity
 from perwiz.patterns.worth import Worth
 from perwiz.report.cube import (
     DOUBLE,
+    GAIN,
     INCOMPLETE,
     SECONDS,
     SIGNED,
@@ -34,8 +35,6 @@ from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
-GAIN = "gain_"
-"""Before the name of a pattern: the metric of what its waits are worth."""
 _GAIN = (
     "how much shorter the run would be, replayed, if these calls waited for nobody. Each call path has its own gain, on the location that"
     " waits most there; gains do not add up, so the root has what makes the total that of all call paths at once. Of the makespan, not of"

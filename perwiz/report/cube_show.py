@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.report import words
-from perwiz.report.cube import OPERATION, PERCENT, SECONDS, TIME, Cube
+from perwiz.report.cube import GAIN, OPERATION, PERCENT, SECONDS, TIME, Cube
 from perwiz.report.parts import Document
 
 VERSION = 1
@@ -150,7 +150,8 @@ def _total_lines(block: Document) -> list[str]:
     whole = 0 if block["attributes"].get(OPERATION, "").startswith("diff ") else whole
     rows = []
     for title, row in zip(_titles(block), block["metrics"], strict=True):
-        share = words.percent(row["total"], whole) if row["unit"] == SECONDS and whole > 0 else ""
+        timed = row["unit"] == SECONDS and not row["name"].startswith(GAIN)
+        share = words.percent(row["total"], whole) if timed and whole > 0 else ""
         rows.append([title, words.shown(row["name"], 40), amount(row["total"], row["unit"]), share])
     return words.table(["metric", "name", "total", "of all time" if whole > 0 else ""], rows, left=(0, 1))
 

@@ -1,4 +1,4 @@
-"""The report of `perwiz patterns`: a JSON document, and the text made from it."""
+"""The report of `perwiz patterns`: a JSON document; `patterns_text` makes the text from it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.patterns import grid
 from perwiz.patterns.causes import NAMES, Explained
-from perwiz.patterns.metrics import NS
+from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.patterns.worth import Worth
-from perwiz.report import parts, patterns_causes, patterns_parts, words
+from perwiz.report import misfit, parts, patterns_causes, patterns_parts, shares, words
 from perwiz.report.parts import Document
+from perwiz.whatif import init
 from perwiz.whatif.run import Run
 
 VERSION = 1
 """Version of the document; patterns.schema.json describes it."""
-_PATH = 50
-"""Columns of a call path in a table."""
-_PROCESSES = 16
+_TWINS = frozenset(twin.name for twin in grid.TWINS)
 
 
 def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
     """Return the name of a pattern. Raises UsageError if there is none of that name."""
     names = [pattern.name for pattern in patterns]
     if name is not None and name not in names:
-        raise UsageError(f"pattern '{name}': must be one of {', '.join(names)}")
+        plain = ", ".join(name for name in names if name not in _TWINS)
+        raise UsageError(f"pattern '{name}': must be one of {plain}, or grid_ or ngrid_ before such a name")
     return name
 
 
@@ -37,6 +37,8 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
     findings = findings if explained is None else explained.findings
     cube = findings.severity
     chosen = _below(findings, of)
+    base = shares.of(run.trace, run.makespan, run.makespan - worth.every)
+    part = _shares(run, findings, base)
     return {
         "version": VERSION,
         "command": "patterns",
@@ -44,11 +46,14 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         "format": run.trace.format,
         "made_by": run.trace.timeline.made_by,
         "makespan_ns": run.makespan,
-        "replay_error_ns": run.replay_error,
+        "shares_of_ns": base,
+        "waiting_ns": worth.waiting,
+        "model_waiting_ns": int(run.waits.time.sum()),
+        "bound_ns": worth.every,
         "of": of,
-        "metrics": [_metric(findings, worth, run.makespan, metric.name) for metric in cube.metrics if cube.total(metric.name)],
+        "metrics": [_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
         "call_paths": _call_paths(findings, worth, run.makespan, chosen, rows),
-        "instances": _instances(run, findings, chosen, rows),
+        "instances": _instances(run, findings, [name for name in chosen if name in findings.waits] if of is None else chosen[:1], rows),
         "statistics": patterns_parts.statistics(findings, list(findings.instances) if of is None else chosen),
         "causes": patterns_causes.causes(explained, rows),
         "efficiencies": patterns_causes.efficiencies(run, explained),
@@ -56,7 +61,10 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         "processes": _processes(run, findings, of),
         "metahosts": patterns_parts.metahosts(findings),
         "failures": list(findings.failures),
+        "eager_late_receivers": _eager(run, findings),
+        "replay_error_ns": run.replay_error,
         "model": parts.model(run.weighted.model),
+        "misfit": misfit.of_run(run),
         "health": parts.health(run.health()),
     }
 
@@ -80,9 +88,28 @@ def _refines(findings: Findings, parent: str) -> bool:
     return parent in findings.instances or parent in (grid.BETWEEN, grid.WITHIN)
 
 
-def _metric(findings: Findings, worth: Worth, makespan: int, name: str) -> Document:
-    cube = findings.severity
-    metric = next(metric for metric in cube.metrics if metric.name == name)
+def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
+    """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it."""
+    cube, rows = findings.severity, init.calls(run.trace)
+    calls, known = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
+    left_out = int((calls.leave[rows] - calls.enter[rows]).sum()) if base != run.makespan else 0
+    above = ancestors("mpi_init_exit", known) if left_out else []
+    whole = cube.total("time") - left_out
+    timed = [name for name in known if known[name].unit == NS and whole > 0 and name not in NAMES]
+    timed = [name for name in timed if not (left_out and name == "mpi_init_completion")]
+    return {name: (cube.total(name) - left_out * (name in above)) / whole for name in timed}
+
+
+def _eager(run: Run, findings: Findings) -> int:
+    """Return how many late receivers hold up nobody by the model: their messages are eager."""
+    some, table = findings.instances.get("mpi_latereceiver"), run.trace.messages
+    if some is None:
+        return 0
+    return len(some) - int(run.weighted.model.is_synchronous(table.bytes[some.message], table.mode[some.message]).sum())
+
+
+def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> Document:
+    name = metric.name
     searched = name in findings.instances
     return {
         "name": name,
@@ -90,14 +117,15 @@ def _metric(findings: Findings, worth: Worth, makespan: int, name: str) -> Docum
         "parent": metric.parent or None,
         "unit": metric.unit,
         "meaning": metric.meaning,
-        "total": cube.total(name),
+        "total": findings.severity.total(name),
+        "share": part.get(name),
         "instances": len(findings.instances[name]) if searched else None,
         "gain_ns": makespan - worth.whole[name] if name in worth.whole else None,
     }
 
 
 def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[Document]:
-    """Return the (pattern, call path) with most gain, then most severity."""
+    """Return the (pattern, call path) with most gain, then most severity; those that do not wait come last."""
     cube, out = findings.severity, list[Document]()
     for name in names:
         some = findings.instances[name]
@@ -118,7 +146,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
                     "gain_ns": makespan - worth.by_node[name, at] if (name, at) in worth.by_node else None,
                 }
             )
-    out.sort(key=lambda row: (-(row["gain_ns"] or 0), -row["severity_ns"]))
+    out.sort(key=lambda row: (row["gain_ns"] is None, -(row["gain_ns"] or 0), -row["severity_ns"]))
     return out[:rows]
 
 
@@ -143,103 +171,3 @@ def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
         {**words.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
         for at in range(len(run.trace.locations))
     ]
-
-
-def text(block: Document, locations: bool, statistics: bool = False, regions: bool = False) -> str:
-    """Return the document as text for a terminal."""
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    lines = [*words.wrapped(f"{words.shown(block['trace'])}: wait states{mark}", 2), ""]
-    lines += _metric_lines(block)
-    if block["efficiencies"]:
-        lines += ["", "parallel efficiencies", *patterns_causes.efficiency_lines(block["efficiencies"], regions)]
-        lines += [patterns_causes.reference_line(block["reference"])] if block["reference"] else []
-    if block["call_paths"]:
-        lines += ["", "call paths, by what their waiting is worth", *_path_lines(block)]
-    if block["causes"] and block["causes"]["call_paths"]:
-        titles = {row["name"]: row["title"] for row in block["metrics"]}
-        lines += ["", "causes, by delay cost", *patterns_causes.cause_lines(block["causes"], titles)]
-    if block["instances"]:
-        lines += ["", "most severe instances", *_instance_lines(block)]
-    if block["metahosts"] and block["metahosts"]["patterns"]:
-        lines += ["", "who waits for whom, by metahost", *patterns_parts.metahost_lines(block["metahosts"])]
-    if statistics and block["instances"]:
-        lines += ["", "instances", *patterns_parts.statistics_lines(block["statistics"])]
-    if locations:
-        lines += ["", *_location_lines(block)]
-    meanings = [("gain", "of the makespan, replayed, if those calls waited for nobody"), *patterns_causes.facts(block["causes"])]
-    lines += ["", *words.facts([*meanings, *_base(block)])]
-    return "\n".join([*lines, "", *parts.health_lines(block["health"])])
-
-
-def _base(block: Document) -> parts.Facts:
-    off = block["replay_error_ns"]
-    replayed = f"is at most {words.duration(off)} off the recorded one" if off else "is exactly the recorded one"
-    return [
-        ("makespan", words.duration(block["makespan_ns"])),
-        ("replay", f"the unchanged run {replayed}"),
-        *parts.model_facts(block["model"]),
-    ]
-
-
-def _metric_lines(block: Document) -> list[str]:
-    """Return the tree of time metrics, indented, with shares of all processes' time."""
-    timed = [row for row in block["metrics"] if row["unit"] == NS and row["name"] not in NAMES]
-    depth: dict[str | None, int] = {None: 0}
-    whole = next((row["total"] for row in timed if row["name"] == "time"), 0)
-    lines = []
-    for row in timed:
-        depth[row["name"]] = depth.get(row["parent"], 0) + 1
-        indent = "  " * (depth[row["name"]] - 1)
-        count = "" if row["instances"] is None else str(row["instances"])
-        gain = "" if row["gain_ns"] is None else words.duration(row["gain_ns"])
-        lines.append([indent + words.shown(row["title"]), words.duration(row["total"]), words.percent(row["total"], whole), count, gain])
-    return words.table(["metric", "time", "of all", "instances", "gain"], lines)
-
-
-def _path_lines(block: Document) -> list[str]:
-    rows = [
-        [
-            words.shown(row["title"]),
-            words.shown(row["call_path"], _PATH),
-            words.duration(row["severity_ns"]),
-            str(row["instances"]),
-            f"{words.rank(row['worst']['rank'], row['worst']['thread'])}: {words.duration(row['worst_ns'])}",
-            "-" if row["gain_ns"] is None else words.duration(row["gain_ns"]),
-            "-" if row["gain_ns"] is None else words.percent(row["gain_ns"], block["makespan_ns"]),
-        ]
-        for row in block["call_paths"]
-    ]
-    return words.table(["pattern", "call path", "waiting", "instances", "worst rank", "gain", ""], rows, left=(0, 1))
-
-
-def _instance_lines(block: Document) -> list[str]:
-    title = {row["name"]: row["title"] for row in block["metrics"]}
-    rows = []
-    for row in block["instances"]:
-        cause = row["cause"]
-        rows.append(
-            [
-                words.shown(title[row["pattern"]]),
-                *(row["call"], words.rank(row["rank"], row["thread"]), row["routine"], words.shown(row["region"], _PATH) or "-"),
-                f"{cause['call']} (rank {words.rank(cause['rank'], cause['thread'])}, {cause['routine']})" if cause else "-",
-                words.duration(row["severity_ns"]),
-            ]
-        )
-    return words.table(["pattern", "call", "rank", "routine", "region", "because of", "waiting"], rows, left=(0, 1, 3, 4, 5))
-
-
-def _location_lines(block: Document) -> list[str]:
-    """Return the table of processes: all, or those that wait most."""
-    waits = [
-        key
-        for key in (block["processes"] or [{}])[0]
-        if key.endswith("_ns") and key not in ("time_ns", "mpi_ns") and not key.startswith(("grid_", "ngrid_"))
-    ]
-    title = {row["name"]: row["title"] for row in block["metrics"]}
-    shown = sorted(waits, key=lambda key: -sum(row[key] for row in block["processes"]))[:5]
-    order = sorted(range(len(block["processes"])), key=lambda at: -sum(block["processes"][at][key] for key in shown))
-    kept = [block["processes"][at] for at in sorted(order[:_PROCESSES])]
-    rows = [[words.rank(row["rank"], row["thread"]), *(words.duration(row[key]) for key in ("time_ns", "mpi_ns", *shown))] for row in kept]
-    more = len(block["processes"]) - len(kept)
-    names = [words.shown(title.get(key.removesuffix("_ns"), key)) for key in shown]
-    return [*words.table(["rank", "time", "MPI", *names], rows), *([f"and {more} more (--json lists all)"] if more else [])]

@@ -80,24 +80,27 @@ def cause_lines(block: Document, titles: dict[str, str]) -> list[str]:
     return words.table(head, rows, left=(0, 6))
 
 
-def facts(block: Document | None) -> Facts:
-    """Return the lines that say what these numbers mean."""
-    if block is None:
+def answer(block: Document | None) -> Facts:
+    """Return where most of the waiting comes from."""
+    if block is None or not block["call_paths"]:
         return []
-    above, length = block["critical_path_imbalance_ns"], block["critical_path_ns"]
-    lines = [
-        ("delay cost", "waiting of others because a process spent more time there than they; long term: through waits in between"),
-        (
-            "path",
-            f"{words.duration(length)}, critical in the recording; {words.percent(above, length)} of it above the mean of all processes",
-        ),
-    ]
-    left = block["waiting_ns"] - block["explained_ns"]
+    row = block["call_paths"][0]
+    cost = f"{words.duration(row['cost_ns'])} ({words.percent(row['cost_ns'], block['waiting_ns'])}) of the waiting"
+    return [("main cause", f"{words.shown(row['call_path'], _PATH)}: {cost} is for a process that spends more time there than others")]
+
+
+def lines(block: Document | None, titles: dict[str, str]) -> list[str]:
+    """Return the section of causes: what it shows, the table and what the table leaves out; nothing if there are none."""
+    if block is None or not block["call_paths"]:
+        return []
+    title = "causes, by delay cost: others waited so long because a process spent more time here than they (long term: via others)"
+    left, above, length = block["waiting_ns"] - block["explained_ns"], block["critical_path_imbalance_ns"], block["critical_path_ns"]
+    out = ["", title, *cause_lines(block, titles)]
     if left > _MOST_LEFT * block["waiting_ns"]:
-        lines.insert(
-            1, ("", f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late, or clocks are wrong")
-        )
-    return lines
+        out.append(f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late, or clocks are wrong")
+    path = f"critical path as Scalasca defines it: {words.duration(length)}"
+    changes = f"goes {words.several(block['critical_path_changes'], 'time')} to another process"
+    return [*out, f"{path}, {changes}, {words.percent(above, length)} of it above the mean of all"]
 
 
 def efficiencies(run: Run, explained: Explained | None) -> list[Document]:
@@ -162,7 +165,7 @@ def efficiency_lines(rows: list[Document], regions: bool) -> list[str]:
         for row in kept
     ]
     whole = rows[0]
-    guess = f"ideal time without replay, from each process's own calls: {words.duration(whole['estimated_ideal_ns'])} for the program"
+    guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {words.duration(whole['estimated_ideal_ns'])}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
     return [
         *words.table(["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"], lines),

@@ -55,10 +55,11 @@ def document(patterns, *words, expected=0):
 def test_text(patterns):
     code, out, err = patterns("in.alog")
     assert (code, err) == (0, "")
-    assert out.startswith("in.alog: wait states\n\nmetric")
+    assert out.startswith("in.alog: wait states\n\nrecorded      75.00 us\nwaiting       40.00 us in these patterns, ")
+    assert out.index("\nno waits      ") < out.index("\nmetric ")
     row = next(line.split() for line in out.splitlines() if "Late Sender" in line)
     assert (row[2:4], row[6:]) == (["30.00", "us"], ["1", "0", "ns"])
-    assert "Late Sender" in out.split("call paths, by what their waiting is worth")[1].splitlines()[2]
+    assert "Late Sender" in out.split("call paths, by gain")[1].splitlines()[2]
     assert "solve/MPI_Recv" in out
 
 
@@ -101,6 +102,24 @@ def test_own(patterns):
     assert "\n            Long " in out
     place = pathlib.Path("mine.py").resolve()
     assert err == f"perwiz: {place}:15: pattern broken: AttributeError: 'View' object has no attribute 'nothing'\n"
+
+
+def test_own__asked_for_in_vain(patterns):
+    """Its failure is told, then that there is nothing to list; names are shown as a terminal may show them."""
+    pathlib.Path("mine.py").write_text(
+        "from perwiz.patterns.pattern import Pattern\n\n\n"
+        "class Broken(Pattern):\n"
+        '    name, title, of = "a\\x1b[1m", "Broken", "time"\n\n'
+        "    def instances(self, view, parent):\n"
+        "        return None\n"
+    )
+    code, out, err = patterns("in.alog", "--own", "mine.py", "--of", "a\x1b[1m")
+    assert (code, out) == (2, "")
+    first, second = err.splitlines()
+    assert first.endswith(
+        "mine.py:7: pattern a\\x1b[1m: TypeError: instances returned NoneType, must return perwiz.patterns.pattern.Instances"
+    )
+    assert "not searched for in this trace, see above" in second
 
 
 def test_refused__pattern(patterns):
@@ -170,7 +189,7 @@ def test_plot(patterns):
         (("--plot", "late.gif"), "late.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
         (
             ("--of", "grid_mpi_latesender", "--plot", "late.png"),
-            "pattern 'grid_mpi_latesender': not searched for in this trace, so there is no picture of it",
+            "pattern 'grid_mpi_latesender': not searched for in this trace, all processes are on one metahost",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Patterns of the user's, from files and from installed packages."""
 
 import importlib.metadata
+import pathlib
 import sys
 import types
 
@@ -8,7 +9,10 @@ import pytest
 
 from perwiz.errors import UsageError
 from perwiz.patterns import own
-from perwiz.patterns.search import BUILT_IN
+from perwiz.patterns.search import BUILT_IN, search
+from perwiz.trace.files import read
+
+SAMPLE = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 
 HEAD = "from perwiz.patterns.pattern import Pattern\n"
 GOOD = """
@@ -27,6 +31,69 @@ def collect(tmp_path, *texts):
     return own.collect(map(str, files), BUILT_IN)
 
 
+def wrong(tmp_path, result):
+    """Return what is said of a pattern that returns this, given 14 late senders in a run of 36 calls."""
+    path = tmp_path / "own.py"
+    head = "import numpy as np\nfrom perwiz.patterns.pattern import Instances, Pattern, instances\n"
+    path.write_text(head + GOOD.format(name="a", of="mpi_latesender").replace("return parent", f"return {result}"))
+    found = search(read(SAMPLE), own.collect([str(path)], BUILT_IN))
+    assert "a" not in found.instances
+    (failure,) = found.failures
+    assert failure.startswith(f"{path}:")
+    return failure.split(": pattern a: ")[1]
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ("None", "TypeError: instances returned NoneType, must return perwiz.patterns.pattern.Instances"),
+        (
+            "parent.severe(parent.severity / 2)",
+            "TypeError: the column severity of its instances must be an array of integers, one per instance",
+        ),
+        (
+            "Instances(parent.call, parent.severity[1:], parent.cause, parent.message, parent.collective)",
+            "TypeError: the column severity of its instances must be an array of integers, one per instance",
+        ),
+        ("instances(np.array([36]), np.array([5]))", "ValueError: the column call of its instances must have numbers from 0 to 35"),
+        (
+            "instances(np.array([0]), np.array([5]), message=15)",
+            "ValueError: the column message of its instances must have numbers from -1 to 14",
+        ),
+        (
+            "Instances(parent.call, parent.severity * 0, parent.cause, parent.message, parent.collective)",
+            "ValueError: an instance of 0 ns, must be above 0: see Instances.severe",
+        ),
+        (
+            "parent.where(slice(None, None, -1))",
+            "ValueError: its instances must be in the order of their calls: see perwiz.patterns.pattern.instances",
+        ),
+    ],
+)
+def test_wrong_instances(tmp_path, result, message):
+    assert wrong(tmp_path, result) == message
+
+
+def test_documented(tmp_path):
+    """The pattern of docs/patterns.md, on a ring whose messages have 12 bytes."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "patterns.md").read_text(encoding="utf-8")
+    (tmp_path / "own.py").write_text(page.split("```python\n")[1].split("```")[0])
+    found = search(read(SAMPLE), own.collect([str(tmp_path / "own.py")], BUILT_IN))
+    late = found.instances["mpi_latesender"].severity
+    assert found.failures == ()
+    assert found.instances["late_for_long"].severity.tolist() == late[late >= 1_000_000].tolist()
+    assert 0 < len(found.instances["late_for_long"]) < len(late)
+
+
+def test_special_cases_of_one_that_raises(tmp_path):
+    """They are left out, and theirs; one message says why."""
+    texts = HEAD + GOOD.format(name="a", of="mpi_latesender").replace("return parent", "return 1 / 0")
+    texts += GOOD.format(name="b", of="a") + GOOD.format(name="c", of="b") + GOOD.format(name="d", of="mpi_latesender")
+    found = search(read(SAMPLE), collect(tmp_path, texts))
+    assert [name for name in found.instances if len(name) == 1] == ["d"]
+    assert len(found.failures) == 1
+
+
 def test_parents_first(tmp_path):
     """A special case may stand before its pattern, and in another file."""
     child, parent = GOOD.format(name="child", of="parent"), GOOD.format(name="parent", of="mpi_latesender")
@@ -39,10 +106,11 @@ def test_parents_first(tmp_path):
     [
         ("def\n", "{path}:1: invalid syntax"),
         ("x = 1\n\n1 / 0\n", "{path}:3: ZeroDivisionError: division by zero"),
+        ("raise SystemExit('bye')\n", "{path}:1: SystemExit: bye"),
         (HEAD, "{path}: no pattern in it, must have a subclass of perwiz.patterns.pattern.Pattern"),
         (
             HEAD + GOOD.format(name="a", of="nothing"),
-            "{path}: pattern a is one of 'nothing', must be one of a metric or pattern that there is",
+            "{path}: pattern a is one of 'nothing', must be one of a metric of time or pattern that there is",
         ),
         (
             HEAD + GOOD.format(name="mpi_latesender", of="time"),

@@ -176,6 +176,16 @@ def test_percent():
     assert [metric.unit for metric in found.metrics] == ["%", "occ"]
 
 
+def test_percent__gains():
+    """A gain is a part of the makespan, not of all time: it stays in seconds."""
+    one = cubes.cube({"time": {0: [1.0, 3.0]}, "visits": {0: [1, 1]}})
+    gain = Metric("gain_mpi_latesender", "Gain without Late Sender")
+    one = dataclasses.replace(one, metrics=(*one.metrics, gain), cells={**one.cells, gain.name: one.cells["time"]})
+    found = percent(one)
+    assert (found.metric[gain.name].unit, values(found, gain.name)) == ("sec", values(one, "time"))
+    assert (found.metric["time"].unit, found.total("time")) == ("%", 100)
+
+
 def test_percent__no_time():
     with pytest.raises(UsageError, match=r"^a cube without any 'time', must have it to be put in percent$"):
         percent(cubes.cube({"visits": {0: [1, 1]}}))

@@ -34,8 +34,8 @@ def document(patterns, *words):
 
 
 def section(text, title):
-    """Return the lines of a table."""
-    return text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()
+    """Return the lines of a table, given how its title begins."""
+    return text.split(f"\n{title}")[1].split("\n\n")[0].splitlines()[1:]
 
 
 def test_causes(patterns):
@@ -43,7 +43,9 @@ def test_causes(patterns):
     assert lines == [
         "call path, on the late side  delay cost  of waiting  short term  long term   worst rank  mostly as",
         "f                              8.000 us     100.0 %    4.000 us   4.000 us  0: 8.000 us  Late Sender 100.0 %",
+        "critical path as Scalasca defines it: 7.000 us, goes 1 time to another process, 42.9 % of it above the mean of all",
     ]
+    assert "\nmain cause    f: 8.000 us (100.0 %) of the waiting is for a process that spends more time there than others\n" in patterns()
 
 
 def test_causes__document(patterns):
@@ -74,7 +76,7 @@ def test_efficiencies(patterns):
         "program",
         "f",
         "g",
-        "ideal",
+        "ideal:",
     ]
 
 
@@ -110,7 +112,7 @@ def test_waiting_for_nobody(tmp_path, monkeypatch, capsys):
     files.write(b.trace(), "in.alog")
     assert main(["patterns", "in.alog"]) == 0
     out = capsys.readouterr().out
-    assert "              4.000 us of waiting is for nothing recorded: for processes that began late, or clocks are wrong\n" in out
+    assert "\n4.000 us of waiting is for nothing recorded: for processes that began late, or clocks are wrong\n" in out
 
 
 def test_short_regions_are_counted(tmp_path, monkeypatch, capsys):
@@ -138,6 +140,11 @@ def test_reference(patterns):
     assert line == "against one.alog of 1 process: computation scaling 50.0 % !, global efficiency 28.6 % !"
     found = document(patterns, "--reference", "one.alog")["reference"]
     assert (found["computation_ns"], found["computation_scaling"]) == (6000, 0.5)
+
+
+def test_reference__standard_input_twice(capsys):
+    assert main(["patterns", "-", "--reference", "-"]) == 2
+    assert capsys.readouterr().err == "perwiz: -: standard input holds one trace, must be named once\n"
 
 
 def test_reference__refused(patterns, capsys):

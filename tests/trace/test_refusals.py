@@ -57,14 +57,14 @@ class Stdin:
         (b"%PDF-1.5\n", "a PDF document, must be ALOG or the anchor file of an OTF2 archive"),
         (b"CLOG-02.44\0", "a CLOG2 file, must be ALOG or the anchor file of an OTF2 archive"),
         (b"SLOG 2.0.6", "a SLOG file, must be ALOG or the anchor file of an OTF2 archive"),
-        (gzip.compress(b"hello"), "'hello', must be ALOG or the anchor file of an OTF2 archive"),
-        (gzip.compress(b""), "an empty file, must be a trace"),
+        (gzip.compress(b"hello", mtime=0), "'hello', must be ALOG or the anchor file of an OTF2 archive"),
+        (gzip.compress(b"", mtime=0), "an empty file, must be a trace"),
         (zstandard.compress(b""), "an empty file, must be a trace"),
         (b"-1 0 0 0 0 0 Me\n-13 0 1 2 0 0 red: work\n", "no event record, must have at least one"),
         (b"-11 0 0 0 0 4294967295\n1 0 0 0 2147483647 0\n", "no event record, must have at least one"),
         (b"\x1f\x8b", "packed data is damaged or cut off (Compressed file ended before the end-of-stream marker was reached)"),
         (
-            gzip.compress(SRTEST)[:12],
+            gzip.compress(SRTEST, mtime=0)[:12],
             "packed data is damaged or cut off (Compressed file ended before the end-of-stream marker was reached)",
         ),
         (
@@ -194,7 +194,7 @@ def test_endless_input_that_is_no_trace(monkeypatch):
     assert stdin.buffer.taken == 2 * source.CHUNK
 
 
-@pytest.mark.parametrize("data", [SRTEST, gzip.compress(SRTEST), SRTEST.replace(b"-11 ", b"-12 ") + b"-11 0 0 0 0 0\n"])
+@pytest.mark.parametrize("data", [SRTEST, gzip.compress(SRTEST, mtime=0), SRTEST.replace(b"-11 ", b"-12 ") + b"-11 0 0 0 0 0\n"])
 def test_standard_input(monkeypatch, data):
     """Read twice where definitions come last."""
     monkeypatch.setattr(sys, "stdin", Stdin(data))
