@@ -41,3 +41,11 @@ class ClockError(PerwizError):
 
 class GraphError(PerwizError):
     """What had to come before what contradicts itself."""
+
+
+class DatabaseError(PerwizError):
+    """The database of jobs cannot be opened, is locked, read-only or none."""
+
+
+class MailError(PerwizError):
+    """The mail server cannot be reached, or the mailbox is none."""

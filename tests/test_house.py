@@ -29,7 +29,7 @@ TREES = {path: ast.parse(text) for path, text in MODULES.items()}
 LAYERS = [
     {"errors", "kernels"},
     {"trace", "record"},
-    *({name} for name in ("graph", "clock", "loggps", "engines", "whatif", "patterns", "report", "commands", "cli")),
+    *({name} for name in ("graph", "clock", "loggps", "engines", "whatif", "patterns", "report", "jobs", "commands", "cli")),
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
@@ -41,8 +41,9 @@ HOMES = {
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
     "mpi4py": "perwiz/clock/distributed.py",
+    "sqlalchemy": "perwiz/jobs/database.py",
 }
-LATE = {"matplotlib", "networkx", "mpi4py", "otf2"}
+LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy"}
 """Slow to import or not always there: imported inside the function that needs it."""
 HEAVY = {"numpy", *LATE, "simpy", "zstandard"}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

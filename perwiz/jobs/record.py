@@ -1,0 +1,237 @@
+"""One job's record: what was counted from MPI_Init to MPI_Finalize, as sums over its processes; and its JSON form.
+
+The JSON form is one object a line, `jobs_record.schema.json`. Times are seconds, dates are seconds since 1970 (in JSON: ISO 8601).
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from typing import Any, NamedTuple
+
+from perwiz.errors import PerwizError
+from perwiz.jobs.routines import BUFFERS, SENDS
+
+VERSION = 1
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+_FUTURE = 86_400
+"""A clock may be ahead by so many seconds: a day covers every mistaken time zone."""
+_LARGEST = 1e18
+_MOST_TEXT = 4096
+_KEYS = ("perwiz_record", "machine", "host", "pid", "user", "program", "size", "language", "mpi", "began", "ended", "all_s", "mpi_s")
+_OPTIONAL = ("overhead_s", "threads", "pmpi", "routines", "environment", "counters", "sizes")
+
+
+class RecordError(PerwizError):
+    """A record breaks a rule; the message says what is there and what must be, the place is known to who reads it."""
+
+
+class Counts(NamedTuple):
+    """What a job's processes did in one routine."""
+
+    calls: float
+    time: float
+    """Seconds."""
+    counted: float
+    """Sum of COUNT arguments."""
+    bytes: float
+    """Column 7 of the paper's table, as counted."""
+    moved: float
+    """Bytes that a transfer time is to be reckoned from: messages instead of buffers, all partners instead of one."""
+
+
+class Record(NamedTuple):
+    """One job. Times and counts are sums over its processes."""
+
+    machine: str
+    host: str
+    pid: int
+    user: str
+    program: str
+    size: int
+    language: str
+    """C or Fortran; empty: not said."""
+    mpi: str
+    """Name and version of the MPI."""
+    began: float
+    """Seconds since 1970."""
+    ended: float
+    all: float
+    """Time from MPI_Init to MPI_Finalize, times processes."""
+    inside: float
+    """Time in MPI."""
+    overhead: float
+    routines: dict[str, Counts]
+    environment: dict[str, str]
+    """Switches of the MPI that were set."""
+    more: dict[str, Any]
+    """What is kept and not summed up over jobs: threads, counters, sizes."""
+    pmpi: bool = False
+    dated: bool = True
+    """Whether the record says its year."""
+
+    def identity(self) -> bytes:
+        """Return 16 bytes that are the same for the same job in whatever form it comes.
+
+        The machine and the host do not count: syslog may know the host by another name, or not at all.
+        """
+        when = (self.began, self.ended) if self.dated else (_yearless(self.ended),)
+        head = (self.pid, self.user, self.program, self.size, *when, self.all, self.inside)
+        text = "\0".join(map(str, (*head, *(f"{name} {counts[0]!r} {counts[1]!r}" for name, counts in self.routines.items()))))
+        return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
+
+
+def _yearless(time: float) -> str:
+    return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%m-%d %H:%M:%S")
+
+
+def checked(record: Record, now: float) -> Record:
+    """Return the record. Raises RecordError if it has no processes, a negative time, is of the future, or cannot be."""
+    if not 1 <= record.size <= 10**9:
+        raise RecordError(f"{record.size} processes, must be at least 1")
+    for name, value in (("all", record.all), ("mpi", record.inside), ("overhead", record.overhead)):
+        _check_number(f"time of {name}", value, "s")
+    if not record.began <= record.ended:
+        raise RecordError(f"finalize at {date(record.ended)}, before init at {date(record.began)}")
+    if not 0 <= record.ended <= now + _FUTURE:
+        raise RecordError(f"ended at {date(record.ended)}, must be before now, {date(now)}")
+    if not -(2**62) < record.pid < 2**62:
+        raise RecordError("a process number of more than 62 bits")
+    for name, counts in record.routines.items():
+        if not _NAME.match(name):
+            raise RecordError(f"routine {name[:40]!r}, must be a name in lower case")
+        calls, seconds, counted, amount, partners = counts
+        if not (
+            0 <= calls < _LARGEST
+            and 0 <= seconds < _LARGEST
+            and 0 <= counted < _LARGEST
+            and 0 <= amount < _LARGEST
+            and 0 <= partners < _LARGEST
+        ):
+            for what, value in zip(Counts._fields, counts, strict=True):
+                _check_number(f"{what} of {name}", value)
+    return record
+
+
+def _check_number(what: str, value: float, unit: str = "") -> None:
+    if not 0 <= value < _LARGEST:
+        raise RecordError(f"{what} is {value:g}{f' {unit}' if unit else ''}, must be a number from 0 to {_LARGEST:g}")
+
+
+def date(time: float) -> str:
+    """Return a time as ISO 8601 in UTC; of one that no calendar has, its number."""
+    try:
+        return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{time:g}"
+
+
+def timestamp(text: str) -> float:
+    """Return ISO 8601 as seconds since 1970; without a zone it is UTC. Raises RecordError."""
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        raise RecordError(f"date {str(text)[:40]!r}, must be as 2026-01-31T12:00:00Z") from None
+    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
+
+
+def moved(name: str, bytes: float, size: int, sent: float) -> float:
+    """Return the bytes that move of those counted in one of the paper's records, where a job has sent so many in all.
+
+    Receives count their buffers: at most what was sent. Alltoall counts one partner: times the size of the job. (Section VII.)
+    """
+    if name in BUFFERS:
+        return min(bytes, sent)
+    return bytes * size if name == "alltoall" else bytes
+
+
+def sent(routines: dict[str, tuple[float, float, float, float]]) -> float:
+    """Return the bytes of all messages a job has sent; the values are calls, time, count, bytes."""
+    return sum(row[3] for name, row in routines.items() if name in SENDS)
+
+
+def from_json(text: str) -> Record:
+    """Return the record of a line of JSON. Raises RecordError."""
+    try:
+        block = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{error}, must be JSON") from None
+    if not isinstance(block, dict) or block.get("perwiz_record") != VERSION:
+        raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
+    lacking = [key for key in _KEYS if key not in block and key != "machine"]
+    if lacking:
+        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(_KEYS)}")
+    unknown = [key for key in block if key not in _KEYS and key not in _OPTIONAL]
+    if unknown:
+        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join((*_KEYS, *_OPTIONAL))}")
+    try:
+        return _from_block(block)
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        raise RecordError("a value of the wrong type, must be as in jobs_record.schema.json") from None
+
+
+def _from_block(block: dict[str, Any]) -> Record:
+    routines = {name: Counts(*map(float, row)) for name, row in block.get("routines", {}).items()}
+    return Record(
+        machine=_text(block.get("machine") or ""),
+        host=_text(block["host"]),
+        pid=_whole(block["pid"]),
+        user=_text(block["user"]),
+        program=_text(block["program"]),
+        size=_whole(block["size"]),
+        language=_text(block["language"]),
+        mpi=_text(block["mpi"]),
+        began=timestamp(block["began"]),
+        ended=timestamp(block["ended"]),
+        all=float(block["all_s"]),
+        inside=float(block["mpi_s"]),
+        overhead=float(block.get("overhead_s", 0)),
+        routines=routines,
+        environment={_text(name): _text(value) for name, value in block.get("environment", {}).items()},
+        more={key: block[key] for key in ("threads", "counters", "sizes") if block.get(key)},
+        pmpi=bool(block.get("pmpi", False)),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return plain(value)
+
+
+def plain(text: str) -> str:
+    """Return a text that every database takes: no NUL, no half characters, not endless."""
+    return text[:_MOST_TEXT].replace("\0", "?").encode("utf-8", "replace").decode("utf-8")
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def to_json(record: Record) -> str:
+    """Return the line of JSON of a record."""
+    block = {
+        "perwiz_record": VERSION,
+        "machine": record.machine,
+        "host": record.host,
+        "pid": record.pid,
+        "user": record.user,
+        "program": record.program,
+        "size": record.size,
+        "language": record.language,
+        "mpi": record.mpi,
+        "began": date(record.began),
+        "ended": date(record.ended),
+        "all_s": record.all,
+        "mpi_s": record.inside,
+        "overhead_s": record.overhead,
+        "pmpi": record.pmpi,
+        "routines": {name: list(counts) for name, counts in record.routines.items()},
+        "environment": record.environment,
+        **record.more,
+    }
+    return json.dumps(block)
