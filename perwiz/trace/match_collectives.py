@@ -17,6 +17,8 @@ from perwiz.trace.tables import NONE, Calls, Collectives, Members
 from perwiz.trace.trace import Communicators
 
 Ints = NDArray[np.int64]
+_SPARSE = 64
+"""Largest rank, in members of all communicators together, up to which a table over all ranks is made."""
 
 
 @dataclasses.dataclass
@@ -77,7 +79,7 @@ def collectives(
 
 def _counted(comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance; strangers left out."""
-    first, members = _memberships(comms, int(rank.max(initial=-1)))
+    rank, first, members = _memberships(comms, rank)
     seen = np.zeros((4, len(comms)), "i4")
     seen[0] = -2
     step, place = np.empty(len(rank), "i4"), np.empty(len(rank), "i4")
@@ -92,13 +94,24 @@ def _counted(comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicat
     return order, np.concatenate([np.ones(min(len(order), 1), bool), step[1:] != step[:-1]])
 
 
-def _memberships(comms: Communicators, most: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return where those of each rank begin, up to rank `most`, and the communicators of each rank with its rank in them."""
+def _memberships(comms: Communicators, rank: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return ranks as small numbers, where the memberships of each begin, and (communicator, rank in it) per membership.
+
+    Ranks stay as they are where they are small. A file may name any: those in no communicator share the number behind the last.
+    """
     owner = np.repeat(np.arange(len(comms)), comms.sizes())
     place = np.arange(len(owner)) - comms.first[owner]
-    order = np.argsort(comms.ranks, kind="stable")
-    first = np.searchsorted(comms.ranks[order], np.arange(most + 2)).astype("i4")
-    return first, np.stack([owner[order], place[order]]).astype("i4")
+    ranks, last = comms.ranks, int(comms.ranks.max(initial=-1))
+    if last > _SPARSE * (len(ranks) + 1):
+        known = np.unique(ranks)
+        last, ranks = len(known) - 1, np.searchsorted(known, ranks)
+        at = np.minimum(np.searchsorted(known, rank), last)
+        rank = np.where(known[at] == rank, at, last + 1).astype("i4")
+    elif rank.max(initial=-1) > last:
+        rank = np.minimum(rank, last + 1).astype("i4")
+    order = np.argsort(ranks, kind="stable")
+    first = np.searchsorted(ranks[order], np.arange(last + 3)).astype("i4")
+    return rank, first, np.stack([owner[order], place[order]]).astype("i4")
 
 
 def _numbered(

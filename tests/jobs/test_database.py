@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 
 import pytest
 
@@ -85,25 +85,35 @@ def test_hostile_texts(jobs):
     assert found.program == one.program == "\x1b]0;x\x07'; DROP TABLE jobs; --%_??"
 
 
-def write(place, first, barrier):
-    barrier.wait(60)
-    link = database.open_database(place, write=True)
-    for start in range(first, first + 300, 50):
-        ingest.ingest(link, [job(pid) for pid in range(start, start + 50)])
-    link.close()
+WRITE = """
+import sys
+
+from counters import job
+from perwiz.jobs import database, ingest
+
+place, first = sys.argv[1], int(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+link = database.open_database(place, write=True)
+for start in range(first, first + 300, 50):
+    ingest.ingest(link, [job(pid) for pid in range(start, start + 50)])
+link.close()
+"""
 
 
 @pytest.mark.slow
 def test_several_write_at_a_time(place):
     # Four processes make the tables and write 300 jobs each; 250 of these are those of its neighbour, too.
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(4)
-    workers = [context.Process(target=write, args=(place, 50 * k, barrier)) for k in range(4)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    workers = [subprocess.Popen([sys.executable, "-c", WRITE, place, str(50 * k)], **pipes) for k in range(4)]
+    assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * 4
     for worker in workers:
-        worker.start()
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
     for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0] * 4
+        worker.communicate(timeout=60)
+    assert [worker.returncode for worker in workers] == [0] * 4
     link = database.open_database(place)
     assert [(one.name, one.jobs, one.counts) for one in query.used(link, Choice()) if one.name == "init"] == [
         ("init", 450, Counts(1800, 450, 0, 0, 0))

@@ -178,6 +178,23 @@ def test_collectives__each_communicator_counts_for_itself_in_its_own_rank_order(
     assert instances(*rows, comms=[("pair", [2, 0])])[0] == [[1, 2, 3], [4, 0]]
 
 
+LARGEST = 2**31 - 1
+
+
+def test_collectives__a_rank_of_no_communicator_takes_no_memory():
+    """A file may name any rank: the largest one is a stranger, and no table has a place for each rank up to it."""
+    rows = [(0, "Barrier"), (1, "Barrier"), (2, "Barrier"), (3, "Barrier")]
+    assert instances(*rows, process=[0, 1, 2, LARGEST]) == ([[0, 1, 2]], [-1], (1, 0, 0))
+
+
+@pytest.mark.parametrize("far", [1000, LARGEST - 1])
+def test_collectives__ranks_far_apart_match_as_near_ones_do(far):
+    rows = [(0, "Barrier", 1), (0, "Scan", 0), (1, "Scan", 0), (2, "Scan", 0), (2, "Barrier", 1), (3, "Barrier", 1)]
+    found = instances(*rows, comms=[("pair", [far, 0])], process=[0, 1, far, LARGEST])
+    assert found == instances(*rows, comms=[("pair", [7, 0])], process=[0, 1, 7, 8])
+    assert found[0][-1] == [4, 0]
+
+
 def test_collectives__incomplete():
     """Rank 2 logged one barrier less: the last is incomplete."""
     rows = [(0, "Barrier"), (0, "Barrier"), (1, "Barrier"), (1, "Barrier"), (2, "Barrier")]
