@@ -101,7 +101,8 @@ def _memberships(comms: Communicators, rank: NDArray[np.int32]) -> tuple[NDArray
     """
     owner = np.repeat(np.arange(len(comms)), comms.sizes())
     place = np.arange(len(owner)) - comms.first[owner]
-    ranks, last = comms.ranks, int(comms.ranks.max(initial=-1))
+    ranks: NDArray[np.signedinteger[Any]] = comms.ranks
+    last = int(ranks.max(initial=-1))
     if last > _SPARSE * (len(ranks) + 1):
         known = np.unique(ranks)
         last, ranks = len(known) - 1, np.searchsorted(known, ranks)

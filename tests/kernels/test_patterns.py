@@ -31,3 +31,11 @@ def test_wrong_order__twin(drawn, remembered):
     columns = np.array(location, "i4"), np.array(sent, "i8"), np.array(ends, "i4"), np.array(late_sent, "i8")
     patterns.wrong_order(*columns, *kept, earlier)
     assert earlier.tolist() == naive_patterns.wrong_order(location, sent, ends, late_sent, remembered)
+
+
+def test_wrong_order__worked_by_hand_with_two_remembered():
+    """Three late senders, sent at 30, 40 and 50, then a message sent at 10: the first of them is forgotten by then."""
+    earlier = np.full(3, -1, "i4")
+    columns = np.zeros(4, "i4"), np.array([30, 40, 50, 10]), np.array([0, 1, 2, -1], "i4"), np.array([30, 40, 50])
+    patterns.wrong_order(*columns, np.zeros(2, "i8"), np.zeros(2, "i4"), earlier)
+    assert earlier.tolist() == [-1, 3, 3]

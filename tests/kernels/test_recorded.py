@@ -35,6 +35,7 @@ def process():
 @example(
     [(0, 0, site, 1, 2, 3, 1, 5, 1, 2, 0) for site in (1, 65, 1)], [(0, 1, 2, 3, 4, 1, 8), (1, 9, 9, 9, 9, 0, 0), (2, 0, 0, -1, 0, 0, 5)], 1
 )
+@example([(0, 0, site, 1, 2, 3, 1, 5, 1, 6, 0) for site in (1, 0, 65)], [], 1)
 def test_split(records, parts, cut):
     """The records come in two pieces; addresses are numbered -2, -3 ... in order of first occurrence."""
     parts = sorted(parts, key=lambda part: part[0])
