@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import jobs_mail, options, outputs
 
 if TYPE_CHECKING:
+    from perwiz.errors import TraceError
     from perwiz.jobs.benchmark import Benchmark
     from perwiz.jobs.database import Database
     from perwiz.jobs.period import Period
@@ -137,30 +138,38 @@ def run(args: argparse.Namespace) -> int:
 def _ingest(args: argparse.Namespace) -> int:
     import json
 
-    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.errors import DONE, INCOMPLETE, UNREADABLE
     from perwiz.jobs import ingest, report, stream, text
     from perwiz.jobs.database import open_database
+    from perwiz.report import words
     from perwiz.report.progress import Progress
 
     files = stream.files(args.records)
+    unread: list[TraceError] = []
     database = open_database(args.db, write=True)
     try:
         with Progress(args.db, noun="record") as progress:
-            done = ingest.ingest(database, _all(files), args.machine or "", progress)
+            done = ingest.ingest(database, _all(files, unread), args.machine or "", progress)
         block = text.ingest_document(report.header("ingest", database), done, len(files))
     finally:
         database.close()
-    if done.first_fault:
-        print(f"perwiz: {done.first_fault.place}: {done.first_fault.reason}", file=sys.stderr)
+    first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
+    for complaint in (*map(str, unread), *first):
+        print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
     print(json.dumps(block, indent=2) if args.json else "\n".join(text.ingested(block)))
-    return INCOMPLETE if done.faults else DONE
+    return UNREADABLE if unread else INCOMPLETE if done.faults else DONE
 
 
-def _all(files: list[str]) -> Iterator[Record | Fault | None]:
+def _all(files: list[str], unread: list[TraceError]) -> Iterator[Record | Fault | None]:
+    """Yield what is in the files. One that cannot be read does not keep the others out; it is told at the end."""
+    from perwiz.errors import TraceError
     from perwiz.jobs import stream
 
     for path in files:
-        yield from stream.read(path)
+        try:
+            yield from stream.read(path)
+        except TraceError as error:
+            unread.append(error)
 
 
 def _benchmark(args: argparse.Namespace) -> Benchmark | None:

@@ -122,6 +122,9 @@ def _short(value: float) -> str:
     for power, unit in ((9, "G"), (6, "M"), (3, "k")):
         if value >= 10.0**power:
             return f"{value / 10.0**power:g}{unit}"
+    if 0 < value < 0.001:  # 0.0002 is wider than the margin
+        digits, _, tens = f"{value:.2e}".partition("e")
+        return f"{float(digits):g}e{int(tens)}"
     return f"{value:g}"
 
 

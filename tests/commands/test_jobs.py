@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.resources
 import io
 import json
@@ -59,6 +60,22 @@ def test_ingest__twice_and_the_broken_one(jobs):
     assert (code, lines[0]) == (4, "1 record could not be used; --json shows what was in them")
     assert lines[2].split("  ") == ["2026-10-27T12:00:00Z", "half:1", "half a record: no end, must be E <4711>"]
     assert document(jobs, "faults", expected=4)["faults"][0]["text"] == OURS[:300].partition("\n")[2]
+
+
+def test_ingest__a_file_that_cannot_be_read_keeps_no_other_out(jobs, tmp_path):
+    """`a.gz` is cut; it comes before the others of its directory, which a job every hour reads."""
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "a.gz").write_bytes(gzip.compress(OURS.encode())[:60])
+    (tmp_path / "log" / "b").write_text(T3E, encoding="utf-8")
+    code, out, err = jobs("ingest", "log")
+    assert (code, out) == (3, "perwiz-jobs.sqlite: 1 job added, 0 known already, 0 records unusable, from 2 files\n")
+    assert err.startswith("perwiz: log/a.gz: cannot be read: ")
+    assert err.count("\n") == 1
+
+
+def test_ingest__a_hostile_name_of_a_file(jobs, tmp_path):
+    (tmp_path / "half\x1b[31m").write_text(OURS[:300], encoding="utf-8")
+    assert jobs("ingest", "half\x1b[31m")[2] == "perwiz: half\\x1b[31m:1: half a record: no end, must be E <4711>\n"
 
 
 def test_ingest__standard_input(jobs, monkeypatch):

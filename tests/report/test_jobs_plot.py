@@ -83,3 +83,9 @@ def test_names__are_escaped():
 def test_colours__every_series_differs():
     for colours in (jobs_plot._LIGHT, jobs_plot._DARK):
         assert len(set(colours)) == jobs_plot.COLOURS
+
+
+def test_standing__small_numbers_of_a_scale_fit_its_margin():
+    plot = jobs_plot.standing("plot", [Bar("a", [0.0009])], ["x"], [0], " h")
+    assert [text for text in ("2e-4<", "8e-4<", ">0.001 h<") if text not in plot] == []
+    assert "0.0002<" not in plot
