@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
     """Raise UsageError if one of the outputs cannot be written, is one of the inputs (None: none) or a part of one, or is named twice."""
+    from perwiz.trace import files
+
     given = [path for path in inputs if path is not None]
     parts = [part for path in given for part in archive.found(path)]
     folders = [os.path.realpath(part) for part in parts if os.path.isdir(part)]
@@ -34,6 +36,8 @@ def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
             raise UsageError(f"{path}: no name for an OTF2 archive, must end in .otf2")
         if path.lower().endswith((".prv", ".prv.gz", ".prv.zst")) and not paraver.is_paraver(path):
             raise UsageError(f"{path}: no name for a Paraver trace, must end in .prv or .prv.gz")
+        if files.is_view(path.lower()) and not files.is_view(path):
+            raise UsageError(f"{path}: no name for Trace Event JSON, must end in .json, .json.gz or .json.zst")
         own = _own(path)
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")

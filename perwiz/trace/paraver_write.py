@@ -62,6 +62,8 @@ def write(trace: Trace, timeline: Timeline, path: str) -> None:
             made = os.path.join(folder, os.path.basename(target))
             _write(trace, timeline, made)
             move(made, target, parts)
+    except UsageError as error:
+        raise UsageError(f"{path}: cannot be written: {str(error).rpartition(': ')[2]}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 

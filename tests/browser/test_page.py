@@ -14,7 +14,7 @@ import pytest
 import build
 import perwiz
 from browser.chromium import PATH, Chromium
-from perwiz.report import html_report
+from perwiz.report import html_report, words
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
@@ -95,6 +95,23 @@ def test_opens__re_measured(browser, tmp_path):
     quiet(browser)
 
 
+def test_opens__one_process(browser, tmp_path):
+    browser.open(written(tmp_path / "one.html", perwiz.read(str(TRACES / "nesttest.alog.gz"))))
+    head = browser.run("document.getElementById('head').innerText")
+    assert "1 process \u00b7 0 MPI calls \u00b7 0 messages" in head
+    quiet(browser)
+
+
+def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
+    """Half to even, and the unit of the rounded number: 11125 ns are 11.12 us, 999960 ns 1.000 ms."""
+    browser.open(srtest)
+    amounts = (0, 7, 999, 1000, 11_125, 11_135, 999_949, 999_950, 999_960, 20_812_500, 3 * 10**12, 10**13 + 5)
+    values = [sign * amount for amount in amounts for sign in (1, -1)]
+    assert browser.run(f"{values}.map(perwiz.time)") == [words.duration(value) for value in values]
+    assert browser.run("perwiz.time(11125)") == "11.12 us"
+    assert browser.run(f"{values[::2]}.map(perwiz.size)") == [words.size(value) for value in values[::2]]
+
+
 def test_canvas__is_painted(browser, srtest):
     """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
     browser.open(srtest)
@@ -154,6 +171,19 @@ def test_search__id_routine_and_nothing(browser, srtest):
         browser.key("Enter")
         assert browser.run("document.querySelector('.search [role=status]').textContent") == said
     quiet(browser)
+
+
+def test_search__shows_all_it_takes(browser, srtest):
+    """The example in the field is not cut off: a copy of its text is no wider than the field without the button that empties it."""
+    browser.open(srtest)
+    width = browser.run("""(() => {
+      const input = document.querySelector("input[type=search]"), style = getComputedStyle(input);
+      const context = document.createElement("canvas").getContext("2d");
+      context.font = style.font;
+      const room = input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      return [context.measureText(input.placeholder).width, room];
+    })()""")
+    assert width[0] < width[1] - 12
 
 
 def test_fix__a_click_shows_its_place(browser, srtest):

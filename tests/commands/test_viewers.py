@@ -134,6 +134,8 @@ def test_refuses__to_overwrite_what_is_read(run):
 def test_refuses__names_and_what_is_in_the_way(run, tmp_path):
     for name in ("out.PRV", "out.prv.zst"):
         assert refused(run, SRTEST, name) == f"{name}: no name for a Paraver trace, must end in .prv or .prv.gz"
+    for name in ("out.JSON", "out.json.GZ"):
+        assert refused(run, SRTEST, name) == f"{name}: no name for Trace Event JSON, must end in .json, .json.gz or .json.zst"
     pathlib.Path("out.pcf").write_text("mine")
     assert refused(run, SRTEST, "out.prv") == f"{tmp_path}/out.pcf: no part of the Paraver trace out.prv, must not be there"
     assert os.listdir() == ["out.pcf"]

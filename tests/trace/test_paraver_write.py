@@ -293,6 +293,20 @@ def test_refuses__another_timeline():
     assert os.listdir() == []
 
 
+def test_a_full_disk__names_the_file_that_was_asked_for(monkeypatch):
+    replace = os.replace
+
+    def fail(source, target):
+        if target.endswith(".row"):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UsageError, match=r"^out\.prv: cannot be written: no space left on device$"):
+        written(run_by_hand())
+    assert os.listdir() == []
+
+
 def test_whole_or_not_at_all(monkeypatch):
     """When the last of the three cannot be moved, the trace that was there stays."""
     trace = run_by_hand()

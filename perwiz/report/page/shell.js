@@ -2,6 +2,7 @@
 const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+  const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
   function data(id) {
     const found = document.getElementById("data-" + id);
@@ -44,21 +45,21 @@ const page = window.perwiz = (function () {
     return made;
   }
 
-  // A time in the unit that fits it, four digits or more, as report/words.py writes it.
-  function time(ns) {
-    const [unit, name] = UNITS.find((pair) => Math.abs(ns) >= pair[0]) || UNITS[3];
-    const value = ns / unit, whole = Math.floor(Math.abs(value)).toString().length;
-    return (unit === 1 ? Math.round(value) : value.toFixed(Math.max(0, 4 - whole))) + " " + name;
+  // An amount in the unit that fits it, four digits or more, half to even: as report/words.py writes it.
+  function scaled(value, units) {
+    let whole = Math.round(Math.abs(value));
+    const digits = Math.min(String(whole).length - 4, String(units[0][0]).length - 1), step = 10 ** Math.max(0, digits), rest = whole % step;
+    whole += 2 * rest > step || (2 * rest === step && (whole - rest) / step % 2) ? step - rest : -rest;
+    const [unit, name] = units.find((pair) => whole >= pair[0]) || units[units.length - 1];
+    const text = unit === 1 ? whole : (whole / unit).toFixed(Math.max(0, 4 - String(Math.floor(whole / unit)).length));
+    return (value < 0 && whole ? "-" : "") + text + " " + name;
   }
+
+  const time = (ns) => scaled(ns, UNITS), size = (bytes) => scaled(bytes, SIZES);
 
   function share(part, whole) {
     const percent = 100 * part / whole;
     return !whole ? "-" : percent > 0 && percent < 0.05 ? "<0.1 %" : percent.toFixed(1) + " %";
-  }
-
-  function size(bytes) {
-    const [unit, name] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]].find((pair) => bytes >= pair[0]) || [1, "B"];
-    return (unit === 1 ? bytes : (bytes / unit).toFixed(1)) + " " + name;
   }
 
   function colour(name) {
@@ -152,7 +153,8 @@ const page = window.perwiz = (function () {
           " (" + share(Math.abs(off), measured) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),
         from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
     }
-    const facts = [head.processes + " processes", head.calls + " MPI calls", head.messages + " messages",
+    const many = (number, one, all) => number + " " + (number === 1 ? one : all);
+    const facts = [many(head.processes, "process", "processes"), many(head.calls, "MPI call", "MPI calls"), many(head.messages, "message", "messages"),
       "waiting " + time(head.waiting) + " in all"];
     if (head.range && time(head.range[0]) !== time(head.range[1])) facts.push(head.range.map(time).join(" to ") + " if the model's costs were half or twice as large");
     const box = document.getElementById("head");
