@@ -16,7 +16,7 @@ def sweep(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     Edges of weight CUT bind nobody. Nothing happens before the origin.
     """
     time = np.zeros(graph.vertices, "i8")
-    kernel.sweep(graph.start, graph.source, weight, time)
+    kernel.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
     return time
 
 

@@ -8,14 +8,16 @@ def sweep(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     time: cython.longlong[::1],
 ) -> None:
-    """Raise `time` of each vertex to the largest time of a source plus weight; what `time` holds before is a floor."""
+    """Raise `time` of the vertices first .. end - 1 to the largest time of a source plus weight; what `time` holds before is a floor."""
     v: cython.Py_ssize_t
     k: cython.Py_ssize_t
     best: cython.longlong
     t: cython.longlong
-    for v in range(len(time)):
+    for v in range(first, end):
         best = time[v]
         for k in range(start[v], start[v + 1]):
             t = time[source[k]] + weight[k]

@@ -205,7 +205,7 @@ class _Wait:
         reach = np.zeros(graph.vertices, "i8")
         rows = np.arange(begin, calls[0])
         reach[graph.entered[rows]] = rows - begin + 1
-        kernel.sweep(graph.start, graph.source, weight, reach)
+        kernel.sweep(graph.start, graph.source, weight, 0, graph.vertices, reach)
         return int(reach[graph.returned[calls[1]]]) - 1 + begin if reach[graph.returned[calls[1]]] > 0 else -1
 
     def _unbinding(self, graph: Graph) -> Ints:

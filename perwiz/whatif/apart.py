@@ -15,7 +15,7 @@ import numpy as np
 
 from perwiz.engines.sweep import sweep, to_end
 from perwiz.graph.graph import Graph
-from perwiz.kernels import window as kernel
+from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.table import Ints
 
@@ -58,8 +58,9 @@ def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: 
         weight[edge[mine]] = value[mine]
         window = slice(int(first[k]), int(last[k]) + 1)
         kept = time[window].copy()
+        time[window] = 0
         kernel.sweep(graph.start, graph.source, weight, window.start, window.stop, time)
-        out[there[k]] = max(kernel.latest(source, left, time), parts.ends(window, time))
+        out[there[k]] = max(int((time[source] + left).max(initial=0)), parts.ends(window, time))
         weight[edge[mine]], time[window] = old, kept
         if report and done % _TELL == 0:
             report(done, len(there))

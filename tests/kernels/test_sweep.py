@@ -24,19 +24,32 @@ def test_sweep__twin(drawn, data):
     graph, weight = drawn
     floor = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))
     time = np.array(floor, "i8")
-    sweep.sweep(graph.start, graph.source, weight, time)
+    sweep.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
     assert time.tolist() == naive.sweep(graph.start, graph.source, weight.tolist(), floor)
+
+
+@given(weighted_graphs(), st.data())
+def test_sweep__of_a_part_gives_the_whole_back(drawn, data):
+    graph, weight = drawn
+    first = data.draw(st.integers(0, graph.vertices))
+    end = data.draw(st.integers(first, graph.vertices))
+    time = np.zeros(graph.vertices, "i8")
+    sweep.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
+    again = time.copy()
+    again[first:end] = 0
+    sweep.sweep(graph.start, graph.source, weight, first, end, again)
+    assert again.tolist() == time.tolist()
 
 
 def test_sweep__no_vertices():
     none = np.empty(0, "i4")
-    sweep.sweep(np.zeros(1, "i4"), none, np.empty(0, "i8"), np.empty(0, "i8"))
+    sweep.sweep(np.zeros(1, "i4"), none, np.empty(0, "i8"), 0, 0, np.empty(0, "i8"))
 
 
 def test_sweep__worked_by_hand():
     """0 --5--> 1 --(-3)--> 2 and 0 --4--> 2, cut 0 ---> 3, whose floor is 9."""
     time = np.array([0, 0, 0, 9], "i8")
-    sweep.sweep(np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 0], "i4"), np.array([5, -3, 4, CUT]), time)
+    sweep.sweep(np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 0], "i4"), np.array([5, -3, 4, CUT]), 0, 4, time)
     assert time.tolist() == [0, 5, 4, 9]
 
 
@@ -55,7 +68,7 @@ def test_backward__twin(drawn, data):
 def test_critical__twin(drawn):
     graph, weight = drawn
     time = np.zeros(graph.vertices, "i8")
-    sweep.sweep(graph.start, graph.source, weight, time)
+    sweep.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
     for last in range(graph.vertices):
         path = np.full(graph.vertices, -7, "i4")
         count = sweep.critical(graph.start, graph.source, weight, time, last, path)
@@ -109,8 +122,8 @@ def test_waits__first_of_equals_and_gaps_left_out():
 def test_sweep__less_weight_never_delays(drawn):
     graph, weight = drawn
     late, early = np.zeros(graph.vertices, "i8"), np.zeros(graph.vertices, "i8")
-    sweep.sweep(graph.start, graph.source, weight, late)
-    sweep.sweep(graph.start, graph.source, np.where(np.arange(len(weight)) % 2, weight, CUT), early)
+    sweep.sweep(graph.start, graph.source, weight, 0, graph.vertices, late)
+    sweep.sweep(graph.start, graph.source, np.where(np.arange(len(weight)) % 2, weight, CUT), 0, graph.vertices, early)
     assert (early <= late).all()
 
 
