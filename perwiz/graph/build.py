@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -98,7 +100,8 @@ def build(
         dropped = len(keep) - int(keep.sum()) - deadlocks
         listed = [column[keep] for column in listed]
     listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
-    return _finish(layout, vertex, listed, dropped, deadlocks)
+    graph = _finish(layout, vertex, listed, dropped, deadlocks)
+    return graph if inner is None else dataclasses.replace(graph, inner=len(inner[0]))
 
 
 def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:

@@ -40,6 +40,8 @@ class Graph:
     """Edges left out because they would close a cycle."""
     deadlocks: int = 0
     """Rendezvous edges left out that only a hypothesis asked for: so the program would deadlock."""
+    inner: int = 0
+    """Waits inside rooted collectives that were asked for: for one other member."""
 
     @property
     def vertices(self) -> int:

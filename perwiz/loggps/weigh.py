@@ -44,6 +44,8 @@ class Misfit:
     """Edges whose effect was recorded before its cause; they bind at their recorded times."""
     eager_after_all: int
     """Messages above S whose sender returned before the receiver was there."""
+    inner: int
+    """Waits inside rooted collectives, taken to be for the last process that came before they ended."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,13 +117,13 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
-        misfit=_misfit(misfit),
+        misfit=_misfit(misfit, graph.inner),
     )
 
 
-def _misfit(count: Ints) -> Misfit:
+def _misfit(count: Ints, inner: int) -> Misfit:
     pairs = [int(count[2 * kind + more]) for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
-    return Misfit(*pairs, *map(int, count[12:14]))
+    return Misfit(*pairs, *map(int, count[12:14]), *(inner,))
 
 
 def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.report import words
@@ -24,8 +23,8 @@ def of_run(run: Run) -> Document:
 
 def document(trace: Trace, timeline: Timeline, model: Model, misfit: Misfit) -> Document:
     """Return the misfit block: how often the recorded times contradict the model."""
-    found, inner = held(trace, timeline, model), len(inner_waits(trace, model)[0])
-    return dataclasses.asdict(misfit) | {"held": dataclasses.asdict(found) if found else None, "inner": inner}
+    found = held(trace, timeline, model)
+    return dataclasses.asdict(misfit) | {"held": dataclasses.asdict(found) if found else None}
 
 
 def facts(block: Document) -> Facts:
