@@ -126,6 +126,8 @@ def main() -> None:
     parser.add_argument("--calls", type=int, nargs="*", default=[1_000_000, 10_000_000], help="sizes of the runs")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=", ".join(PATTERNS))
     args = parser.parse_args()
+    if strange := set(args.patterns) - set(PATTERNS):
+        parser.error(f"no pattern {', '.join(sorted(strange))}, must be among {', '.join(PATTERNS)}")
     for pattern in args.patterns or PATTERNS:
         for calls in [size // 100 for size in args.calls] if args.small else args.calls:
             with tempfile.TemporaryDirectory() as folder:
