@@ -122,8 +122,8 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
 
 
 def _misfit(count: Ints, inner: int) -> Misfit:
-    pairs = [int(count[2 * kind + more]) for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
-    return Misfit(*pairs, *map(int, count[12:14]), *(inner,))
+    pairs = [count[2 * kind + more] for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
+    return Misfit(*map(int, [*pairs, *count[12:14], inner]))
 
 
 def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:
