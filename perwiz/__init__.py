@@ -32,8 +32,8 @@ _HOMES = {
     "load_model": "perwiz.loggps.model:load",
     "predict": "perwiz.whatif.predict:predict",
     "predicted_trace": "perwiz.whatif.predict:predicted_trace",
-    "read": "perwiz.trace.files:read",
-    "write": "perwiz.trace.files:write",
+    "read": "perwiz.formats.files:read",
+    "write": "perwiz.formats.files:write",
 }
 
 __all__ = list(_HOMES)

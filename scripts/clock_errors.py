@@ -22,7 +22,7 @@ from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
 from perwiz.clock.treatment import treat
 from perwiz.errors import PerwizError, UsageError
-from perwiz.trace.files import read, write
+from perwiz.formats.files import read, write
 from perwiz.trace.tables import Locations, Offsets, Times
 from perwiz.trace.trace import Timeline, Trace
 

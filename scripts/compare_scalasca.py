@@ -17,18 +17,18 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.errors import PerwizError
+from perwiz.formats.files import read
 from perwiz.patterns.search import BUILT_IN, Findings, search
-from perwiz.report import words
-from perwiz.trace import ops
-from perwiz.trace.files import read
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import treated
 
 Floats = NDArray[np.float64]
 ByPath = dict[tuple[str, ...], Floats]
 """Seconds per location, by the names of a call path."""
-LEFT_OUT = [ops.OP[name] for name in ("MPI_Alltoallv", "MPI_Alltoallw")]
+LEFT_OUT = [operations.OP[name] for name in ("MPI_Alltoallv", "MPI_Alltoallw")]
 NAMES = tuple(pattern.name for pattern in BUILT_IN)
 
 

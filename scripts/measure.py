@@ -23,10 +23,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from patterns import pattern, ring
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
+from perwiz.formats.files import read, write
 from perwiz.graph.build import build
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import synchronous, weigh
-from perwiz.trace.files import read, write
 from perwiz.whatif.families import Family
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sets import makespans

@@ -71,11 +71,11 @@ def stage(name: str, action: Callable[..., Any], *arguments: Any, count: int = 0
 def stages(path: str) -> None:
     """Print what each stage takes, from an archive to the times if nobody waited."""
     from perwiz.engines.sweep import sweep
+    from perwiz.formats.otf2.read import record
+    from perwiz.formats.otf2.tables import Builder
     from perwiz.graph.build import build
     from perwiz.loggps.model import load
     from perwiz.loggps.weigh import synchronous, weigh
-    from perwiz.trace.otf2_read import record
-    from perwiz.trace.otf2_tables import Builder
     from perwiz.whatif.predict import predict
 
     events = sum(one.records for one in record(path).locations)
@@ -98,7 +98,7 @@ def whole(path: str) -> None:
     """Print what one `perwiz predict` takes, and what of it each call and each instance of a region takes."""
     from measure import launched
 
-    from perwiz.trace.files import read
+    from perwiz.formats.files import read
 
     wall, most, used = launched("predict", path, "--zero-wait", "all", "--waits", "0")
     trace = read(path)
@@ -125,8 +125,7 @@ def bindings(path: str, events: int) -> None:
 def measure(pattern: str, ranks: int, events: int, regions: bool) -> None:
     """Print all figures of one archive, which is made and removed."""
     from patterns import pattern as made
-
-    from perwiz.trace.files import write
+    from perwiz.formats.files import write
 
     print(f"--- {pattern}, {ranks} ranks, {events / 1e6:.0f} M events{', with user regions' * regions}")
     with tempfile.TemporaryDirectory() as folder:
@@ -162,8 +161,7 @@ def main() -> None:
 def everything(less: int) -> None:
     """Print the figures of all patterns, of the two largest archives, and of the Python bindings."""
     from patterns import PATTERNS, pattern
-
-    from perwiz.trace.files import write
+    from perwiz.formats.files import write
 
     with tempfile.TemporaryDirectory() as folder:
         write(pattern("halo", 64, _PART // less), f"{folder}/run.otf2")

@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from measure import row
 
-from perwiz.trace.recorded_files import CALL, PART, VERSION
+from perwiz.formats.recorded.files import CALL, PART, VERSION
 
 RANKS = 64
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Wait"]

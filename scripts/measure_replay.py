@@ -15,13 +15,12 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from patterns import pattern
-
 from perwiz.clock import distributed, logical, replay
 from perwiz.clock.parts import cut
 from perwiz.clock.team import Team
 from perwiz.clock.wiring import wire
+from perwiz.formats.files import read
 from perwiz.graph.build import build
-from perwiz.trace.files import read
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 

@@ -17,7 +17,7 @@ import synthetic
 from synthetic import Ints, Step, everywhere, trace_of
 
 from perwiz.errors import PerwizError
-from perwiz.trace.files import write
+from perwiz.formats.files import write
 from perwiz.trace.trace import Trace
 
 _POST, _LATENCY, _RETURN = 300, 4_000, 1_000

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.tables import Calls, Collectives, Defects, Labels, Locations, Members, Messages, Offsets, Paths, Regions, Requests, Times
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
@@ -44,17 +44,17 @@ class Step:
     @cached_property
     def op(self) -> NDArray[np.uint8]:
         """Op of each call of the step."""
-        return np.array([ops.OP[name] for name in self.names], "u1")
+        return np.array([operations.OP[name] for name in self.names], "u1")
 
     @property
     def collective(self) -> list[int]:
         """Which calls are collectives."""
-        return np.flatnonzero(ops.COLLECTIVE[self.op]).tolist()
+        return np.flatnonzero(operations.COLLECTIVE[self.op]).tolist()
 
     @property
     def posts(self) -> list[int]:
         """Which calls return a request."""
-        return np.flatnonzero(ops.NONBLOCKING[self.op]).tolist()
+        return np.flatnonzero(operations.NONBLOCKING[self.op]).tolist()
 
     def records(self, regions: bool = False) -> int:
         """Return how many event records all ranks make in a step."""
@@ -212,15 +212,15 @@ class _Run:
 
 def _root(op: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the root of each routine: rank 0, or -1 for none."""
-    return np.where(np.isin(ops.KIND[op], (ops.ONE_TO_N, ops.N_TO_ONE)), 0, -1).astype("i4")
+    return np.where(np.isin(operations.KIND[op], (operations.ONE_TO_N, operations.N_TO_ONE)), 0, -1).astype("i4")
 
 
 def _sizes(step: Step, ranks: int) -> tuple[Ints, Ints]:
     """Return the bytes each rank sends and receives in the collectives of a step, (rank, call of the step)."""
-    collective = np.isin(np.arange(len(step.names)), step.collective) & (step.op != ops.OP["MPI_Barrier"])
+    collective = np.isin(np.arange(len(step.names)), step.collective) & (step.op != operations.OP["MPI_Barrier"])
     both = np.tile(np.where(collective, step.size, 0), (ranks, 1))
     sent = both.copy()
-    sent[1:, ops.KIND[step.op] == ops.ONE_TO_N] = 0
+    sent[1:, operations.KIND[step.op] == operations.ONE_TO_N] = 0
     return sent, both
 
 

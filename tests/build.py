@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from perwiz.graph import graph as g
 from perwiz.loggps.model import Model
-from perwiz.trace import ops, tables
+from perwiz.trace import operations, tables
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 ANY, NONE = tables.ANY, tables.NONE
@@ -266,14 +266,14 @@ class Builder:
             if late and send.done is not None:
                 causes[send.done].append((receive.call, 0))
         for members in self.instances.values():
-            kind, root = ops.KIND[ops.OP[members[0].routine]], members[0].columns["root"]
+            kind, root = operations.KIND[operations.OP[members[0].routine]], members[0].columns["root"]
             order = sorted(members, key=lambda call: self.comms[call.columns["comm"]][1].index(call.rank))
             for place, call in enumerate(order):
                 needed = {
-                    ops.N_TO_N: members,
-                    ops.ONE_TO_N: [m for m in members if m.rank == root],
-                    ops.N_TO_ONE: members if call.rank == root else [],
-                    ops.PREFIX: order[: place + 1],
+                    operations.N_TO_N: members,
+                    operations.ONE_TO_N: [m for m in members if m.rank == root],
+                    operations.N_TO_ONE: members if call.rank == root else [],
+                    operations.PREFIX: order[: place + 1],
                 }[int(kind)]
                 causes[self.collective_done[call]] += [(other, 0) for other in needed]
         return causes
@@ -323,7 +323,7 @@ class Builder:
         call_table = table(
             tables.Calls,
             location=[call.rank for call in calls],
-            op=[ops.OP[call.routine] for call in calls],
+            op=[operations.OP[call.routine] for call in calls],
             path=[call.path for call in calls],
             **{name: [call.columns.get(name, NONE) for call in calls] for name in names},
             bytes_sent=[call.columns.get("sent", sent[call]) for call in calls],
@@ -391,7 +391,7 @@ class Builder:
         return (
             table(
                 tables.Collectives,
-                op=[ops.OP[call.routine] for call in heads],
+                op=[operations.OP[call.routine] for call in heads],
                 comm=[call.columns["comm"] for call in heads],
                 root=[call.columns["root"] for call in heads],
                 first_member=first,
@@ -610,7 +610,7 @@ def all_collectives():
     ):
         for rank in range(3):
             b.compute(rank, 700 * ((rank + number) % 3))
-        rooted = ops.KIND[ops.OP[f"MPI_{routine}"]] in (ops.ONE_TO_N, ops.N_TO_ONE)
+        rooted = operations.KIND[operations.OP[f"MPI_{routine}"]] in (operations.ONE_TO_N, operations.N_TO_ONE)
         b.everyone(routine, root=number % 3 if rooted else None, bytes=100 * number)
     return b.trace()
 
@@ -792,7 +792,7 @@ def traces(draw, regions=True):
             b.wait(request.posted.rank, request, work=work)
         elif kind == "collective":
             routine = draw(st.sampled_from(["Barrier", "Allreduce", "Bcast", "Reduce", "Scan", "Exscan", "Ialltoall", "Ibcast"]))
-            rooted = ops.KIND[ops.OP[f"MPI_{routine}"]] in (ops.ONE_TO_N, ops.N_TO_ONE)
+            rooted = operations.KIND[operations.OP[f"MPI_{routine}"]] in (operations.ONE_TO_N, operations.N_TO_ONE)
             comm = draw(st.sampled_from([0, half]))
             root = draw(st.sampled_from([None, *b.comms[comm][1]])) if rooted else None
             made = b.everyone(routine, comm=comm, root=root, bytes=size)

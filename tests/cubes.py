@@ -10,20 +10,7 @@ import zlib
 import numpy as np
 from hypothesis import strategies as st
 
-from perwiz.report.cube import (
-    DTYPES,
-    CallPath,
-    Cart,
-    Cells,
-    Cube,
-    Group,
-    Location,
-    Metric,
-    Parameter,
-    Place,
-    Region,
-    compact,
-)
+from perwiz.formats.cube.cube import DTYPES, CallPath, Cart, Cells, Cube, Group, Location, Metric, Parameter, Place, Region, compact
 
 SOLVER = """<?xml version="1.0" encoding="UTF-8"?>
 <cube version="4.4">

@@ -15,8 +15,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from perwiz.trace import ops
-from perwiz.trace.recorded_columns import ALIKE
+from perwiz.formats.recorded.columns import ALIKE
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "scripts" / "programs"
@@ -82,7 +82,7 @@ def tallies(text: str) -> dict[tuple[int, str], tuple[int, int, int]]:
         words = line.split()
         if words[:1] == ["tally"]:
             name = ALIKE.get(words[2], words[2])
-            out[int(words[1]), name if name in ops.OP else "MPI_other"] += np.array([int(word) for word in words[3:]])
+            out[int(words[1]), name if name in operations.OP else "MPI_other"] += np.array([int(word) for word in words[3:]])
     return {key: tuple(row.tolist()) for key, row in out.items()}
 
 
@@ -93,4 +93,4 @@ def counted(trace: Trace) -> dict[tuple[int, str], tuple[int, int, int]]:
     key, back = np.unique(rank * 256 + calls.op, return_inverse=True)
     columns = [np.bincount(back, values, len(key)) for values in (np.ones(len(back)), calls.bytes_sent, calls.bytes_received)]
     rows = np.array(columns, "i8").T.tolist()
-    return {(int(k) // 256, ops.OPS[int(k) % 256]): tuple(row) for k, row in zip(key, rows, strict=True)}
+    return {(int(k) // 256, operations.OPS[int(k) % 256]): tuple(row) for k, row in zip(key, rows, strict=True)}

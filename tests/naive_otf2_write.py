@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perwiz.trace import otf2_events as row
+from perwiz.formats.otf2.library import events as row
 
 WHERE = {
     **dict.fromkeys(("region", "metric", "parameter", "collective_op", "receiver", "sender", "program_name", "exit_status"), row.A),

@@ -197,7 +197,7 @@ def __getattr__(name):
     if name == "CRASH_ON_SIGHT":
         os.kill(os.getpid(), signal.SIGBUS)
     if name == "WithoutLibrary":
-        from perwiz.trace import otf2_library
+        from perwiz.formats.otf2.library import binding as otf2_library
 
         otf2_library._candidates = lambda: iter(())
         return Keep

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.clock.roles import roles
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 
@@ -52,7 +52,7 @@ def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
     enter = timeline.calls.enter[members.call]
     enter = np.where(sends, enter, enter.min())
     last = np.maximum.reduceat(enter, table.first_member)[members.collective]
-    prefix = np.flatnonzero(ops.KIND[table.op][members.collective] == ops.PREFIX)
+    prefix = np.flatnonzero(operations.KIND[table.op][members.collective] == operations.PREFIX)
     last[prefix] = latest_so_far(enter, members.collective, prefix)
     out = np.zeros(len(members), "i8")
     out[receives] = last[receives] - timeline.calls.leave[members.done[receives]]

@@ -10,7 +10,7 @@ import numpy as np
 from perwiz.clock.condition import latest_so_far
 from perwiz.clock.latency import Latencies, distance
 from perwiz.clock.roles import Bools, roles
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 
@@ -71,7 +71,7 @@ def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
 
 def logical(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
     """Return the logical messages of all collectives, counted; of N to N each member's to each other. No pair is ever listed."""
-    prefix = ops.KIND[trace.collectives.op][trace.members.collective] == ops.PREFIX
+    prefix = operations.KIND[trace.collectives.op][trace.members.collective] == operations.PREFIX
     sends, receives = roles(trace)
     product = _products(trace, timeline, mu, sends & ~prefix, receives & ~prefix)
     return product + _prefixes(trace, timeline, mu, sends & prefix, receives & prefix)

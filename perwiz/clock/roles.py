@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Members
 from perwiz.trace.trace import Trace
@@ -20,12 +20,12 @@ _PAIRS_UNKNOWN = ["Alltoallv", "Alltoallw"]
 
 def _ops(names: list[str]) -> Bools:
     """Return which ops these routines are, blocking or not."""
-    out = np.zeros(len(ops.OPS), bool)
-    out[[ops.OP[f"MPI_{name}"] for name in names] + [ops.OP[f"MPI_I{name.lower()}"] for name in names]] = True
+    out = np.zeros(len(operations.OPS), bool)
+    out[[operations.OP[f"MPI_{name}"] for name in names] + [operations.OP[f"MPI_I{name.lower()}"] for name in names]] = True
     return out
 
 
-BY_DATA = _ops(_MOVES_DATA) | np.isin(ops.KIND, (ops.ONE_TO_N, ops.N_TO_ONE, ops.PREFIX))
+BY_DATA = _ops(_MOVES_DATA) | np.isin(operations.KIND, (operations.ONE_TO_N, operations.N_TO_ONE, operations.PREFIX))
 """Per op: who sends nothing keeps nobody waiting, who receives nothing waits for nobody. Others of N to N synchronise by themselves."""
 PAIRS_UNKNOWN = _ops(_PAIRS_UNKNOWN)
 """Per op: who exchanges data with whom is not recorded, so that nobody is known to wait for anybody."""
@@ -40,13 +40,13 @@ def roles(trace: Trace) -> tuple[Bools, Bools]:
     """
     members, table = trace.members, trace.collectives
     op, root = table.op[members.collective], table.root[members.collective]
-    kind = ops.KIND[op]
+    kind = operations.KIND[op]
     at_root = trace.locations.process[trace.calls.location[members.call]] == root
-    all_to_all = ((kind == ops.N_TO_N) & ~PAIRS_UNKNOWN[op]) | (kind == ops.PREFIX)
-    down, up = (kind == ops.ONE_TO_N) & (root >= 0), (kind == ops.N_TO_ONE) & (root >= 0)
+    all_to_all = ((kind == operations.N_TO_N) & ~PAIRS_UNKNOWN[op]) | (kind == operations.PREFIX)
+    down, up = (kind == operations.ONE_TO_N) & (root >= 0), (kind == operations.N_TO_ONE) & (root >= 0)
     sends = (all_to_all | (down & at_root) | (up & ~at_root)) & _contributes(trace, op, trace.calls.bytes_sent > 0)
     receives = (all_to_all | (down & ~at_root) | (up & at_root)) & _contributes(trace, op, trace.calls.bytes_received > 0)
-    receives[table.first_member[ops.KIND[table.op] == ops.PREFIX]] = False
+    receives[table.first_member[operations.KIND[table.op] == operations.PREFIX]] = False
     return sends, receives & (members.done != NONE)
 
 
@@ -66,7 +66,7 @@ def with_world_barriers(trace: Trace) -> Trace:
     For clocks only: implementations synchronise there (as Scalasca supposes), the MPI standard does not promise it.
     """
     for routines in _WORLD:
-        calls = np.flatnonzero(np.isin(trace.calls.op, [ops.OP[routine] for routine in routines])).astype("i4")
+        calls = np.flatnonzero(np.isin(trace.calls.op, [operations.OP[routine] for routine in routines])).astype("i4")
         ranks = trace.locations.process[trace.calls.location[calls]]
         if (
             len(calls) > 1
@@ -79,7 +79,7 @@ def with_world_barriers(trace: Trace) -> Trace:
 
 def _with_barrier(trace: Trace, calls: NDArray[np.int32]) -> Trace:
     """Return the trace with one more barrier of all, made by these calls."""
-    op = ops.OP["MPI_Barrier"]
+    op = operations.OP["MPI_Barrier"]
     one = Collectives(np.array([op], "u1"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
     more = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
     return dataclasses.replace(trace, collectives=_joined(trace.collectives, one), members=_joined(trace.members, more))

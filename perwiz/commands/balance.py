@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Balance:
     """Return what balancing gives, while a terminal shows how far that is."""
-    from perwiz.report.progress import Progress
+    from perwiz.progress import Progress
     from perwiz.whatif.balance import balance
 
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:

@@ -84,7 +84,7 @@ def _belongs(output: str, trace: str) -> bool:
     """Return whether a file is the place for the model of a recorded run."""
     import os
 
-    from perwiz.trace.recorded import MODEL
+    from perwiz.formats.recorded.read import MODEL
 
     return os.path.basename(output) == MODEL and os.path.realpath(os.path.dirname(output)) == os.path.realpath(trace)
 
@@ -117,10 +117,10 @@ def _name(output: str, pair: str, pairs: int) -> str:
 
 
 def _from_trace(args: argparse.Namespace) -> dict[str, Calibration]:
+    from perwiz import words
     from perwiz.clock.treatment import treat
     from perwiz.commands.reading import read
     from perwiz.loggps import calibrate_trace
-    from perwiz.report import words
 
     trace = treat(read(args.trace), args.clock).trace
     which = calibrate_trace.classes(trace)
@@ -140,8 +140,8 @@ def measured(command: list[str], mpicc: str | None, output: str, rounds: int = R
     """
     from perwiz.errors import UsageError
     from perwiz.loggps import calibrate_rounds
+    from perwiz.progress import Progress
     from perwiz.record import calibrate, launch, programs
-    from perwiz.report.progress import Progress
 
     launch.check(command)
     if programs.simulates(command[0]):

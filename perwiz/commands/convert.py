@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.clock.treatment import treat
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.formats import files
     from perwiz.report import conversion, perfetto
-    from perwiz.trace import files
     from perwiz.whatif.health import health
 
     outputs.check([args.output], [args.trace])

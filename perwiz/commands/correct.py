@@ -130,7 +130,7 @@ def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Cor
 
 def _jobs(args: argparse.Namespace, fixed: Trace, found: Correction) -> dict[str, Callable[[str], None]]:
     """Return what writes each file that was asked for."""
-    from perwiz.trace import files
+    from perwiz.formats import files
 
     jobs: dict[str, Callable[[str], None]] = {}
     if args.output is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
-    from perwiz.report.cube import Cube
+    from perwiz.formats.cube.cube import Cube
 
 HELP = "show, subtract, average and merge severity cubes: Cube files of perwiz, Scalasca or Score-P, or traces"
 _ENDING = """
@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from perwiz.errors import DONE, INCOMPLETE, MISSED
-    from perwiz.report import cube_algebra, cube_show
+    from perwiz.formats.cube import algebra as cube_algebra
+    from perwiz.report import cube_show
 
     output = getattr(args, "output", None)
     _check(args.operands, output)
@@ -100,7 +101,7 @@ def check_output(path: str | None, inputs: list[str | None] | list[str]) -> None
 
 def write(cube: Cube, path: str) -> None:
     """Write a cube to a file."""
-    from perwiz.report import cube_write
+    from perwiz.formats.cube import write as cube_write
 
     cube_write.write(cube, path)
 
@@ -108,10 +109,11 @@ def write(cube: Cube, path: str) -> None:
 def _read(path: str, clock: str) -> Cube:
     """Return the cube in a file, or that of a trace."""
     from perwiz.commands.reading import read
+    from perwiz.formats.cube import read as cube_read
     from perwiz.patterns.causes import explain
     from perwiz.patterns.search import search
     from perwiz.patterns.worth import worth
-    from perwiz.report import cube_findings, cube_read
+    from perwiz.report import cube_findings
     from perwiz.whatif.run import replayed
 
     if path.endswith(_SUFFIX) or cube_read.is_cube(path):
@@ -128,8 +130,8 @@ def _result(action: str, operands: list[Cube], names: list[str]) -> Cube:
     """Return the cube that was asked for; it says what it was made of."""
     import dataclasses
 
-    from perwiz.report import cube_algebra
-    from perwiz.report.cube import OPERATION
+    from perwiz.formats.cube import algebra as cube_algebra
+    from perwiz.formats.cube.cube import OPERATION
 
     if action == "show":
         return dataclasses.replace(operands[0], faults=())

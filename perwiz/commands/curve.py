@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.progress import Progress
     from perwiz.report import curve as report
     from perwiz.report import curve_plot
-    from perwiz.report.progress import Progress
     from perwiz.whatif.curve import curve, parameter
 
     parameter(args.of)

@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
+    from perwiz.progress import Progress
     from perwiz.report.domino_text import text
-    from perwiz.report.progress import Progress
     from perwiz.whatif.domino import domino
     from perwiz.whatif.greedy import target
 
@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(args: argparse.Namespace, found: Domino) -> Document:
     """Return the report, with the fixes and the target that were asked for."""
+    from perwiz.progress import Progress
     from perwiz.report import domino as report
-    from perwiz.report.progress import Progress
     from perwiz.whatif import greedy
 
     choose = greedy.by_gain(args.question, args.by)
@@ -121,7 +121,7 @@ def _document(args: argparse.Namespace, found: Domino) -> Document:
 
 def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
     """Return the fixes that reach the target; if nothing can, the first rows of how far they go."""
-    from perwiz.report.progress import Progress
+    from perwiz.progress import Progress
     from perwiz.whatif import greedy
 
     wanted = greedy.target(args.target, found.run.makespan)

@@ -138,11 +138,11 @@ def run(args: argparse.Namespace) -> int:
 def _ingest(args: argparse.Namespace) -> int:
     import json
 
+    from perwiz import words
     from perwiz.errors import DONE, INCOMPLETE, UNREADABLE
     from perwiz.jobs import ingest, report, stream, text
     from perwiz.jobs.database import open_database
-    from perwiz.report import words
-    from perwiz.report.progress import Progress
+    from perwiz.progress import Progress
 
     files = stream.files(args.records)
     unread: list[TraceError] = []

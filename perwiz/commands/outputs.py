@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perwiz.errors import PerwizError, UsageError
-from perwiz.trace import otf2_write_parts as archive
-from perwiz.trace import paraver_parts as paraver
+from perwiz.formats.otf2.writing import files as archive
+from perwiz.formats.paraver import files as paraver
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
     """Raise UsageError if one of the outputs cannot be written, is one of the inputs (None: none) or a part of one, or is named twice."""
-    from perwiz.trace import files
+    from perwiz.formats import files
 
     given = [path for path in inputs if path is not None]
     parts = [part for path in given for part in archive.found(path)]
@@ -99,7 +99,7 @@ def check_picture(path: str | None) -> None:
 
 def write_trace(trace: Trace, name: str, path: str) -> None:
     """Write a trace to `path`, as a job that is to become the file `name`; say so if events do not have their time."""
-    from perwiz.trace import files
+    from perwiz.formats import files
 
     moved = files.write(trace, path)
     if moved:

@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     import json
     import sys
 
+    from perwiz import words
     from perwiz.commands import outputs
     from perwiz.commands.cube import check_output
     from perwiz.commands.reading import read
@@ -69,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.search import BUILT_IN, search
     from perwiz.patterns.topology import arranged
     from perwiz.patterns.worth import worth
+    from perwiz.progress import Progress
     from perwiz.report import patterns as report
-    from perwiz.report import patterns_plot, patterns_text, words
+    from perwiz.report import patterns_plot, patterns_text
     from perwiz.report.patterns_causes import reference
-    from perwiz.report.progress import Progress
     from perwiz.whatif.run import replayed
 
     if args.reference is not None and args.no_causes:
@@ -109,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:
-    from perwiz.report import cube_findings, cube_write
+    from perwiz.formats.cube import write as cube_write
+    from perwiz.report import cube_findings
 
     cube_write.write(cube_findings.cube(replay, findings, gains), path)

@@ -84,7 +84,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callable[[str], None]]:
     """Return what writes each file that was asked for."""
-    from perwiz.trace import files
+    from perwiz.formats import files
 
     jobs: dict[str, Callable[[str], None]] = {}
     if args.output is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from perwiz.report.progress import Progress
-from perwiz.trace import files
+from perwiz.formats import files
+from perwiz.progress import Progress
 from perwiz.trace.memory import give_back
 from perwiz.trace.trace import Trace
 
 
 def read(path: str) -> Trace:
-    """Return the trace in a file, as `perwiz.trace.files.read` does; on a terminal long reading shows its progress."""
+    """Return the trace in a file, as `perwiz.formats.files.read` does; on a terminal long reading shows its progress."""
     with Progress(f"reading {path}") as progress:
         trace = files.read(path, progress)
     give_back()

@@ -159,8 +159,8 @@ def _models(output: str, command: list[str], mpicc: str) -> dict[str, Calibratio
     import os
 
     from perwiz.commands import calibrate
+    from perwiz.formats.recorded.read import MODEL
     from perwiz.record import programs
-    from perwiz.trace.recorded import MODEL
 
     return calibrate.measured(programs.launcher(command), mpicc, os.path.join(output, MODEL))
 
@@ -168,8 +168,9 @@ def _models(output: str, command: list[str], mpicc: str) -> dict[str, Calibratio
 def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     from perwiz.commands import calibrate
     from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
+    from perwiz.formats.recorded import files as recorded_files
+    from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.record import launch
-    from perwiz.trace import recorded_files, recorded_sites
 
     launch.check(command)
     settings = _settings(args)

@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the page and printing what it says first."""
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.progress import Progress
     from perwiz.report import html_report
-    from perwiz.report.progress import Progress
     from perwiz.whatif.hypotheses import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
 from perwiz.kernels import order as kernel
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -18,7 +18,7 @@ from perwiz.trace.trace import Trace
 _MOST = 2**31 - 2
 _SUPPOSED = 9
 """Kind of the rendezvous edges that only a hypothesis asks for, until they are known to close no cycle."""
-BLOCKING_PROBES = (ops.OP["MPI_Probe"], ops.OP["MPI_Mprobe"])
+BLOCKING_PROBES = (operations.OP["MPI_Probe"], operations.OP["MPI_Mprobe"])
 
 
 class _Layout:
@@ -155,14 +155,14 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     The origin leads into every hub too, so that one nobody else enters has a time.
     """
     members, table = trace.members, trace.collectives
-    kind = ops.KIND[table.op][members.collective]
+    kind = operations.KIND[table.op][members.collective]
     rank = trace.locations.process[trace.calls.location[members.call]]
     is_root = rank == table.root[members.collective]
     rooted = (table.root >= 0)[members.collective]
-    everyone = kind == ops.N_TO_N
-    prefix = kind == ops.PREFIX
-    arrives = everyone | prefix | (rooted & np.where(kind == ops.ONE_TO_N, is_root, (kind == ops.N_TO_ONE) & ~is_root))
-    leaves = everyone | (rooted & np.where(kind == ops.ONE_TO_N, ~is_root, (kind == ops.N_TO_ONE) & is_root))
+    everyone = kind == operations.N_TO_N
+    prefix = kind == operations.PREFIX
+    arrives = everyone | prefix | (rooted & np.where(kind == operations.ONE_TO_N, is_root, (kind == operations.N_TO_ONE) & ~is_root))
+    leaves = everyone | (rooted & np.where(kind == operations.ONE_TO_N, ~is_root, (kind == operations.N_TO_ONE) & is_root))
     if not len(members):
         return
     head = np.zeros(len(members), bool)

@@ -7,8 +7,8 @@ import pwd
 import re
 from collections.abc import Iterator
 
+from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import words
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,253}\Z")
 _LOGIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")

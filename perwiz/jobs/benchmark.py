@@ -16,7 +16,7 @@ import numpy as np
 from perwiz.errors import ModelError
 from perwiz.jobs.routines import group
 from perwiz.loggps.model import Model, load
-from perwiz.trace import ops
+from perwiz.trace import operations
 
 MEGABYTE = 2**20
 _RANKS = 48
@@ -110,12 +110,12 @@ def derived(name_or_file: str) -> Benchmark:
     """
     model = load(name_or_file)
     latency, per_byte = _point_to_point(model)
-    rows = np.flatnonzero(ops.COLLECTIVE)
+    rows = np.flatnonzero(operations.COLLECTIVE)
     sizes = np.full(len(rows), _RANKS)
     empty = model.collective_work(rows, sizes, np.zeros(len(rows), np.int64))
     long = model.collective_work(rows, sizes, np.full(len(rows), _LONG, np.int64))
     for op, nothing, much in zip(rows.tolist(), empty.tolist(), long.tolist(), strict=True):
-        name = ops.OPS[op].removeprefix("MPI_").lower()
+        name = operations.OPS[op].removeprefix("MPI_").lower()
         if nothing > 0 and group(name) == "collective":
             latency[name] = nothing
             per_byte[name] = (much - nothing) / _LONG

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
+from perwiz import words
 from perwiz.jobs.table import Split
-from perwiz.report import words
 
 CRITICAL = 0.15
 """Less of its time in MPI is fine: the paper's limit for critical jobs."""

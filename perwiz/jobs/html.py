@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 
+from perwiz import words
 from perwiz.jobs import html_parts as parts
 from perwiz.jobs import overview, query, series, text
 from perwiz.jobs.database import Database
 from perwiz.jobs.query import Cell, Choice, Job
 from perwiz.jobs.report import Document
 from perwiz.jobs.series import Others, Step
-from perwiz.report import jobs_plot, words
+from perwiz.report import jobs_plot
 from perwiz.report.jobs_plot import Bar
 
 _TIMES = ("in MPI", "outside MPI")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from perwiz import words
 from perwiz.jobs import text
 from perwiz.jobs.report import Document
 from perwiz.jobs.routines import GROUPS, group
-from perwiz.report import jobs_plot, words
+from perwiz.report import jobs_plot
 from perwiz.report.html import digest
 from perwiz.report.jobs_plot import Bar
 

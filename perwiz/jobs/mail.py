@@ -12,6 +12,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import NamedTuple
 
+from perwiz import words
 from perwiz.jobs import html, html_parts, post, query, report, series, text
 from perwiz.jobs.addressees import Settings, address, login
 from perwiz.jobs.benchmark import Benchmark
@@ -23,7 +24,6 @@ from perwiz.jobs.query import Choice, Share
 from perwiz.jobs.record import date
 from perwiz.jobs.report import Document
 from perwiz.jobs.series import Others
-from perwiz.report import words
 
 VERSION = 1
 _JUDGED, _LISTED = 1000, 20

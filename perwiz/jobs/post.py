@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import Protocol
 
+from perwiz import words
 from perwiz.errors import MailError, UsageError
 from perwiz.jobs.database import Database
-from perwiz.report import words
 
 PORT = 25
 _PATIENCE = 60.0

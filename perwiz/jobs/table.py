@@ -9,10 +9,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from perwiz import words
 from perwiz.jobs.benchmark import Benchmark
 from perwiz.jobs.query import Used
 from perwiz.jobs.routines import GROUPS, SECTIONS, group
-from perwiz.report import words
 
 _ORDER = {section: k for k, section in enumerate(dict.fromkeys(SECTIONS[name] for name in GROUPS))}
 

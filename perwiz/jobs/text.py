@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from perwiz import words
 from perwiz.jobs import table
 from perwiz.jobs.ingest import Ingested
 from perwiz.jobs.report import Document
 from perwiz.jobs.table import Row
-from perwiz.report import words
 
 _PROGRAM = 30
 _SWITCHES = 12

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Rows of integers to the lines of an ALOG file, and the order of nested region instances.
 
-The columns are numbered in perwiz.trace.alog_write_cells, which must agree with the numbers used here.
+The columns are numbered in perwiz.formats.alog.writing.cells, which must agree with the numbers used here.
 """
 
 import cython

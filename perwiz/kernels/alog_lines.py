@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """ALOG text to a matrix of integers, one row a line: `type process task data cycle time`, then tag, size and places in the text.
 
-The columns are numbered in perwiz.trace.alog_rows, which must agree with the numbers used here.
+The columns are numbered in perwiz.formats.alog.rows, which must agree with the numbers used here.
 """
 
 import cython

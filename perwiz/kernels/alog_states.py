@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """ALOG rows to calls, messages and region instances: one pass in file order, with a stack of open states per location.
 
-Columns of the matrices are numbered in perwiz.trace.alog_rows, which must agree with the numbers used here.
+Columns of the matrices are numbered in perwiz.formats.alog.rows, which must agree with the numbers used here.
 """
 
 import cython

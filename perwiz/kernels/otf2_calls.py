@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The event rows of one OTF2 location to calls, regions, message records and requests: one pass, with a stack of open regions.
 
-Columns of the matrices are numbered in perwiz.trace.otf2_location, which must agree with the numbers used here. Rows must be in the
+Columns of the matrices are numbered in perwiz.formats.otf2.location, which must agree with the numbers used here. Rows must be in the
 order of the file; cell 8 of a row holds the number of its request, or -1.
 """
 

@@ -3,7 +3,7 @@
 
 The user data is one array: cells 0 and 1 are the rows used and the rows there are, 2 the rows that had no place, 3 the fewest free rows
 to go on with; from cell 8 on, a spare row for what has no place, then the rows. Kinds, columns and the arguments of each record are
-those of perwiz.trace.otf2_events. A callback returns 0, or 1 for the library to stop after this record, when few rows are free.
+those of perwiz.formats.otf2.library.events. A callback returns 0, or 1 for the library to stop after this record, when few rows are free.
 """
 
 import cython

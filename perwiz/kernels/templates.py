@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Rows of integers to text, each after the template of its kind.
 
-The steps of a template are numbered in perwiz.trace.templates, which must agree with the numbers used here.
+The steps of a template are numbered in perwiz.formats.templates, which must agree with the numbers used here.
 """
 
 import cython

@@ -18,7 +18,7 @@ from perwiz.errors import TraceError
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Floats, Ints, Line, Values
 from perwiz.loggps.model import Model
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
@@ -109,10 +109,10 @@ def _found(trace: Trace, rows: Ints) -> Found:
     often = np.isin(size, _frequent(size))
     a, b = calls.location[send[often]], calls.location[done[often]]
     ways, both = _ways(a, b, size[often], way[often], times.enter[send[often]])
-    kind, took = ops.KIND[calls.op], (times.leave - times.enter).astype("f8")
+    kind, took = operations.KIND[calls.op], (times.leave - times.enter).astype("f8")
     alone = np.bincount(table.send, minlength=len(calls))[send] == 1
-    blocking = alone & (kind[send] == ops.SEND)
-    used = blocking if blocking.any() else alone & (kind[send] == ops.ISEND)
+    blocking = alone & (kind[send] == operations.SEND)
+    used = blocking if blocking.any() else alone & (kind[send] == operations.ISEND)
     used = used if used.any() else np.ones(len(send), bool)
     sends = _shortest(calls.location[send][used], size[used], took[send][used])
     threshold, at_least = _threshold(trace, rows, ways, blocking, _apart(calls.location[send], calls.location[done], way))
@@ -159,8 +159,8 @@ def _receives(trace: Trace, rows: Ints, took: Floats) -> Shortest | None:
     finished = table.send_done[(table.send_done != NONE) & (table.send_done != table.send)]
     completed += np.bincount(finished, minlength=len(calls))
     alone = completed[done] == 1
-    blocking = alone & (ops.KIND[calls.op[done]] == ops.RECV)
-    used = blocking if blocking.any() else alone & (ops.KIND[calls.op[done]] != ops.SENDRECV)
+    blocking = alone & (operations.KIND[calls.op[done]] == operations.RECV)
+    used = blocking if blocking.any() else alone & (operations.KIND[calls.op[done]] != operations.SENDRECV)
     if not used.any():
         return None
     return _shortest(calls.location[done][used], table.bytes[rows][used], took[done][used])

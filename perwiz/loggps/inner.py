@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.loggps.model import Model
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -36,8 +36,8 @@ def _rooted(trace: Trace) -> Ints:
     """Return the members of collectives of more than two members to or from a known root whose end is known."""
     table, members = trace.collectives, trace.members
     size = np.diff(np.append(table.first_member, len(members)))
-    kind = ops.KIND[table.op]
-    wanted = ((kind == ops.ONE_TO_N) | (kind == ops.N_TO_ONE)) & (table.root >= 0) & (size > 2)
+    kind = operations.KIND[table.op]
+    wanted = ((kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)) & (table.root >= 0) & (size > 2)
     return np.flatnonzero(np.repeat(wanted, size) & (members.done != NONE))
 
 
@@ -64,7 +64,7 @@ def _tied(trace: Trace, row: Ints, entry: Ints, last: Ints) -> Ints:
     """Return which members wait as long for a member that is known: the root of a reduction for all, the others of a broadcast for it."""
     table, which = trace.collectives, trace.members.collective[row]
     is_root = trace.locations.process[trace.calls.location[trace.members.call[row]]] == table.root[which]
-    reduces = ops.KIND[table.op[which]] == ops.N_TO_ONE
+    reduces = operations.KIND[table.op[which]] == operations.N_TO_ONE
     came = np.full(len(table), np.iinfo("i8").min)
     came[which[is_root]] = entry[is_root]
     return np.where(reduces, is_root, ~is_root & (came[which] >= entry[last]))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perwiz.errors import ModelError
-from perwiz.trace.ops import COLLECTIVE, OPS
+from perwiz.trace.operations import COLLECTIVE, OPS
 from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 
 Nanoseconds = NDArray[np.int64]

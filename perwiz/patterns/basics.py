@@ -9,10 +9,19 @@ from perwiz.patterns.collectives import BARRIER
 from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS, ancestors
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, added, cells
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 
-_P2P = (ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV, ops.COMPLETE, ops.TEST, ops.PROBE)
+_P2P = (
+    operations.SEND,
+    operations.ISEND,
+    operations.RECV,
+    operations.IRECV,
+    operations.SENDRECV,
+    operations.COMPLETE,
+    operations.TEST,
+    operations.PROBE,
+)
 _BY_PREFIX = (
     ("MPI_Init", "mpi_init_exit"),
     ("MPI_Finalize", "mpi_init_exit"),
@@ -32,7 +41,7 @@ _NO_DATA = ("MPI_Get_count", "MPI_Get_elements", "MPI_Get_processor_name", "MPI_
 
 def metric_of(op: int) -> str:
     """Return the metric that the time in a routine belongs to."""
-    name, kind = ops.OPS[op], ops.KIND[op]
+    name, kind = operations.OPS[op], operations.KIND[op]
     if kind in _P2P:
         return "mpi_point2point"
     if BARRIER[op]:
@@ -42,7 +51,7 @@ def metric_of(op: int) -> str:
     for names, metric in _BY_PREFIX:
         if name.startswith(tuple(names.split())) and name not in _NO_DATA:
             return metric
-    return "mpi_collective" if ops.COLLECTIVE[op] else "mpi"
+    return "mpi_collective" if operations.COLLECTIVE[op] else "mpi"
 
 
 def times(view: View, tree: CallTree) -> dict[str, Cells]:

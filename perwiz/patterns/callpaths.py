@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -36,7 +36,7 @@ class CallTree:
 
     def of_calls(self, trace: Trace, calls: Ints) -> Ints:
         """Return the node of some calls, int32."""
-        return self.leaf[(trace.calls.path[calls] + 1).astype("i8") * len(ops.OPS) + trace.calls.op[calls]]
+        return self.leaf[(trace.calls.path[calls] + 1).astype("i8") * len(operations.OPS) + trace.calls.op[calls]]
 
     def full_name(self, node: int) -> str:
         """Return the names from below the root down to a node, joined by slashes; of the root its own."""
@@ -54,7 +54,7 @@ class CallTree:
 
 def call_tree(trace: Trace) -> CallTree:
     """Return the call tree of a trace: children in the order of paths, MPI routines behind them in the order of `ops.OPS`."""
-    width = len(ops.OPS)
+    width = len(operations.OPS)
     used = np.zeros((len(trace.paths) + 1) * width, bool)
     used[(trace.calls.path + 1).astype("i8") * width + trace.calls.op] = True
     routines = np.flatnonzero(used)
@@ -68,7 +68,7 @@ def call_tree(trace: Trace) -> CallTree:
     leaf = np.full(len(used), NONE, "i4")
     names = [ROOT]
     for node, (path, op) in enumerate(order[1:], start=1):
-        names.append(ops.OPS[op] if op != NONE else trace.names[trace.paths.region[path]])
+        names.append(operations.OPS[op] if op != NONE else trace.names[trace.paths.region[path]])
         if op == NONE:
             of_path[path] = node
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, instances
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 
 _NEVER = np.iinfo("i8").min
@@ -22,14 +22,14 @@ _NEVER = np.iinfo("i8").min
 
 def named(*names: str) -> NDArray[np.bool_]:
     """Return which ops are one of these routines or their non-blocking form, bool per op."""
-    chosen = {ops.OP[f"MPI_{form}"] for name in names for form in (name, f"I{name.lower()}") if f"MPI_{form}" in ops.OP}
-    return np.isin(np.arange(len(ops.OPS)), list(chosen))
+    chosen = {operations.OP[f"MPI_{form}"] for name in names for form in (name, f"I{name.lower()}") if f"MPI_{form}" in operations.OP}
+    return np.isin(np.arange(len(operations.OPS)), list(chosen))
 
 
 BARRIER, FINALIZE = named("Barrier"), named("Finalize")
 EXCHANGE = named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block")
-FROM_ROOT, TO_ROOT = ops.KIND == ops.ONE_TO_N, ops.KIND == ops.N_TO_ONE
-PREFIX = ops.KIND == ops.PREFIX
+FROM_ROOT, TO_ROOT = operations.KIND == operations.ONE_TO_N, operations.KIND == operations.N_TO_ONE
+PREFIX = operations.KIND == operations.PREFIX
 START = named("Init", "Init_thread")
 
 

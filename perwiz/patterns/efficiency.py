@@ -28,7 +28,7 @@ from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Severity
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
@@ -38,7 +38,7 @@ _WAITS = (
     *("mpi_latesender", "mpi_latereceiver", "mpi_earlyreduce", "mpi_earlyscan", "mpi_latebroadcast"),
     *("mpi_wait_nxn", "mpi_barrier_wait", "mpi_finalize_wait"),
 )
-_FILES = np.array([name.startswith("MPI_File_") for name in ops.OPS])
+_FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
 PROGRAM, BETWEEN = "program", "MPI_Init to MPI_Finalize"
 """Names of the whole program, and of its part between starting and ending MPI."""
 
@@ -120,7 +120,7 @@ def ideal(run: Run) -> Ints:
     graph, weight = run.graph, run.weighted.weight.copy()
     binds = (graph.kind != LOCAL) & (weight != CUT)
     weight[binds] = np.minimum(weight[binds], 0)
-    free = ~(_FILES | START | ops.UNMODELLED)[run.trace.calls.op]
+    free = ~(_FILES | START | operations.UNMODELLED)[run.trace.calls.op]
     weight[graph.start[graph.returned[free]]] = 0
     return weight
 

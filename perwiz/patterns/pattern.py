@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -58,7 +58,7 @@ NOTHING = instances(np.empty(0, "i4"), np.empty(0, "i8"))
 class View:
     """The columns of a run as patterns look at them: times, what each call does, and pointers from one to another.
 
-    `enter` and `leave` are int64 ns per call, `kind` is what its routine does (`perwiz.trace.ops`), `location` where it ran.
+    `enter` and `leave` are int64 ns per call, `kind` is what its routine does (`perwiz.trace.operations`), `location` where it ran.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -71,7 +71,7 @@ class View:
     @cached_property
     def kind(self) -> NDArray[np.uint8]:
         """What the routine of each call does."""
-        return np.asarray(ops.KIND[self.op])
+        return np.asarray(operations.KIND[self.op])
 
     @cached_property
     def size(self) -> Ints:

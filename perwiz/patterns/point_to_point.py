@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from perwiz.kernels import patterns as kernel
 from perwiz.patterns.pattern import Instances, Pattern, View, instances
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE, STANDARD, SYNCHRONOUS
 
@@ -77,12 +77,12 @@ class LateReceiver(Pattern):
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per completing call that waits, unless it completes receives that wait for a late sender."""
         table, kind = view.trace.messages, view.kind
-        plain = np.isin(kind[table.send], (ops.SEND, ops.ISEND)) & np.isin(table.mode, (STANDARD, SYNCHRONOUS))
+        plain = np.isin(kind[table.send], (operations.SEND, operations.ISEND)) & np.isin(table.mode, (STANDARD, SYNCHRONOUS))
         rows = np.flatnonzero(_between(view) & plain & (table.send_done != NONE))
-        rows = rows[kind[table.send_done[rows]] != ops.TEST]
+        rows = rows[kind[table.send_done[rows]] != operations.TEST]
         call, post = table.send_done[rows], table.receive[rows]
         wait = np.minimum(view.enter[post], view.leave[call]) - view.enter[call]
-        wait[(view.leave[call] <= view.enter[post]) | (_receives_late(view)[call] & (kind[call] == ops.COMPLETE))] = 0
+        wait[(view.leave[call] <= view.enter[post]) | (_receives_late(view)[call] & (kind[call] == operations.COMPLETE))] = 0
         return _longest(view, call, wait, post, rows)
 
 
@@ -109,7 +109,7 @@ def _longest(view: View, call: Ints, wait: Ints, cause: Ints, message: Ints) -> 
 def _late_senders(view: View) -> tuple[Ints, Ints, Ints]:
     """Return (message, call that completes its receive, how long that waits for the sending call, negative if it does not)."""
     table = view.trace.messages
-    rows = np.flatnonzero(_between(view) & (view.kind[table.receive_done] != ops.TEST))
+    rows = np.flatnonzero(_between(view) & (view.kind[table.receive_done] != operations.TEST))
     call = table.receive_done[rows]
     return rows, call, np.minimum(view.enter[table.send[rows]], view.leave[call]) - view.enter[call]
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import misfit, parts, shares, words
+from perwiz import words
+from perwiz.report import misfit, parts, shares
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.balance import Balance, Balanced, Spread
 

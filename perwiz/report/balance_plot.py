@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import lanes, words
+from perwiz import words
+from perwiz.report import lanes
 from perwiz.report.balance import gains
 from perwiz.whatif.balance import Balance, Balanced
 

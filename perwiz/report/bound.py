@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.report import misfit, parts, words
+from perwiz import words
+from perwiz.report import misfit, parts
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from perwiz import words
 from perwiz.loggps.calibrate import Calibration, Line
 from perwiz.loggps.model import CONVENTIONS, PARAMETERS
-from perwiz.report import parts, words
+from perwiz.report import parts
 from perwiz.report.parts import Document
 
 VERSION = 1

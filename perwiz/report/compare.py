@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.report import parts, words
+from perwiz import words
+from perwiz.report import parts
 from perwiz.report.parts import Document, Facts
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.whatif import sums
 from perwiz.whatif.compare import Comparison, Side, Spans, share
@@ -155,7 +156,7 @@ def _routines(found: Comparison) -> list[Document]:
     sum_of = sums.routines(found)
     counts = zip(sum_of.count.predicted.tolist(), sum_of.count.measured.tolist(), strict=True)
     return [
-        {"routine": ops.OPS[op], "predicted_calls": one, "measured_calls": other, **_row(sum_of.time, k)}
+        {"routine": operations.OPS[op], "predicted_calls": one, "measured_calls": other, **_row(sum_of.time, k)}
         for k, (op, (one, other)) in enumerate(zip(sum_of.key.tolist(), counts, strict=True))
     ]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import correction_plot, lanes, timeline, words
+from perwiz import words
+from perwiz.report import correction_plot, lanes, timeline
 from perwiz.report.compare import differing, signed
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import Times

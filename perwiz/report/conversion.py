@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perwiz.report import parts, words
+from perwiz import words
+from perwiz.report import parts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 

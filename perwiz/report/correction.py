@@ -7,11 +7,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.clock import cycles
 from perwiz.clock.figures import THRESHOLDS, Deviation, Figures
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs
-from perwiz.report import parts, words
+from perwiz.report import parts
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health

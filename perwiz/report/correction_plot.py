@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import lanes, timeline, words
+from perwiz import words
+from perwiz.report import lanes, timeline
 from perwiz.report.correction import shifts
 from perwiz.trace.trace import Timeline, Trace
 

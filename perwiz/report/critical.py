@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import misfit, parts, shares, words
+from perwiz import words
+from perwiz.report import misfit, parts, shares
 from perwiz.report.parts import Document, Facts
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.whatif.critical import KINDS, Critical
 
 VERSION = 1
@@ -82,10 +83,10 @@ def _routines(critical: Critical) -> list[Document]:
     """Return, per routine that was called, the same."""
     calls, path = critical.run.trace.calls, critical.pieces
     inside = path.call >= 0
-    sums = np.zeros((len(ops.OPS), len(KINDS)), "i8")
+    sums = np.zeros((len(operations.OPS), len(KINDS)), "i8")
     np.add.at(sums, (calls.op[path.call[inside]], path.kind[inside]), path.length[inside])
-    slack = _slack(critical, calls.op, len(ops.OPS))
-    return [{"routine": ops.OPS[k]} | _kinds(sums[k]) | slack[k] for k in np.unique(calls.op).tolist()]
+    slack = _slack(critical, calls.op, len(operations.OPS))
+    return [{"routine": operations.OPS[k]} | _kinds(sums[k]) | slack[k] for k in np.unique(calls.op).tolist()]
 
 
 def _slack(critical: Critical, group: Ints, groups: int) -> list[Document]:
@@ -122,7 +123,7 @@ def _piece(critical: Critical, row: int) -> Document:
         **words.location(trace, int(path.location[row])),
         "region": words.region_path(trace, int(path.path[row])),
         "call": f"e{call}" if call >= 0 else None,
-        "routine": ops.OPS[trace.calls.op[call]] if call >= 0 else None,
+        "routine": operations.OPS[trace.calls.op[call]] if call >= 0 else None,
         "begin_ns": int(path.begin[row]),
         "length_ns": int(path.length[row]),
     }

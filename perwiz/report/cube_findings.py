@@ -7,12 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from perwiz import __version__
-from perwiz.patterns import metrics as searched
-from perwiz.patterns.callpaths import CallTree
-from perwiz.patterns.search import Findings
-from perwiz.patterns.severity import Severity
-from perwiz.patterns.worth import Worth
-from perwiz.report.cube import (
+from perwiz.formats.cube.cube import (
     DOUBLE,
     GAIN,
     INCOMPLETE,
@@ -30,7 +25,12 @@ from perwiz.report.cube import (
     Region,
     compact,
 )
-from perwiz.trace import ops
+from perwiz.patterns import metrics as searched
+from perwiz.patterns.callpaths import CallTree
+from perwiz.patterns.search import Findings
+from perwiz.patterns.severity import Severity
+from perwiz.patterns.worth import Worth
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
@@ -42,10 +42,10 @@ _GAIN = (
 )
 _UNITS = {searched.NS: SECONDS, searched.BYTES: "bytes", searched.TIMES: "occ"}
 _ROLES = {
-    **dict.fromkeys((ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV), "point2point"),
-    ops.N_TO_N: "all2all",
-    ops.ONE_TO_N: "one2all",
-    ops.N_TO_ONE: "all2one",
+    **dict.fromkeys((operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, operations.SENDRECV), "point2point"),
+    operations.N_TO_N: "all2all",
+    operations.ONE_TO_N: "one2all",
+    operations.N_TO_ONE: "all2one",
 }
 
 
@@ -93,7 +93,7 @@ def _program(trace: Trace, tree: CallTree) -> tuple[list[Region], list[CallPath]
     regions = [Region(tree.name[0], tree.name[0], role="artificial")]
     regions += [_region(name, trace.sources[row] if trace.sources else "") for row, name in enumerate(trace.names)]
     row_of = {op: len(regions) + row for row, op in enumerate(used)}
-    regions += [Region(ops.OPS[op], ops.OPS[op], "MPI", paradigm="mpi", role=_role(op)) for op in used]
+    regions += [Region(operations.OPS[op], operations.OPS[op], "MPI", paradigm="mpi", role=_role(op)) for op in used]
     of_node = np.zeros(len(tree), "i4")
     of_node[tree.of_path[:-1]] = trace.paths.region + 1
     for node in np.flatnonzero(tree.op >= 0).tolist():
@@ -108,7 +108,7 @@ def _region(name: str, source: str) -> Region:
 
 
 def _role(op: int) -> str:
-    return "barrier" if ops.OPS[op] in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(ops.KIND[op]), "function")
+    return "barrier" if operations.OPS[op] in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(operations.KIND[op]), "function")
 
 
 def _system(trace: Trace) -> tuple[Ints, list[Group], list[Place]]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import words
-from perwiz.report.cube import GAIN, OPERATION, PERCENT, SECONDS, TIME, Cube
+from perwiz.formats.cube.cube import GAIN, OPERATION, PERCENT, SECONDS, TIME, Cube
 from perwiz.report.parts import Document
 
 VERSION = 1

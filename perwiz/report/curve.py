@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.report import misfit, parts, shares, words
+from perwiz import words
+from perwiz.report import misfit, parts, shares
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.curve import NETWORK, Curve
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import lanes, timeline, words
+from perwiz.report import lanes, timeline
 from perwiz.report.curve import SHARES, heading
 from perwiz.whatif.curve import NETWORK, Curve
 

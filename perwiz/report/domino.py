@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perwiz.report import misfit, parts, shares, words
+from perwiz import words
+from perwiz.report import misfit, parts, shares
 from perwiz.report.parts import Document
 from perwiz.trace.trace import Trace
 from perwiz.whatif import worth

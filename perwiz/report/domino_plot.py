@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.loggps.weigh import timeline_of
-from perwiz.report import lanes, lanes_bars, words
+from perwiz.report import lanes, lanes_bars
 from perwiz.report.timeline import Row
 from perwiz.report.timeline import plot as draw
 from perwiz.trace.trace import Timeline, Trace

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from perwiz.report import misfit, parts, shares, words
+from perwiz import words
+from perwiz.report import misfit, parts, shares
 from perwiz.report.parts import Document, Facts
 from perwiz.whatif.domino import COUNTED
 

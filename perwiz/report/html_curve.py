@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.report import curve as report
-from perwiz.report import shares, words
+from perwiz.report import shares
 from perwiz.report.html_tables import table
 from perwiz.report.parts import Document
 from perwiz.whatif.curve import Curve, curve_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perwiz import words
 from perwiz.patterns import efficiency
 from perwiz.report import balance as balances
 from perwiz.report import bound as bounds
 from perwiz.report import critical as criticals
-from perwiz.report import words
 from perwiz.report.html_states import Found
 from perwiz.report.html_tables import Cell, bar, fewer, table
 from perwiz.report.parts import Document

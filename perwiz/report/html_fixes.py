@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perwiz.report import domino, words
+from perwiz import words
+from perwiz.report import domino
 from perwiz.report.parts import Document
 from perwiz.whatif import selectors
 

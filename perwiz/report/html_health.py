@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perwiz import __version__
+from perwiz import __version__, words
 from perwiz.clock.figures import Figures, figures
 from perwiz.report import misfit as misfits
-from perwiz.report import parts, words
+from perwiz.report import parts
 from perwiz.report.parts import Document
 
 if TYPE_CHECKING:

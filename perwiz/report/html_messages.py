@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import words
+from perwiz import words
 from perwiz.report.html_columns import column
 from perwiz.report.html_tables import bar
 from perwiz.report.html_tables import table as htable

@@ -8,19 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from perwiz import words
 from perwiz.loggps.model import Model
-from perwiz.report import (
-    html,
-    html_curve,
-    html_efficiency,
-    html_fixes,
-    html_health,
-    html_messages,
-    html_states,
-    html_timeline,
-    html_waits,
-    words,
-)
+from perwiz.report import html, html_curve, html_efficiency, html_fixes, html_health, html_messages, html_states, html_timeline, html_waits
 from perwiz.report.html import Panel
 from perwiz.report.html_columns import size
 from perwiz.report.html_timeline import Moments, Overlays, Shown

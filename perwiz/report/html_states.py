@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from perwiz import words
 from perwiz.patterns import topology
 from perwiz.patterns.causes import explain
 from perwiz.patterns.metrics import Metric
 from perwiz.patterns.search import Findings, search
 from perwiz.patterns.severity import Cells, Severity, added
 from perwiz.patterns.worth import Worth, worth
-from perwiz.report import shares, words
+from perwiz.report import shares
 from perwiz.report.html_columns import column, size
 from perwiz.report.parts import Document
 from perwiz.trace.table import Ints

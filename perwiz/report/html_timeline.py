@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import words
+from perwiz import words
 from perwiz.report.html_columns import column, size
 from perwiz.report.lanes import GROUP, GROUPS, origin
 from perwiz.report.parts import Document
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
@@ -134,7 +134,7 @@ class _Run:
             "node_names": [words.shown(name, _NAME) for name in trace.nodes],
             "metahosts": places.metahost.tolist(),
             "metahost_names": [words.shown(name, _NAME) for name in trace.metahosts],
-            "ops": [ops.OPS[k] for k in used.tolist()],
+            "ops": [operations.OPS[k] for k in used.tolist()],
             "op_groups": GROUP[used].tolist(),
             "names": [words.shown(name, _NAME) for name in trace.names],
             "path_parents": trace.paths.parent.tolist(),

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.report import parts, words
+from perwiz import words
+from perwiz.report import parts
 from perwiz.report.html_tables import table
 from perwiz.report.parts import Document
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.whatif.run import Run
 
@@ -52,11 +53,11 @@ def histogram(run: Run) -> tuple[list[str], Ints, Ints, Ints]:
 
 def _routines(op: Ints, time: Ints) -> tuple[list[str], Ints]:
     """Return the names of the routines that wait most, and the row of these names of each wait."""
-    total = np.zeros(len(ops.OPS), "i8")
+    total = np.zeros(len(operations.OPS), "i8")
     np.add.at(total, op, time)
     order = np.argsort(-total, kind="stable")
     place = np.minimum(np.argsort(order), ROUTINES)
-    names = [ops.OPS[k] for k in order[: np.count_nonzero(total)].tolist()]
+    names = [operations.OPS[k] for k in order[: np.count_nonzero(total)].tolist()]
     return names if len(names) <= ROUTINES else [*names[:ROUTINES], f"{len(names) - ROUTINES} others"], place[op]
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import lanes_bars, lanes_choice, words
-from perwiz.trace import ops
+from perwiz.report import lanes_bars, lanes_choice
+from perwiz.trace import operations
 from perwiz.trace.tables import Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -22,26 +23,26 @@ GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", 
 """Groups of MPI routines that share a colour."""
 
 _GROUP_OF_KIND = {
-    ops.SEND: 0,
-    ops.ISEND: 0,
-    ops.RECV: 1,
-    ops.IRECV: 1,
-    ops.SENDRECV: 2,
-    ops.COMPLETE: 3,
-    ops.TEST: 3,
-    ops.PROBE: 3,
-    ops.N_TO_N: 4,
-    ops.ONE_TO_N: 4,
-    ops.N_TO_ONE: 4,
-    ops.PREFIX: 4,
-    ops.OTHER: 5,
+    operations.SEND: 0,
+    operations.ISEND: 0,
+    operations.RECV: 1,
+    operations.IRECV: 1,
+    operations.SENDRECV: 2,
+    operations.COMPLETE: 3,
+    operations.TEST: 3,
+    operations.PROBE: 3,
+    operations.N_TO_N: 4,
+    operations.ONE_TO_N: 4,
+    operations.N_TO_ONE: 4,
+    operations.PREFIX: 4,
+    operations.OTHER: 5,
 }
-GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in ops.KIND], "u1")
+GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in operations.KIND], "u1")
 """Row of GROUPS per op."""
 
 _ARCHIVE = "traces.otf2"
 """The name that Score-P gives every archive; only its folder tells them apart."""
-_INIT = np.isin(ops.OPS, ("MPI_Init", "MPI_Init_thread"))
+_INIT = np.isin(operations.OPS, ("MPI_Init", "MPI_Init_thread"))
 _LONG_INIT = 0.1
 """An MPI_Init that ends after more than this share of the makespan is not drawn."""
 FINE = 4

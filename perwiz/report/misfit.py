@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from perwiz import words
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
-from perwiz.report import words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.held import held

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import parts, words
+from perwiz import words
+from perwiz.report import parts
 from perwiz.report.parts import Document, Facts
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 from perwiz.whatif.waits import Waits
@@ -50,12 +51,12 @@ def document(trace: Trace, health: Health, waits: Waits, most: int, model: str) 
 def _routines(trace: Trace, waits: Waits) -> list[Document]:
     """Return the routines, those with most time first."""
     times, op = trace.timeline.calls, trace.calls.op
-    number = np.bincount(op, minlength=len(ops.OPS))
-    sums = [_sum_by(op, values, len(ops.OPS)) for values in (times.leave - times.enter, waits.time, trace.calls.bytes_sent)]
+    number = np.bincount(op, minlength=len(operations.OPS))
+    sums = [_sum_by(op, values, len(operations.OPS)) for values in (times.leave - times.enter, waits.time, trace.calls.bytes_sent)]
     order = sorted(np.flatnonzero(number).tolist(), key=lambda k: (-sums[0][k], k))
     keys = ("time_ns", "waiting_ns", "bytes_sent")
     return [
-        {"routine": ops.OPS[k], "calls": int(number[k])} | {key: int(total[k]) for key, total in zip(keys, sums, strict=True)}
+        {"routine": operations.OPS[k], "calls": int(number[k])} | {key: int(total[k]) for key, total in zip(keys, sums, strict=True)}
         for k in order
     ]
 

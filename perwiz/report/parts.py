@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.loggps.model import CONVENTIONS, Model
-from perwiz.report import words
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 from perwiz.whatif.waits import Waits

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.patterns import grid
 from perwiz.patterns.causes import NAMES, Explained
@@ -13,7 +14,7 @@ from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.patterns.worth import Worth
-from perwiz.report import misfit, parts, patterns_causes, patterns_parts, shares, words
+from perwiz.report import misfit, parts, patterns_causes, patterns_parts, shares
 from perwiz.report.parts import Document
 from perwiz.whatif import init
 from perwiz.whatif.run import Run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz import words
 from perwiz.patterns import efficiency
 from perwiz.patterns.causes import Explained
 from perwiz.patterns.delays import Floats
 from perwiz.patterns.efficiency import Efficiency
-from perwiz.report import words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.table import Ints
 from perwiz.whatif.run import Run

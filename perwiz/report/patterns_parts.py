@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz import words
 from perwiz.patterns import grid
 from perwiz.patterns.pattern import Instances
 from perwiz.patterns.search import Findings
-from perwiz.report import words
 from perwiz.report.parts import Document
 
 _METAHOSTS = 8

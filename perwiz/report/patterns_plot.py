@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.patterns import topology
 from perwiz.patterns.search import Findings
-from perwiz.report import lanes, timeline, words
+from perwiz.report import lanes, timeline
 from perwiz.trace.trace import Topology
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from perwiz import words
 from perwiz.patterns.causes import NAMES
 from perwiz.patterns.metrics import NS
-from perwiz.report import misfit, parts, patterns_causes, patterns_parts, shares, words
+from perwiz.report import misfit, parts, patterns_causes, patterns_parts, shares
 from perwiz.report.parts import Document, Facts
 
 _PATH = 50

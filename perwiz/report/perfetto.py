@@ -13,15 +13,15 @@ from typing import IO
 
 from perwiz import __version__
 from perwiz.errors import UsageError
+from perwiz.formats.alog.write import whole
+from perwiz.formats.losses import unseen
+from perwiz.formats.message_ends import check
+from perwiz.formats.templates import ROWS_AT_ONCE
 from perwiz.report.perfetto_events import batches
 from perwiz.report.perfetto_text import Calls, Rows, quoted
 from perwiz.report.perfetto_tracks import Tracks
-from perwiz.trace.alog_write import whole
 from perwiz.trace.table import Ints
-from perwiz.trace.templates import ROWS_AT_ONCE
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.trace.unseen import unseen
-from perwiz.trace.write_ends import check
 from perwiz.whatif.waits import Waits
 
 FORMAT = "Trace Event JSON"

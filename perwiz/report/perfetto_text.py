@@ -7,12 +7,12 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.report import words
+from perwiz import words
+from perwiz.formats.templates import ABSENT, Templates
 from perwiz.report.perfetto_events import CALL, REGION, SEND, Events
 from perwiz.report.perfetto_tracks import Tracks
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
-from perwiz.trace.templates import ABSENT, Templates
 from perwiz.trace.trace import Trace
 from perwiz.whatif.waits import Waits
 
@@ -52,7 +52,7 @@ class Calls:
     """What the calls of one trace show, whatever the run: their names, partners, collectives."""
 
     def __init__(self, trace: Trace) -> None:
-        several = (ops.OPS, trace.names, trace.communicators.names, trace.sites)
+        several = (operations.OPS, trace.names, trace.communicators.names, trace.sites)
         self.op, self.name, self.comm, self.site = np.cumsum([0, *map(len, several)])[:4].tolist()
         pool = [quoted(text)[1:-1].encode("ascii") for texts in several for text in texts]
         self.templates = Templates(_COLUMNS, _TEMPLATES, pool)

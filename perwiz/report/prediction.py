@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.loggps.model import Model
-from perwiz.report import misfit, order, parts, shares, words
+from perwiz.report import misfit, order, parts, shares
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses import Network

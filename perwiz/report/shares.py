@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perwiz.report import words
+from perwiz import words
 from perwiz.report.parts import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif import init

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import lanes, words
+from perwiz.report import lanes
 from perwiz.report import timeline_marks as marks
 from perwiz.report.lanes_bars import Bars
 from perwiz.trace.trace import Timeline, Trace

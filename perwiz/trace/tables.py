@@ -38,7 +38,7 @@ class Calls(Table):
     """One MPI call of one location, sorted by (location, program order)."""
 
     location: NDArray[np.int32] = column("i4", "row of locations")
-    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.ops.OPS")
+    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.operations.OPS")
     path: NDArray[np.int32] = column("i4", "region path it was called from, row of paths, or -1")
     peer: NDArray[np.int32] = column("i4", "partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
     tag: NDArray[np.int32] = column("i4", "tag, or -1 none, -2 any")
@@ -95,7 +95,7 @@ class Messages(Table):
 class Collectives(Table):
     """One instance of a collective operation over a communicator."""
 
-    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.ops.OPS")
+    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.operations.OPS")
     comm: NDArray[np.int32] = column("i4", "row of communicators")
     root: NDArray[np.int32] = column("i4", "root as a rank in MPI_COMM_WORLD, or -1 none or unknown")
     first_member: NDArray[np.int32] = column("i4", "first row of its members; they end where the next instance begins")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -144,7 +144,10 @@ def _completed(trace: Trace) -> Ints:
     """Return how many messages each call sends to the end and receives, and how many collectives it ends; shape (3, calls)."""
     done = (trace.messages.send_done, trace.messages.receive_done, trace.members.done)
     count = np.stack([np.bincount(calls[calls != NONE], minlength=len(trace.calls)) for calls in done])
-    kind = ops.KIND[trace.calls.op]
-    by_name = ((ops.SEND, ops.ISEND, ops.SENDRECV), (ops.RECV, ops.IRECV, ops.SENDRECV, ops.PROBE))
-    means = [np.isin(kind, kinds) for kinds in by_name] + [ops.COLLECTIVE[trace.calls.op]]
+    kind = operations.KIND[trace.calls.op]
+    by_name = (
+        (operations.SEND, operations.ISEND, operations.SENDRECV),
+        (operations.RECV, operations.IRECV, operations.SENDRECV, operations.PROBE),
+    )
+    means = [np.isin(kind, kinds) for kinds in by_name] + [operations.COLLECTIVE[trace.calls.op]]
     return np.asarray(np.where(count.any(axis=0), count, np.stack(means)), np.int64)

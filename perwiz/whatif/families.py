@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -72,7 +72,7 @@ def _site(run: Run) -> Family:
 
 def _routine(run: Run) -> Family:
     """Return the calls of each routine."""
-    return _apart(run.trace.calls.op, ops.OPS, [f"op:{name}" if op else None for op, name in enumerate(ops.OPS)])
+    return _apart(run.trace.calls.op, operations.OPS, [f"op:{name}" if op else None for op, name in enumerate(operations.OPS)])
 
 
 def _region(run: Run) -> Family:

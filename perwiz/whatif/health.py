@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.defects import REASONS
 from perwiz.trace.table import Ints, pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses import zeroes
 
-_STARTS = (ops.OP["MPI_Start"], ops.OP["MPI_Startall"])
+_STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""
 
 
@@ -106,8 +106,10 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     """Return the health of a trace under its timeline; `clocks` tells how that came about from the recorded one."""
     reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
     lost = _unexplained(trace)
-    kind = ops.KIND[trace.calls.op]
-    talks = lost & np.isin(kind, (ops.SEND, ops.RECV, ops.SENDRECV, ops.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
+    kind = operations.KIND[trace.calls.op]
+    talks = (
+        lost & np.isin(kind, (operations.SEND, operations.RECV, operations.SENDRECV, operations.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
+    )
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     found = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
@@ -124,7 +126,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         correction=_correction(clocks),
         contradictions=contradictions,
         untied=_untied(trace),
-        endless=_endless(trace, np.flatnonzero(lost & (kind == ops.COMPLETE))),
+        endless=_endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
         partnerless=max(int(talks.sum()) - max(int((talks & _to_nobody(trace)).sum()), trace.counts.to_nobody), 0),
         not_modelled=int((times.leave[lost] - times.enter[lost]).sum()) / total if total else 0.0,
     )
@@ -156,7 +158,7 @@ def _without(calls: Ints, others: Ints, count: int) -> Ints:
 def _open(trace: Trace) -> NDArray[np.bool_]:
     """Return which locations posted a request that nothing completes, or that has no name."""
     calls, requests = trace.calls, trace.requests
-    nameless = ops.NONBLOCKING[calls.op] & (calls.comm != NONE)
+    nameless = operations.NONBLOCKING[calls.op] & (calls.comm != NONE)
     nameless[requests.posted_by] = False
     out = np.zeros(len(trace.locations), bool)
     out[calls.location[nameless]] = True
@@ -166,11 +168,11 @@ def _open(trace: Trace) -> NDArray[np.bool_]:
 
 def _partial(trace: Trace) -> NDArray[np.bool_]:
     """Return which calls post more requests for messages than the trace has messages of, bool per call."""
-    count, kind = len(trace.calls), ops.KIND[trace.calls.op]
+    count, kind = len(trace.calls), operations.KIND[trace.calls.op]
     posted = np.bincount(trace.requests.posted_by, minlength=count)
     table = trace.messages
     told = np.bincount(table.send, minlength=count) + np.bincount(table.receive, minlength=count)
-    return np.asarray((posted > told) & ~_to_nobody(trace) & ((kind == ops.ISEND) | (kind == ops.IRECV)))
+    return np.asarray((posted > told) & ~_to_nobody(trace) & ((kind == operations.ISEND) | (kind == operations.IRECV)))
 
 
 def _to_nobody(trace: Trace) -> NDArray[np.bool_]:
@@ -180,9 +182,9 @@ def _to_nobody(trace: Trace) -> NDArray[np.bool_]:
 
 def _unknown_receives(trace: Trace) -> int:
     """Return how many MPI_Irecv posted a request, not cancelled, for which there is no message and no receive record."""
-    kind = ops.KIND[trace.calls.op]
+    kind = operations.KIND[trace.calls.op]
     posts = trace.requests.posted_by[trace.requests.cancelled == 0]
-    lost = _without(posts[kind[posts] == ops.IRECV], trace.messages.receive, len(kind))
+    lost = _without(posts[kind[posts] == operations.IRECV], trace.messages.receive, len(kind))
     return int((trace.calls.comm[lost] == NONE).sum())
 
 
@@ -203,8 +205,8 @@ def _untied(trace: Trace) -> int:
 
 def _tied(trace: Trace) -> NDArray[np.bool_]:
     """Return which members belong to a collective whose dependences are known, bool per member."""
-    kind = ops.KIND[trace.collectives.op]
-    rooted = (kind == ops.ONE_TO_N) | (kind == ops.N_TO_ONE)
+    kind = operations.KIND[trace.collectives.op]
+    rooted = (kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)
     return np.asarray((~rooted | (trace.collectives.root >= 0))[trace.members.collective])
 
 
@@ -213,11 +215,11 @@ def _unexplained(trace: Trace) -> NDArray[np.bool_]:
 
     They take part in no message and no tied collective, or complete a request without a message.
     """
-    kind = ops.KIND[trace.calls.op]
+    kind = operations.KIND[trace.calls.op]
     lost = (
-        ((kind >= ops.SEND) & (kind <= ops.COMPLETE))
-        | ops.COLLECTIVE[trace.calls.op]
-        | ops.UNMODELLED[trace.calls.op]
+        ((kind >= operations.SEND) & (kind <= operations.COMPLETE))
+        | operations.COLLECTIVE[trace.calls.op]
+        | operations.UNMODELLED[trace.calls.op]
         | np.isin(trace.calls.op, BLOCKING_PROBES)
     )
     table = trace.messages
@@ -233,7 +235,7 @@ def _unexplained(trace: Trace) -> NDArray[np.bool_]:
     ):
         for piece in pieces(len(call)):
             lost[call[piece][call[piece] >= 0]] = False
-    lost[(kind == ops.COMPLETE) & ~_open(trace)[trace.calls.location]] = False
+    lost[(kind == operations.COMPLETE) & ~_open(trace)[trace.calls.location]] = False
     done = trace.requests.completed_by[_partial(trace)[trace.requests.posted_by]]
     lost[done[done >= 0]] = True
     return np.asarray(lost)

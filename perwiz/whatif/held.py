@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import synchronous
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.trace import Timeline, Trace
 
 _LATE = 4
@@ -39,7 +39,7 @@ def held(trace: Trace, timeline: Timeline, model: Model) -> Held | None:
     processes share a processor, so the messages from some size on must nearly all say so.
     """
     table, times = trace.messages, timeline.calls
-    blocking = np.isin(trace.calls.op[table.send], (ops.OP["MPI_Send"], ops.OP["MPI_Rsend"])) & (table.receive >= 0)
+    blocking = np.isin(trace.calls.op[table.send], (operations.OP["MPI_Send"], operations.OP["MPI_Rsend"])) & (table.receive >= 0)
     rows = np.flatnonzero(blocking & ~synchronous(table, model))
     came, there = times.enter[table.send[rows]], times.enter[table.receive[rows]]
     margin = _LATE * (model.L + model.o) + np.ceil((model.O + model.G) * table.bytes[rows])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
 
-_INITS = (ops.OP["MPI_Init"], ops.OP["MPI_Init_thread"])
+_INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
 def calls(trace: Trace) -> Ints:

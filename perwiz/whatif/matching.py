@@ -22,13 +22,13 @@ import numpy as np
 from perwiz.graph.build import probes
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import synchronous
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import ANY
 from perwiz.trace.trace import Timeline, Trace
 
-_RECEIVES = np.isin(ops.KIND, (ops.RECV, ops.IRECV))
-_CHOOSING = np.isin(ops.OPS, [f"MPI_{way}{which}" for way in ("Wait", "Test") for which in ("any", "some")])
+_RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
+_CHOOSING = np.isin(operations.OPS, [f"MPI_{way}{which}" for way in ("Wait", "Test") for which in ("any", "some")])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
@@ -89,10 +89,10 @@ def sites(trace: Trace) -> tuple[Ints, list[tuple[str, str, str]]]:
 
     In the order of the text that a site is called by, see `site`; what has the same text is one site.
     """
-    numbers, kinds = Numbers(), len(ops.OPS)
+    numbers, kinds = Numbers(), len(operations.OPS)
     which = numbers.of(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
     path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
-    found = [(ops.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
+    found = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
     named = dict(sorted((site(*parts), parts) for parts in found))
     number = {text: row for row, text in enumerate(named)}
     return np.array([number[site(*parts)] for parts in found], "i4")[which], list(named.values())
@@ -161,8 +161,8 @@ def _one(trace: Trace, part: str) -> NDArray[np.bool_]:
 
 
 def _op(trace: Trace, name: str) -> int:
-    op = ops.OP.get(name, ops.find(name.rstrip("_")) if name[:4].upper() == "MPI_" else None) or NONE
+    op = operations.OP.get(name, operations.find(name.rstrip("_")) if name[:4].upper() == "MPI_" else None) or NONE
     if op == NONE or not (trace.calls.op == op).any():
-        used = [ops.OPS[k] for k in np.unique(trace.calls.op)]
+        used = [operations.OPS[k] for k in np.unique(trace.calls.op)]
         raise UsageError(f"op:{name}: no such routine in the trace, it has {', '.join(used[:12]) or 'no MPI calls'}")
     return op

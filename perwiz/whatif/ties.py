@@ -18,7 +18,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
@@ -35,7 +35,7 @@ REASONS = (
 
 
 def _listed(*starts: str) -> NDArray[np.bool_]:
-    return np.array([name[4:].startswith(starts) for name in ops.OPS])
+    return np.array([name[4:].startswith(starts) for name in operations.OPS])
 
 
 _ENDS = _listed("Init", "Finalize", "Abort") & ~_listed("Initialized", "Finalized")
@@ -51,7 +51,7 @@ _GROUPS = (
     _listed("Buffer_", "Bsend", "Ibsend"),
 )
 """Calls that share a state the trace does not show."""
-_RECEIVES = np.isin(ops.KIND, (ops.RECV, ops.IRECV))
+_RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

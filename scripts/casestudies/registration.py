@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 from runs import MODEL, Lab, Row, Runs, asked, region_of, span
 
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.domino import domino
 from perwiz.whatif.waits import Waits
@@ -55,7 +55,7 @@ class Step:
 def receives(trace: Trace, waits: Waits) -> list[int]:
     """Return the receives of points that wait, longest wait first."""
     inside = np.array([region_of(trace, call) == "point" for call in range(len(trace.calls))])
-    rows = np.flatnonzero(inside & (trace.calls.op == ops.OP["MPI_Recv"]) & (waits.time > 0))
+    rows = np.flatnonzero(inside & (trace.calls.op == operations.OP["MPI_Recv"]) & (waits.time > 0))
     return rows[np.argsort(-waits.time[rows], kind="stable")].tolist()
 
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.errors import PerwizError, UsageError
+from perwiz.formats.files import read
 from perwiz.record import build
-from perwiz.trace import ops
-from perwiz.trace.files import read
+from perwiz.trace import operations
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.predict import Prediction, predict
 
@@ -33,7 +33,7 @@ _NOISY = 0.005
 
 def span(trace: Trace, timeline: Timeline) -> int:
     """Return ns from the barrier at the begin, when the first process leaves it, until the last enters the one at the end."""
-    barriers = trace.calls.op == ops.OP["MPI_Barrier"]
+    barriers = trace.calls.op == operations.OP["MPI_Barrier"]
     return int(timeline.calls.enter[barriers].max() - timeline.calls.leave[barriers].min())
 
 

@@ -15,11 +15,11 @@ import registration
 from runs import MODEL, Lab, Row, Runs, calls_of, row
 
 from perwiz.errors import PerwizError
-from perwiz.report.words import table
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.bound import COMBINATIONS, bound
 from perwiz.whatif.compare import compare
+from perwiz.words import table
 
 MEDIAN, WORST = 0.01, 0.03
 """Errors that predictions of the change as it was made may have."""
@@ -100,7 +100,7 @@ def edges_first(trace: Trace) -> str:
     """Return the hypothesis that every process sends its edge before its inside: `early` of latesender.c."""
     clauses = []
     for process in range(len(trace.locations)):
-        sends = [call for call in calls_of(trace, process) if trace.calls.op[call] == ops.OP["MPI_Send"]]
+        sends = [call for call in calls_of(trace, process) if trace.calls.op[call] == operations.OP["MPI_Send"]]
         clauses += [f"e{edge} before e{inside}" for inside, edge in zip(sends[::2], sends[1::2], strict=True)]
     return "move " + ", ".join(clauses)
 

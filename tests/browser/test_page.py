@@ -14,7 +14,8 @@ import pytest
 import build
 import perwiz
 from browser.chromium import PATH, Chromium
-from perwiz.report import html_report, words
+from perwiz import words
+from perwiz.report import html_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import build
 from build import Builder
 from perwiz.clock.condition import Violations, violations
-from perwiz.trace import ops, tables
+from perwiz.trace import operations, tables
 
 
 def found(trace):
@@ -119,16 +119,16 @@ def twin(trace):
     early = [enter[send] - leave[done] for send, done in ends if enter[send] > leave[done]]
     left = []
     for number in range(len(trace.collectives)):
-        kind, root = ops.KIND[trace.collectives.op[number]], trace.collectives.root[number]
+        kind, root = operations.KIND[trace.collectives.op[number]], trace.collectives.root[number]
         rows = np.flatnonzero(trace.members.collective == number)
         ranks = trace.locations.process[trace.calls.location[trace.members.call[rows]]]
         at = [enter[call] for call in trace.members.call[rows]]
         for place, row in enumerate(rows):
             causes = {
-                ops.N_TO_N: at,
-                ops.ONE_TO_N: [t for t, rank in zip(at, ranks, strict=True) if rank == root != ranks[place]],
-                ops.N_TO_ONE: at if ranks[place] == root else [],
-                ops.PREFIX: at[: place + 1],
+                operations.N_TO_N: at,
+                operations.ONE_TO_N: [t for t, rank in zip(at, ranks, strict=True) if rank == root != ranks[place]],
+                operations.N_TO_ONE: at if ranks[place] == root else [],
+                operations.PREFIX: at[: place + 1],
             }[int(kind)]
             done = trace.members.done[row]
             if done >= 0 and causes and max(causes) > leave[done]:

@@ -15,7 +15,7 @@ from perwiz.clock.latency import Latencies
 from perwiz.clock.logical import correct
 from perwiz.clock.pairs import Pairs, logical, messages
 from perwiz.clock.roles import roles
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 
@@ -92,7 +92,7 @@ def logical_pairs(trace, timeline):
     members, locations = trace.members, trace.locations
     place = list(zip(locations.node.tolist(), locations.metahost.tolist(), strict=True))
     for i in np.flatnonzero(receives):
-        prefix = ops.KIND[trace.collectives.op[members.collective[i]]] == ops.PREFIX
+        prefix = operations.KIND[trace.collectives.op[members.collective[i]]] == operations.PREFIX
         for k in np.flatnonzero(sends & (members.collective == members.collective[i])):
             if k < i or (k != i and not prefix):
                 far = naive_clock.distance(place, trace.calls.location[members.call[k]], trace.calls.location[members.call[i]])

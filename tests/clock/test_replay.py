@@ -15,8 +15,8 @@ from perwiz.clock.logical import correct
 from perwiz.clock.parts import cut, shares
 from perwiz.clock.wiring import wire
 from perwiz.errors import UsageError
+from perwiz.formats import files
 from perwiz.graph.build import build as build_graph
-from perwiz.trace import files
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 

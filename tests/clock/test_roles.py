@@ -6,7 +6,7 @@ import build
 from build import Builder
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.roles import roles, with_world_barriers
-from perwiz.trace import ops
+from perwiz.trace import operations
 
 
 def who(trace):
@@ -76,7 +76,7 @@ def test_world():
         b.call(rank, "Init_thread")
         b.call(rank, "Finalize")
     trace = with_world_barriers(b.trace())
-    assert [ops.OPS[op] for op in trace.collectives.op] == ["MPI_Barrier"] * 2
+    assert [operations.OPS[op] for op in trace.collectives.op] == ["MPI_Barrier"] * 2
     assert trace.members.call.tolist() == [0, 2, 1, 3]
     assert trace.members.done.tolist() == [0, 2, 1, 3]
     assert trace.collectives.first_member.tolist() == [0, 2]

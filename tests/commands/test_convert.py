@@ -15,7 +15,9 @@ import build
 import perwiz
 from build import table
 from perwiz.cli import main
-from perwiz.trace import alog_write, files, tables
+from perwiz.formats import files
+from perwiz.formats.alog import write as alog_write
+from perwiz.trace import tables
 from perwiz.trace.trace import Topology
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
@@ -159,7 +161,7 @@ def test_refuses__what_is_in_the_way(convert, tmp_path):
 
 
 def test_refuses__without_the_library(convert, monkeypatch):
-    from perwiz.trace import otf2_library
+    from perwiz.formats.otf2.library import binding as otf2_library
 
     otf2_library.load.cache_clear()
     monkeypatch.setattr(otf2_library, "_candidates", lambda: iter(()))

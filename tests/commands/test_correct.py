@@ -18,10 +18,10 @@ from perwiz.cli import main
 from perwiz.clock.condition import violations
 from perwiz.clock.treatment import treat
 from perwiz.commands import correct as command
-from perwiz.trace import files
+from perwiz.formats import files
 from perwiz.trace.tables import Offsets
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("correct.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.correct").joinpath("correct.schema.json").read_text(encoding="utf-8"))
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 

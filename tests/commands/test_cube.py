@@ -13,10 +13,11 @@ import build
 import cubes
 from build import Builder
 from perwiz.cli import main
-from perwiz.report import cube_read, cube_write
-from perwiz.trace import files
+from perwiz.formats import files
+from perwiz.formats.cube import read as cube_read
+from perwiz.formats.cube import write as cube_write
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("cube.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.cube").joinpath("cube.schema.json").read_text(encoding="utf-8"))
 
 
 def late(ns):

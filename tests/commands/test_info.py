@@ -73,7 +73,7 @@ def test_model__says_what_waits(info):
 
 
 def test_json__is_what_the_schema_says(info):
-    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("info.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(importlib.resources.files("perwiz.report.info").joinpath("info.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     code, out = info(SRTEST, "--json", "--waits", "3")
     block = json.loads(out)

@@ -18,7 +18,7 @@ from perwiz.jobs import database, ingest
 from perwiz.jobs.record import date, to_json
 
 SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(importlib.resources.files("perwiz.report").joinpath("jobs.schema.json").read_text(encoding="utf-8"))
+    json.loads(importlib.resources.files("perwiz.jobs").joinpath("jobs.schema.json").read_text(encoding="utf-8"))
 )
 MODEL = "derived from the LogGPS model default, collectives of 48 processes: no benchmark of single routines was given"
 

@@ -57,7 +57,7 @@ def test_a_signal_leaves_nothing(monkeypatch, number):
         pathlib.Path(path).write_text("half")
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("perwiz.trace.files.write", write)
+    monkeypatch.setattr("perwiz.formats.files.write", write)
     try:
         assert main(["predict", SAMPLE, "-o", "out.alog"]) == 128 + number
     finally:

@@ -14,10 +14,10 @@ import pytest
 import build
 from build import Builder
 from perwiz.cli import main
-from perwiz.trace import files
+from perwiz.formats import files
 from perwiz.whatif.predict import predict
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("patterns.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.patterns").joinpath("patterns.schema.json").read_text(encoding="utf-8"))
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 

@@ -32,7 +32,7 @@ def predict(capsys):
 @pytest.fixture
 def document(predict):
     """Return document(*words): the JSON document, valid by its schema."""
-    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("predict.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
 
     def run(*words, **settings):
@@ -137,7 +137,7 @@ def test_plot(predict, tmp_path, name, magic):
     assert path.read_bytes().startswith(magic)
 
 
-@pytest.mark.parametrize("failing", ["perwiz.report.timeline.plot", "perwiz.trace.files.write"])
+@pytest.mark.parametrize("failing", ["perwiz.report.timeline.plot", "perwiz.formats.files.write"])
 @pytest.mark.slow
 def test_outputs__none_when_one_fails(predict, tmp_path, monkeypatch, failing):
     (tmp_path / "out.alog").write_text("old")

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from perwiz import progress, words
 from perwiz.commands import reading
-from perwiz.report import progress, words
 
 
 class Terminal(io.StringIO):

@@ -25,7 +25,7 @@ def test_text(capsys):
 
 
 def test_json__is_what_the_schema_says(capsys):
-    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("tables.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(importlib.resources.files("perwiz.report.tables").joinpath("tables.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert main(["tables", "--json"]) == 0
     block = json.loads(capsys.readouterr().out)

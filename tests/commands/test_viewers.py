@@ -13,7 +13,7 @@ import perwiz
 import viewers
 from perwiz.cli import main
 from perwiz.errors import UsageError
-from perwiz.trace import files
+from perwiz.formats import files
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 SRTEST = str(TRACES / "srtest.alog")

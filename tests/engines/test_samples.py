@@ -7,9 +7,9 @@ import pytest
 
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
+from perwiz.formats.files import read
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import CUT, timeline_of
-from perwiz.trace.files import read
 from perwiz.whatif.hypotheses import Network
 from perwiz.whatif.run import weighted_graph
 

@@ -23,7 +23,7 @@ from perwiz.jobs.query import Choice
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})
 SETTINGS = Settings("perwiz@example.org", addresses={name: f"{name}@example.org" for name in ("anna", "bert", "carl")})
 HOSTILE = "x\r\nBcc: everybody@example.org\r\n\r\n<script>alert(1)</script>"
-SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[1] / "report" / "jobs_mail.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[2] / "report" / "jobs_mail.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

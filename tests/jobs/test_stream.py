@@ -78,7 +78,7 @@ def test_syslog__json_in_several_pieces():
 def test_json__back_and_forth_and_by_its_schema():
     import importlib.resources
 
-    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("jobs_record.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(importlib.resources.files("perwiz.jobs").joinpath("jobs_record.schema.json").read_text(encoding="utf-8"))
     for text in (T3E, OURS):
         line = record.to_json(one(text))
         jsonschema.validate(json.loads(line), schema)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
+from perwiz.formats.alog import rows as row
 from perwiz.kernels import alog_attributes
-from perwiz.trace import alog_rows as row
 
 KEYS = st.sampled_from(["c", "n", "q", "sb", "o", "abc", "abcd", "", "="])
 VALUES = st.sampled_from(

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
+from perwiz.formats.alog import rows as row
 from perwiz.kernels import alog_lines
-from perwiz.trace import alog_rows as row
 
 WORDS = st.one_of(
     st.sampled_from(

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
+from perwiz.formats.alog import rows as row
 from perwiz.kernels import alog_states
-from perwiz.trace import alog_rows as row
-from perwiz.trace import ops
+from perwiz.trace import operations
 
-S, R, W, B, SR, RB = (ops.OP[f"MPI_{name}"] for name in ("Send", "Recv", "Waitall", "Bcast", "Sendrecv", "Irecv"))
+S, R, W, B, SR, RB = (operations.OP[f"MPI_{name}"] for name in ("Send", "Recv", "Waitall", "Bcast", "Sendrecv", "Irecv"))
 DEFINITIONS = [
     *((0, 1, S, -1, 1), (1, -1, 0, 0, 0)),
     *((0, 3, R, -1, 1), (1, -1, 0, 0, 0)),
@@ -36,7 +36,7 @@ def run(events, rollover=0, batch=None, pool=None):
     for at in range(0, len(events), batch):
         rows = cells(events[at : at + batch])
         out = [np.full((len(rows), len(names)), 77, "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-        alog_states.states(rows, matrix, ops.KIND, places, pool, *out)
+        alog_states.states(rows, matrix, operations.KIND, places, pool, *out)
         said += [(s, o, n if o else None) for s, o, n in rows[:, [row.STATUS, row.OWNER, row.OWNER_ROW]].tolist()]
         take(count, (calls, regions, messages), out)
     out = [np.empty((len(events), len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
@@ -62,7 +62,7 @@ def take(count, lists, out):
 
 
 def twin(events, rollover=0):
-    states = naive.States(DEFINITIONS, ops.KIND.tolist(), R, rollover)
+    states = naive.States(DEFINITIONS, operations.KIND.tolist(), R, rollover)
     said = [states.event(*event) for event in events]
     states.close()
     return said, states.calls, states.regions, states.messages, list(states.count.values())
@@ -125,7 +125,7 @@ def test_states__other_rows_are_passed_over():
     rows[0, row.STATUS] = row.HEADER
     places = np.zeros((2, 16), "i8")
     out = [np.empty((1, len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-    alog_states.states(rows, np.array(DEFINITIONS, "i8"), ops.KIND, places, np.empty((1, row.POOL_COLUMNS), "i8"), *out)
+    alog_states.states(rows, np.array(DEFINITIONS, "i8"), operations.KIND, places, np.empty((1, row.POOL_COLUMNS), "i8"), *out)
     assert not places.any()
 
 

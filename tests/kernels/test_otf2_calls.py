@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_otf2 as naive
+from perwiz.formats.otf2 import location as local
+from perwiz.formats.otf2.library import events as row
 from perwiz.kernels import otf2_calls
-from perwiz.trace import otf2_events as row
-from perwiz.trace import otf2_location as local
 
 OP_OF = [11, 12, -1, -1, -1, 13, 0]
 """Regions 0, 1, 5 and 6 are MPI routines, the last one that nobody knows; 2 to 4 are the user's."""

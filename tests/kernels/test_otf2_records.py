@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
+from perwiz.formats.otf2.library import events as row
 from perwiz.kernels import otf2_records
-from perwiz.trace import otf2_events as row
 
 WORDS = {name: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name) for name in row.COMPILED}
 ADDRESSES = dict(zip(row.COMPILED, otf2_records.addresses(), strict=False))

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_otf2_write as naive
+from perwiz.formats.otf2.library import events as row
 from perwiz.kernels import otf2_write as kernel
-from perwiz.trace import otf2_events as row
 
 WRITER, REFUSED = 4711, 3
 POINTERS = (row.BYTES, row.NUMBERS, row.BITS)

@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive_recorded as naive
+from perwiz.formats.recorded.files import CALL, PART
+from perwiz.formats.recorded.sites import roomy
 from perwiz.kernels import recorded as kernel
-from perwiz.trace.recorded_files import CALL, PART
-from perwiz.trace.recorded_sites import roomy
 
 OPERATIONS = [-1, -1, 7, naive.ROOTED + 20, 0, naive.TALKS + 3, naive.COMPLETES + naive.TESTS + 9]
 COMMS = [(0, [0, 1, 2, 3]), (3, [9, 5])]

@@ -9,7 +9,7 @@ from hypothesis import given
 import build
 from build import Builder, hand_model
 from perwiz.loggps.inner import inner_waits
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.whatif.predict import predict
 
 MODEL = hand_model()
@@ -75,8 +75,8 @@ def naive(trace, model):
     bounds = [*table.first_member.tolist(), len(members)]
     pairs = []
     for which, (first, end) in enumerate(itertools.pairwise(bounds)):
-        kind, root = ops.KIND[table.op[which]], int(table.root[which])
-        if kind not in (ops.ONE_TO_N, ops.N_TO_ONE) or root < 0 or end - first < 3:
+        kind, root = operations.KIND[table.op[which]], int(table.root[which])
+        if kind not in (operations.ONE_TO_N, operations.N_TO_ONE) or root < 0 or end - first < 3:
             continue
         ranks = {row: int(trace.locations.process[trace.calls.location[members.call[row]]]) for row in range(first, end)}
         came = {row: int(times.enter[members.call[row]]) for row in ranks}
@@ -88,7 +88,7 @@ def naive(trace, model):
             last = max(came[other] for other in others)
             size, most = trace.communicators.sizes()[table.comm[which]], max(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
             long = left - int(times.enter[members.done[row]]) > int(model.collective_work(table.op[which], size, most))
-            reduces, is_root = kind == ops.N_TO_ONE, ranks[row] == root
+            reduces, is_root = kind == operations.N_TO_ONE, ranks[row] == root
             known = is_root if reduces else not is_root and any(ranks[r] == root and came[r] >= last for r in ranks)
             if last > came[row] and long and not known:
                 pairs.append((row, last))

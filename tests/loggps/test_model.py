@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perwiz.errors import ModelError
 from perwiz.loggps import model as module
 from perwiz.loggps.model import Model, load, names
-from perwiz.trace.ops import COLLECTIVE, OP, OPS
+from perwiz.trace.operations import COLLECTIVE, OP, OPS
 from perwiz.trace.tables import BUFFERED, READY, STANDARD, SYNCHRONOUS
 
 HAND = Model(

@@ -8,9 +8,9 @@ import types
 import pytest
 
 from perwiz.errors import UsageError
+from perwiz.formats.files import read
 from perwiz.patterns import own
 from perwiz.patterns.search import BUILT_IN, search
-from perwiz.trace.files import read
 
 SAMPLE = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 

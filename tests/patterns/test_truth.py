@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
+from perwiz.formats.files import read
 from perwiz.patterns.search import search
-from perwiz.trace.files import read
 from perwiz.whatif.run import treated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

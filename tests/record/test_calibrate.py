@@ -11,9 +11,9 @@ import pytest
 from build import Builder
 from perwiz import cli
 from perwiz.errors import UsageError
+from perwiz.formats import files
 from perwiz.loggps.model import load
 from perwiz.record import programs
-from perwiz.trace import files
 
 PAIR = [f"{kind} {size} {' '.join([str(time)] * 5)}" for kind, times in {
     "one": (3000, 3100, 3400, 4600, 9400, 28600),
@@ -224,7 +224,7 @@ def test_program__compiled_once(mpi):
 
 def checked(text):
     """Return the document, if it is what its schema says."""
-    schema = json.loads(importlib.resources.files("perwiz.report").joinpath("calibrate.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(importlib.resources.files("perwiz.report.calibrate").joinpath("calibrate.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     block = json.loads(text)
     jsonschema.validate(block, schema)

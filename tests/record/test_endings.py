@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mpis
-from perwiz.trace import defects, ops, recorded
+from perwiz.formats.recorded import read as recorded
+from perwiz.trace import defects, operations
 
 pytestmark = pytest.mark.slow
 UNFINISHED = "perwiz: ranks 0, 1, 2 did not come to MPI_Finalize; what was recorded until then is there\n"
@@ -32,7 +33,7 @@ def test_one_dies__the_rest_is_readable(ending, how):
     assert len(trace.messages) == 3
     assert set(trace.defects.reason.tolist()) == {defects.NEVER_ENDS}
     assert {0, 2} <= set(trace.defects.location.tolist())
-    assert (ops.OP["MPI_Abort"] in trace.calls.op.tolist()) == (how == "abort")
+    assert (operations.OP["MPI_Abort"] in trace.calls.op.tolist()) == (how == "abort")
 
 
 def test_never_initialised(ending, mpi):
@@ -59,7 +60,7 @@ def test_errors_returned__no_message(ending):
     code, folder, _, _ = ending("errors")
     assert code == 0
     trace = recorded.read(folder)
-    failed = trace.calls.op == ops.OP["MPI_Send"]
+    failed = trace.calls.op == operations.OP["MPI_Send"]
     assert failed.sum() == 3
     assert trace.calls.bytes_sent[failed].sum() == 0
     assert trace.counts.unmatched_sends == 0
@@ -70,7 +71,7 @@ def test_windows__many_of_them_and_marks_between(ending, monkeypatch):
     code, folder, _, _ = ending("many 1000", ranks=1)
     assert code == 0
     trace = recorded.read(folder)
-    assert (trace.calls.op == ops.OP["MPI_Send"]).sum() == 1000
+    assert (trace.calls.op == operations.OP["MPI_Send"]).sum() == 1000
     assert len(trace.records) >= 1000 // 64
     assert set(trace.texts) == {"BUFFER_FLUSH"}
     assert (trace.values >= trace.records.time).all()

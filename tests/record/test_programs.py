@@ -10,8 +10,9 @@ import pytest
 
 import mpis
 from perwiz import cli
+from perwiz.formats.recorded import read as recorded
 from perwiz.record import build
-from perwiz.trace import ops, recorded
+from perwiz.trace import operations
 from perwiz.whatif.health import health
 
 pytestmark = pytest.mark.slow
@@ -55,7 +56,7 @@ def check_halo(trace):
 
 
 def check_farm(trace):
-    asked = trace.calls.op == ops.OP["MPI_Recv"]
+    asked = trace.calls.op == operations.OP["MPI_Recv"]
     first = trace.calls.location == 0
     assert set(trace.calls.peer[asked & first].tolist()) == {-2}
     assert set(trace.calls.tag[asked & first].tolist()) == {-2}
@@ -75,7 +76,11 @@ def check_overlap(trace):
 
 def check_probes(trace):
     assert trace.requests.cancelled.sum() == 4
-    assert {ops.OPS[op] for op in trace.calls.op[trace.messages.receive_done].tolist()} >= {"MPI_Mrecv", "MPI_Testsome", "MPI_Testany"}
+    assert {operations.OPS[op] for op in trace.calls.op[trace.messages.receive_done].tolist()} >= {
+        "MPI_Mrecv",
+        "MPI_Testsome",
+        "MPI_Testany",
+    }
     assert np.bincount(trace.messages.mode, minlength=4).tolist()[2:] == [2, 2 + 2 * 5]
 
 
@@ -106,7 +111,7 @@ def test_cpp__counts_agree(mpi, record, built):
     code, folder, printed, said = record(mpi.command(3, mpis.compiled(compiler, "heat.cpp", built), "32", "20"))
     assert (code, said) == (0, "")
     trace = recorded.read(folder)
-    inside = (trace.calls.path >= 0) | (trace.calls.op == ops.OP["MPI_Allreduce"])
+    inside = (trace.calls.path >= 0) | (trace.calls.op == operations.OP["MPI_Allreduce"])
     assert f"calls {inside.sum()} " in printed
     assert (len(trace.messages), len(trace.regions), trace.counts.to_nobody) == (20 * 4, 3 * 20, 20 * 4)
     assert whole(trace)

@@ -17,7 +17,7 @@ from perwiz.report import balance_plot as picture
 from perwiz.trace.trace import Counts
 from perwiz.whatif.balance import balance
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("balance.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.balance").joinpath("balance.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -14,7 +14,7 @@ from perwiz.report import bound as report
 from perwiz.trace.trace import Counts
 from perwiz.whatif.bound import bound
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("bound.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.bound").joinpath("bound.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

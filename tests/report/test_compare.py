@@ -14,7 +14,7 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.report import compare as report
 from perwiz.whatif.compare import Spans, compare
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("compare.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.compare").joinpath("compare.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -21,7 +21,7 @@ from perwiz.report import lanes
 from perwiz.trace.tables import Times
 from perwiz.whatif.health import health
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("correct.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.correct").joinpath("correct.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

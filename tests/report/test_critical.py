@@ -14,7 +14,7 @@ from perwiz.report import critical as report
 from perwiz.report import critical_plot, lanes
 from perwiz.whatif.critical import critical
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("critical.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.critical").joinpath("critical.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

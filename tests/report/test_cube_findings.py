@@ -9,10 +9,10 @@ import pytest
 
 import build
 from build import Builder
+from perwiz.formats.cube.cube import Region
 from perwiz.patterns.search import search
 from perwiz.patterns.worth import worth
 from perwiz.report import cube_findings
-from perwiz.report.cube import Region
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
@@ -167,7 +167,8 @@ def test_attributes():
 @pytest.mark.parametrize("name", [name for name in build.CATALOGUE if name != "empty"])
 def test_catalogue(name, tmp_path):
     """Every awkward trace makes a cube that can be read again."""
-    from perwiz.report import cube_read, cube_write
+    from perwiz.formats.cube import read as cube_read
+    from perwiz.formats.cube import write as cube_write
 
     made = cube(build.CATALOGUE[name]())
     cube_write.write(made, str(tmp_path / "x.cubex"))

@@ -15,7 +15,7 @@ from perwiz.report import curve as report
 from perwiz.report import curve_plot
 from perwiz.whatif.curve import curve
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("curve.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve").joinpath("curve.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

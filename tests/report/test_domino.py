@@ -17,7 +17,7 @@ from perwiz.whatif.domino import COUNTED, domino
 from tests.build import CATALOGUE, Builder, hand_model
 from tests.falling import falling
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("domino.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.domino").joinpath("domino.schema.json").read_text(encoding="utf-8"))
 VALID = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -16,7 +16,7 @@ from perwiz.whatif.health import health
 from perwiz.whatif.run import weighted_graph
 from perwiz.whatif.waits import waiting
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("info.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.info").joinpath("info.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

@@ -9,9 +9,9 @@ import pytest
 from build import Builder
 from naive_delays import chain
 from perwiz.cli import main
-from perwiz.trace import files
+from perwiz.formats import files
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("patterns.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.patterns").joinpath("patterns.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

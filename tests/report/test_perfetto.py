@@ -16,7 +16,7 @@ from build import table
 from perwiz.errors import TraceError, UsageError
 from perwiz.report import perfetto
 from perwiz.report.perfetto import View
-from perwiz.trace import ops, tables
+from perwiz.trace import operations, tables
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict
 from perwiz.whatif.waits import Waits
@@ -104,7 +104,7 @@ def held(trace, view, text):
     assert len([s for s in slices if s.category == "mpi"]) == len(calls) == len(trace.calls)
     for row, found in calls.items():
         assert (found.enter, found.leave) == (times.enter[row], times.leave[row])
-        assert (found.name, found.track) == (ops.OPS[trace.calls.op[row]], f"rank {trace.calls.location[row]}")
+        assert (found.name, found.track) == (operations.OPS[trace.calls.op[row]], f"rank {trace.calls.location[row]}")
     regions = sorted((s.track.split(",")[0], s.name, s.enter, s.leave) for s in slices if s.category == "region")
     names = [trace.names[trace.paths.region[path]] for path in trace.regions.path]
     columns = trace.regions.location.tolist(), names, view.timeline.regions.enter.tolist(), view.timeline.regions.leave.tolist()

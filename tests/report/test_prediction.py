@@ -14,7 +14,7 @@ from perwiz.report import prediction as report
 from perwiz.whatif.hypotheses import Network, Scale, Speed, ZeroWait
 from perwiz.whatif.predict import predict
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report").joinpath("predict.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

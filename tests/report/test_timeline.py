@@ -14,7 +14,7 @@ from perwiz.report import lanes, lanes_bars, lanes_choice
 from perwiz.report.timeline import Row, plot
 from perwiz.report.timeline_marks import COLOURS, COMPUTATION
 from perwiz.trace import tables as tb
-from perwiz.trace.ops import OP
+from perwiz.trace.operations import OP
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import build
 from build import Builder, hand_model
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict, predicted_trace
@@ -73,7 +73,7 @@ def test_not_modelled__what_waits_for_others_unknown():
     b.call(0, "File_open", at=(0, 30))
     b.compute(0, 70)
     assert health(b.trace()).not_modelled == pytest.approx(0.3)
-    assert ops.KIND[ops.OP["MPI_Finalize"]] == ops.N_TO_N
+    assert operations.KIND[operations.OP["MPI_Finalize"]] == operations.N_TO_N
 
 
 @pytest.mark.parametrize(("size", "mean"), [((10, 30), 20), ((7, 8), 8)])

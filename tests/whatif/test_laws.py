@@ -12,7 +12,7 @@ from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps import model as models
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.whatif.hypotheses import HYPOTHESES, BalanceMessages, parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import weighted_graph
@@ -267,6 +267,17 @@ def test_parse_gives_back_what_str_says(word, argument):
 def test_all_routines_of_the_catalogue_are_known():
     """The catalogue holds every kind of collective and of point-to-point call."""
     used = {op for make in build.CATALOGUE.values() for op in make().calls.op.tolist()}
-    kinds = {int(ops.KIND[op]) for op in used}
-    needed = {ops.SEND, ops.ISEND, ops.RECV, ops.IRECV, ops.SENDRECV, ops.COMPLETE, ops.N_TO_N, ops.ONE_TO_N, ops.N_TO_ONE, ops.PREFIX}
+    kinds = {int(operations.KIND[op]) for op in used}
+    needed = {
+        operations.SEND,
+        operations.ISEND,
+        operations.RECV,
+        operations.IRECV,
+        operations.SENDRECV,
+        operations.COMPLETE,
+        operations.N_TO_N,
+        operations.ONE_TO_N,
+        operations.N_TO_ONE,
+        operations.PREFIX,
+    }
     assert needed <= kinds

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import build
 from build import ANY, Builder, hand_model
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.whatif.matching import Side, matching
 from perwiz.whatif.predict import predict
 
@@ -134,7 +134,7 @@ def waiting(routine):
     for request in requests[::-1]:
         b.wait(0, request)
     trace = b.trace()
-    return posted(posted(trace, 2, op=ops.OP[routine]), 3, op=ops.OP[routine])
+    return posted(posted(trace, 2, op=operations.OP[routine]), 3, op=operations.OP[routine])
 
 
 @pytest.mark.parametrize("routine", ["MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome"])
@@ -159,7 +159,7 @@ def test_a_request_posted_later_is_no_choice():
     b.wait(0, b.irecv(0, 2))
     b.wait(0, b.irecv(0, 1))
     trace = b.trace()
-    trace = posted(posted(trace, 1, op=ops.OP["MPI_Waitany"]), 3, op=ops.OP["MPI_Waitany"])
+    trace = posted(posted(trace, 1, op=operations.OP["MPI_Waitany"]), 3, op=operations.OP["MPI_Waitany"])
     found = choices(trace, "speed rank:1=3")
     assert (found.waits, found.changed) == (2, False)
 
@@ -184,7 +184,7 @@ def naive(side):
     calls, found = trace.calls, set()
     for m in range(len(table)):
         e = table.receive[m]
-        if ops.KIND[calls.op[e]] not in (ops.RECV, ops.IRECV) or ANY not in (calls.peer[e], calls.tag[e]):
+        if operations.KIND[calls.op[e]] not in (operations.RECV, operations.IRECV) or ANY not in (calls.peer[e], calls.tag[e]):
             continue
         for n in range(len(table)):
             later = table.receive[n] > e and calls.location[table.receive[n]] == calls.location[e] and table.comm[n] == table.comm[m]
@@ -200,7 +200,7 @@ def naive(side):
 @given(build.traces(regions=False), st.data())
 def test_against_all_pairs(trace, data):
     """Times drawn at random, for wildcards of every kind."""
-    receives = np.flatnonzero(np.isin(ops.KIND[trace.calls.op], (ops.RECV, ops.IRECV)))
+    receives = np.flatnonzero(np.isin(operations.KIND[trace.calls.op], (operations.RECV, operations.IRECV)))
     for row in receives.tolist():
         wild = data.draw(st.sampled_from([{}, {"peer": ANY}, {"tag": ANY}, {"peer": ANY, "tag": ANY}]))
         trace = posted(trace, row, **wild)

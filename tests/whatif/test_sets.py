@@ -14,8 +14,8 @@ import build
 from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
+from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL
-from perwiz.trace.files import read
 from perwiz.whatif import selectors
 from perwiz.whatif import sets as sets_module
 from perwiz.whatif.families import FAMILIES, family

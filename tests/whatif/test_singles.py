@@ -12,9 +12,9 @@ import build
 import naive_whatif
 from build import hand_model
 from perwiz.engines.sweep import sweep
+from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.loggps.weigh import CUT
-from perwiz.trace.files import read
 from perwiz.whatif.hypotheses import ZeroTime, ZeroWait
 from perwiz.whatif.run import changed, makespan, replayed
 from perwiz.whatif.singles import singles, singles_of

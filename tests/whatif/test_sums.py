@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder
-from perwiz.trace import ops
+from perwiz.trace import operations
 from perwiz.whatif import sums
 from perwiz.whatif.compare import compare
 
@@ -39,7 +39,7 @@ def rows(found):
 def test_by_hand():
     """Steps of 100 and 300, 600 and 100 against one step of 200 and 200."""
     found = compare(steps([(100, 300), (600, 100)]), steps([(200, 200)]))
-    barrier = ops.OP["MPI_Barrier"]
+    barrier = operations.OP["MPI_Barrier"]
     assert rows(sums.routines(found)) == [(barrier, 40, 20)]
     assert sums.routines(found).count.predicted.tolist() == [4]
     assert sums.places(found) == 2

@@ -1,0 +1,1 @@
+"""ALOG, whoever wrote it, and with perwiz-ext 1 without loss."""

@@ -1,0 +1,69 @@
+"""What the event types of an ALOG file begin and end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.formats.alog.headers import Headers
+from perwiz.trace import operations
+
+MOST_STATES = 1 << 16
+_TABLE = 1 << 16
+
+
+class States:
+    """What each event type begins and ends: `matrix` has a row per slot: ends?, slot of its end, op or -1, row of names, begins?
+
+    `table` gives the slot of an event type below 65536: -1 for one in no state. Raises TraceError for more than 65536 states.
+    """
+
+    def __init__(self, headers: Headers) -> None:
+        self._names: dict[str, int] = {}
+        self.parallel: list[bool] = []
+        self._slots: dict[int, int] = {}
+        definitions = dict(headers.states)
+        for named in (headers.parallel, headers.routines):
+            for (begin, end), name in named.items():
+                definitions.setdefault(begin, (end, name))
+        if len(definitions) > MOST_STATES:
+            raise TraceError(f"{headers.path}: {len(definitions)} state definitions, must be at most {MOST_STATES}")
+        rows = [self._row(begin, end, name, headers) for begin, (end, name) in definitions.items()]
+        self.matrix = np.zeros((len(self._slots), 5), "i8")
+        for slot, *begins in rows:
+            self.matrix[slot, 1:] = *begins, 1
+            self.matrix[begins[0], 0] = 1
+        self.table = np.full(_TABLE, -1, "i4")
+        for event, slot in self._slots.items():
+            if event < _TABLE:
+                self.table[event] = slot
+        far = sorted((event, slot) for event, slot in self._slots.items() if event >= _TABLE)
+        self._far = np.array(far or [(-1, -1)], "i8").T
+
+    def _row(self, begin: int, end: int, name: str, headers: Headers) -> tuple[int, int, int, int]:
+        name = headers.routines.get((begin, end), name)
+        parallel = (begin, end) in headers.parallel
+        op = None if parallel else operations.find(name)
+        return self._slot(begin), self._slot(end), -1 if op is None else op, -1 if op is not None else self._name(name, parallel)
+
+    def _slot(self, event: int) -> int:
+        return self._slots.setdefault(event, len(self._slots))
+
+    def _name(self, name: str, parallel: bool) -> int:
+        number = self._names.setdefault(name, len(self._names))
+        if number == len(self.parallel):
+            self.parallel.append(False)
+        self.parallel[number] |= parallel
+        return number
+
+    @property
+    def names(self) -> list[str]:
+        """The names of user regions, in order of definition."""
+        return list(self._names)
+
+    def far(self, types: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the slot of event types from 65536 on, -1 where one is in no state."""
+        events, slots = self._far
+        at = np.minimum(np.searchsorted(events, types), len(events) - 1)
+        return np.where(events[at] == types, slots[at], -1)

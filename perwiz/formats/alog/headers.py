@@ -1,0 +1,159 @@
+"""The header records of ALOG (types -1 to -100) and of the perwiz-ext 1 convention, wherever in the file they stand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.formats.alog import rows as row
+
+(CREATOR, PROCESSES, EVENT, ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY) = (
+    *(-1, -3, -9, -11, -13, -30, -31, -32, -33, -34, -35, -36),
+)
+EXTENSION = "perwiz-ext 1"
+MOST_RECORDS = 1 << 18
+"""Most records of the types above; what they say is kept in Python objects."""
+_MORE = {"more requests posted": row.CALL_BEGIN, "more requests completed": row.CALL_END}
+"""Descriptions of the stand-alone events that continue the q= of a call, and the end of the call they continue."""
+_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL)
+_USED = np.zeros(101, bool)
+_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - PROPERTY)]] = True
+
+
+@dataclasses.dataclass
+class Listed:
+    """A communicator as its -31 records list it."""
+
+    name: str
+    size: int
+    line: int
+    parts: dict[int, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Headers:
+    """What the header records say. Raises TraceError for more than 262144 of them."""
+
+    path: str
+    processes: int = 0
+    rollover: int = 0
+    """Period of the clock in ns, 0 if it never wraps."""
+    extended: bool = False
+    clock_events: bool = False
+    """Whether the writer is p4, to which -101 and -102 without tag and size are clock events."""
+    more: dict[int, int] = dataclasses.field(default_factory=dict)
+    """Per event type that continues a list of requests: the owner of the list."""
+    states: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
+    """Per begin event: end event and name; the first definition counts."""
+    routines: dict[tuple[int, int], str] = dataclasses.field(default_factory=dict)
+    parallel: dict[tuple[int, int], str] = dataclasses.field(default_factory=dict)
+    communicators: dict[int, Listed] = dataclasses.field(default_factory=dict)
+    placement: list[tuple[int, int, int, dict[str, str]]] = dataclasses.field(default_factory=list)
+    """(process, thread, node or -1, the rest)."""
+    offsets: list[tuple[int, int, int, float, float, float]] = dataclasses.field(default_factory=list)
+    """(process, thread, time, offset, drift, error)."""
+    properties: dict[str, str] = dataclasses.field(default_factory=dict)
+    defects: list[int] = dataclasses.field(default_factory=list)
+    """Lines of the records that cannot be used."""
+    records: int = 0
+
+    def read(self, text: bytes, rows: NDArray[np.int64], first_line: int) -> bool:
+        """Take in the header rows of one chunk; return whether one of them defines what events mean."""
+        meant = False
+        at = np.flatnonzero(rows[:, row.STATUS] == row.HEADER)
+        at = at[_USED[-rows[at, row.TYPE]]]
+        self.records += len(at)
+        if self.records > MOST_RECORDS:
+            raise TraceError(f"{self.path}: more than {MOST_RECORDS} definitions, must be fewer")
+        for r in at.tolist():
+            cell = rows[r]
+            string = printable(text[cell[row.TEXT] : cell[row.TEXT_END]])
+            try:
+                meant |= self._record(cell.tolist(), string, first_line + r)
+            except ValueError:
+                self.defects.append(first_line + r)
+        return meant
+
+    def _record(self, cell: list[int], string: str, line: int) -> bool:
+        kind, begin, end = cell[row.TYPE], cell[row.TASK], cell[row.DATA]
+        meant = kind in _MEANING
+        if kind == PROCESSES:
+            self.processes = end
+        elif kind == ROLLOVER:
+            self.rollover = max(cell[row.TIME], 0)
+        elif kind == CREATOR:
+            meant = self.clock_events = string.startswith(("P4 ", "AL"))
+        elif kind == STATE:
+            _must(begin >= 0 and end >= 0)
+            self.states.setdefault(begin, (end, _state_name(string)))
+        elif kind == SIGNATURE:
+            self.extended = string == EXTENSION
+        elif kind in (ROUTINE, PARALLEL):
+            self._named(kind, begin, end, string)
+        elif kind != EVENT:
+            self._described(cell, string, line)
+        elif string in _MORE:
+            meant = True
+            self.more[end] = _MORE[string]
+        return meant
+
+    def _named(self, kind: int, begin: int, end: int, string: str) -> None:
+        name = string if kind == ROUTINE else string.removeprefix("PRGN").strip()
+        _must(begin >= 0 and end >= 0 and name != "")
+        (self.routines if kind == ROUTINE else self.parallel).setdefault((begin, end), name)
+
+    def _described(self, cell: list[int], string: str, line: int) -> None:
+        process, task, data = cell[row.PROCESS], cell[row.TASK], cell[row.DATA]
+        if cell[row.TYPE] == COMMUNICATOR:
+            self._communicator(process, task, data, string, line)
+        elif cell[row.TYPE] == PLACEMENT:
+            self.placement.append((process, task, max(data, -1), _pairs(string)))
+        elif cell[row.TYPE] == OFFSET:
+            pairs = _pairs(string)
+            offset, drift, error = (_number(pairs.get(key, "0")) for key in ("off", "drift", "err"))
+            self.offsets.append((process, task, cell[row.TIME], offset, drift, error))
+        else:
+            key, equals, value = string.partition("=")
+            _must(equals != "")
+            self.properties[key] = value
+
+    def _communicator(self, part: int, size: int, number: int, string: str, line: int) -> None:
+        name, _, ranks = string.rpartition(" ")
+        _must(number >= 0 and part >= 0 and name.strip() != "")
+        listed = self.communicators.setdefault(number, Listed(name.strip(), size, line))
+        _must(part not in listed.parts and (listed.name, listed.size) == (name.strip(), size))
+        listed.parts[part] = ranks
+
+
+def printable(text: bytes) -> str:
+    """Return a string of the file: latin-1, since its writers declare nothing, with `?` for what no terminal should see."""
+    string = text.decode("latin-1").replace("\t", " ").strip(" \r")
+    return string if string.isprintable() else re.sub(r"[^ -~\xa1-\xac\xae-\xff]", "?", string)
+
+
+def _must(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+def _pairs(string: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in string.split())
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    _must(math.isfinite(value))
+    return value
+
+
+def _state_name(string: str) -> str:
+    """Return the name behind `colour:bitmap`; a lone word is the name."""
+    words = string.split(None, 1)
+    name = words[-1].strip() if words else ""
+    _must(name not in ("", ":"))
+    return name

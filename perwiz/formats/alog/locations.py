@@ -1,0 +1,58 @@
+"""The locations of an ALOG file: its pairs of process and task, in that order, and what the header says about each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog import rows as row
+from perwiz.formats.alog.headers import Headers
+from perwiz.trace.tables import NONE, Locations, Offsets, Times
+
+Ints = NDArray[np.int64]
+
+
+class Places:
+    """Where each location stands in the tables, and when the trace starts. `pairs` are (process, task) in order of first occurrence."""
+
+    def __init__(self, pairs: NDArray[np.int64], used: NDArray[np.int64]) -> None:
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        self.row = np.argsort(order).astype("i4")
+        """Row of locations per location in order of first occurrence."""
+        self.process, self.thread = pairs[order, 0], pairs[order, 1]
+        first, last = used[: len(pairs)][order][:, [row.FIRST, row.CLOCK]].T
+        self.start = int(first[first >= 0].min())
+        """Time of the first record, in ns of the file."""
+        silent = first < 0
+        self.instants = Times(*(np.where(silent, 0, times - self.start) for times in (first, last)))
+        self._where = {pair: k for k, pair in enumerate(zip(self.process.tolist(), self.thread.tolist(), strict=True))}
+
+    def __len__(self) -> int:
+        return len(self.process)
+
+    def table(self, headers: Headers) -> tuple[Locations, tuple[str, ...]]:
+        """Return the locations, and the names of the nodes in order of their numbers."""
+        metahost, node, cpu = np.zeros(len(self), "i4"), np.full(len(self), NONE, "i4"), np.full(len(self), NONE, "i4")
+        hosts: dict[int, str] = {}
+        for process, thread, number, pairs in headers.placement:
+            at = self._where.get((process, thread))
+            if at is None:
+                continue
+            hosts.setdefault(number, pairs.get("host", str(number)))
+            node[at], cpu[at], metahost[at] = number, _small(pairs.get("cpu"), NONE), _small(pairs.get("metahost"), 0)
+        hosts.pop(NONE, None)
+        numbers = np.array(sorted(hosts), "i4")
+        node = np.where(node >= 0, np.searchsorted(numbers, node), NONE).astype("i4")
+        table = Locations(metahost, node, self.process.astype("i4"), self.thread.astype("i4"), cpu)
+        return table, tuple(hosts[number] for number in numbers.tolist())
+
+    def offsets(self, headers: Headers) -> Offsets:
+        """Return the clock measurements of locations that occur."""
+        rows = [(self._where[process, thread], *rest) for process, thread, *rest in headers.offsets if (process, thread) in self._where]
+        columns = list(zip(*rows, strict=True)) or [()] * 5
+        return Offsets(*(np.array(values, dtype) for values, dtype in zip(columns, ("i4", "i8", "f8", "f8", "f8"), strict=True)))
+
+
+def _small(text: str | None, otherwise: int) -> int:
+    """Return a number of at most nine digits, or `otherwise`."""
+    return int(text) if text is not None and text.isdecimal() and text.isascii() and len(text) < 10 else otherwise

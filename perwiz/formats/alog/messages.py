@@ -1,0 +1,82 @@
+"""The message records of an ALOG file: their attributes, the requests they belong to, and their partners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog import rows as row
+from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.notes import Notes
+from perwiz.formats.columns import Columns
+from perwiz.trace import matching, operations
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.tables import NONE, Calls, Messages, Requests
+
+Ints = NDArray[np.int64]
+
+
+class Records:
+    """All message records, in the order of their calls: columns send, call, peer, tag, comm, size, mode; id and request if one has some."""
+
+    def __init__(self, columns: Columns, notes: Notes, places: Places, first: Ints, mode: NDArray[np.uint8]) -> None:
+        place = places.row[columns.take("location")]
+        order = in_order(place, len(places))
+        start = first.astype("i4")[place[order]]
+        self._column: dict[str, NDArray[Any]] = {"send": (columns.take("type") == -101)[order], "comm": np.zeros(len(order), "i4")}
+        for name in ("call", "peer", "tag", "size"):
+            self._column[name] = columns.take(name)[order]
+        self._column["call"] += start
+        self._column["mode"] = mode[self._column["call"]]
+        at = np.empty(len(order), "i4")
+        at[order] = np.arange(len(order), dtype="i4")
+        for name, key in (("comm", "c"), ("size", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
+            rows, values = notes.take(row.MESSAGE, key, first, places.row)
+            if len(rows):
+                self._column.setdefault(name, np.full(len(order), NONE))[at[rows]] = values
+
+    def matched(self, calls: Calls, process: Ints, requests: Requests, request: Ints) -> tuple[Messages, int, int, int]:
+        """Return the messages, how many differ in size, and how many records send and receive.
+
+        `process` is the rank of each location, `request` the id of each request.
+        """
+        mode = self._column.pop("mode")[self._column["send"]]
+        receives = self._ends(False, calls, process, requests, request)
+        sends = self._ends(True, calls, process, requests, request)
+        self._column.clear()
+        table, differ = matching.messages(sends, receives, mode)
+        return table, differ, len(sends.call), len(receives.call)
+
+    def _ends(self, sends: bool, calls: Calls, process: Ints, requests: Requests, request: Ints) -> matching.Ends:
+        """Return one side. A send with a request is completed elsewhere; so, seen from its completion, was a receive posted elsewhere."""
+        at = np.flatnonzero(self._column["send"] == sends)
+        get = {name: values[at] for name, values in self._column.items() if name != "send"}
+        call, done = get["call"], get["call"].copy()
+        rank = process.astype("i4")[calls.location[call]]
+        wanted = get.get("request", np.empty(0, "i8"))
+        with_request = np.flatnonzero(wanted != NONE)
+        by, other = (requests.posted_by, requests.completed_by) if sends else (requests.completed_by, requests.posted_by)
+        found = _find(by, request, call[with_request], wanted[with_request])
+        there = with_request[found >= 0]
+        if sends:
+            done[operations.NONBLOCKING[calls.op[call]]] = NONE
+            done[there] = other[found[found >= 0]]
+        else:
+            call[there] = other[found[found >= 0]]
+        return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["size"], get.get("id"))
+
+
+def in_order(location: NDArray[np.int32], count: int) -> Ints:
+    """Return the order that sorts by location and keeps the order within each; `count` locations there are."""
+    return np.argsort(location.astype("u2") if count <= 1 << 16 else location, kind="stable")
+
+
+def _find(call: NDArray[np.int32], request: Ints, wanted_call: NDArray[np.int32], wanted: Ints) -> Ints:
+    """Return the last row with each wanted (call, request), or -1."""
+    numbers = Numbers()
+    known = numbers.of(call, request)
+    out = np.full(numbers.count + len(wanted), NONE, "i8")
+    out[known] = np.arange(len(known))
+    return out[numbers.of(wanted_call, wanted)]

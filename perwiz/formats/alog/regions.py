@@ -1,0 +1,53 @@
+"""The instances of user regions in an ALOG file, their paths and times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog import rows as row
+from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.read import Recording
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+Ints = NDArray[np.int64]
+
+
+class Instances:
+    """The table of regions with its times, the names and paths that occur, and the path of each instance the recording numbers."""
+
+    def __init__(self, recording: Recording, places: Places, first: Ints, returned: Ints) -> None:
+        column: dict[str, NDArray[Any]] = {name: recording.regions.take(name) for name in row.REGION_COLUMNS}
+        column["location"] = places.row[column["location"]]
+        order = np.lexsort((column["number"], column["location"]))
+        new = np.empty(len(order) + 1, "i4")
+        new[column["number"][order]] = np.arange(len(order))
+        new[-1] = NONE
+        column = {name: values[order] for name, values in column.items()}
+        parent, location = new[column["parent"]], column["location"]
+        used = np.unique(column["name"])
+        name = np.searchsorted(used, column["name"]).astype("i4")
+        self.names = tuple(recording.states.names[k] for k in used)
+        self.parallel = np.array([recording.states.parallel[k] for k in used], bool)
+        path, *above = paths(parent, name)
+        self.paths = Paths(*above)
+        self.path_of = np.append(path, np.int32(NONE))[new]
+        """Path per number of an instance; the last, so also -1, is none."""
+        instance = running(location, name).astype("i4") + np.int32(1)
+        rows, values = recording.notes.take(row.REGION_BEGIN, "i", first, places.row)
+        instance[new[rows]] = values
+        begin, end = (column[key] + first[location] for key in ("first_call", "end_call"))
+        self.times = Times(
+            *(_outside(column[key] - places.start, call, first[location], returned) for key, call in (("enter", begin), ("leave", end)))
+        )
+        self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
+
+
+def _outside(times: Ints, call: Ints, first: Ints, returned: Ints) -> Ints:
+    """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
+    has = call > first
+    times[has] = np.maximum(times[has], returned[call[has] - 1])
+    return times

@@ -1,0 +1,173 @@
+"""From a recording of ALOG to the tables of a trace: rows in program order, attributes put in their columns, partners matched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog import rows as row
+from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.messages import Records, in_order
+from perwiz.formats.alog.read import Recording
+from perwiz.formats.alog.regions import Instances
+from perwiz.trace import matching, matching_collectives, operations
+from perwiz.trace.defects import BAD_ATTRIBUTE
+from perwiz.trace.tables import NONE, Calls, Labels, Requests, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
+
+Ints = NDArray[np.int64]
+
+
+class Builder:
+    """Builds the trace step by step; each step uses what the ones before it made."""
+
+    def __init__(self, recording: Recording, path: str) -> None:
+        self.recording, self.path = recording, path
+        self.places = Places(recording.locations, recording.places)
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        self._calls()
+        self.regions = Instances(self.recording, self.places, self.first, self.column["leave"])
+        self.column["path"] = self.regions.path_of[self.column.pop("region")]
+        self._attributes()
+        self._requests()
+        self._messages()
+        self._collectives()
+        return self._assemble()
+
+    def _calls(self) -> None:
+        take = self.recording.calls.take
+        location = self.places.row[take("location")]
+        order = in_order(location, len(self.places))
+        sizes = np.bincount(location, minlength=len(self.places))
+        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.column: dict[str, NDArray[Any]] = {"location": np.repeat(np.arange(len(sizes), dtype="i4"), sizes)}
+        for name in row.CALL_COLUMNS:
+            if name != "location":
+                self.column[name] = take(name)[order]
+        for name in ("enter", "leave"):
+            self.column[name] -= self.places.start
+
+    def _notes(self, owner: int, key: str) -> tuple[Ints, NDArray[np.signedinteger]]:
+        return self.recording.notes.take(owner, key, self.first, self.places.row)
+
+    def _attributes(self) -> None:
+        column, count = self.column, len(self.column["op"])
+        kind = operations.KIND[column["op"]]
+        column["comm"] = np.where(
+            ((kind >= operations.SEND) & (kind <= operations.SENDRECV)) | (kind >= operations.N_TO_N), np.int32(0), np.int32(NONE)
+        )
+        column["root"], column["mode"] = np.full(count, NONE, "i4"), operations.MODE[column["op"]]
+        for key, name in (("p", "peer"), ("t", "tag"), ("r", "root"), ("sb", "sent"), ("rb", "received"), ("k", "mode")):
+            rows, values = self._notes(row.CALL_BEGIN, key)
+            column[name][rows] = values
+        rows, values = self._notes(row.CALL_BEGIN, "c")
+        column["comm"][rows] = np.maximum(values, NONE)
+        self.comms = self.recording.groups.table(self.places.process)
+        self._foreign_roots()
+
+    def _foreign_roots(self) -> None:
+        """A root in a world that the header does not list must be a process that occurs."""
+        root = self.column["root"]
+        at = np.flatnonzero((root >= 0) & (self.column["comm"] == 0))
+        at = at[~np.isin(root[at], self.comms.members(0))]
+        root[at] = NONE
+        self.recording.defects.add(np.full(len(at), -1), BAD_ATTRIBUTE)
+
+    def _requests(self) -> None:
+        posted, posted_id = self._notes(row.CALL_BEGIN, "q")
+        completed, completed_id = self._notes(row.CALL_END, "q")
+        at = self.column["location"]
+        self.requests: Requests = matching.requests(posted, at[posted], posted_id, completed, at[completed], completed_id)
+        self.request_id = posted_id[np.argsort(posted, kind="stable")]
+
+    def _messages(self) -> None:
+        records = Records(self.recording.messages, self.recording.notes, self.places, self.first, self.column.pop("mode"))
+        found = records.matched(self._call_table(), self.places.process, self.requests, self.request_id)
+        self.messages, self.size_differs, self.sends, self.receives = found
+
+    def _collectives(self) -> None:
+        get = self.column
+        done = matching.completions(get["op"], self.requests)
+        sequence = np.full(len(done), NONE)
+        rows, values = self._notes(row.CALL_BEGIN, "s")
+        sequence[rows] = values
+        found = matching_collectives.collectives(
+            self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"]
+        )
+        get["root"] = get["root"].copy()
+        get["root"][found.members.call] = found.collectives.root[found.members.collective]
+        self.instances = found
+
+    def _call_table(self) -> Calls:
+        names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")
+        return Calls(*(self.column[name] for name in names))
+
+    def _labels(self) -> Labels:
+        """Return one label per call that has some: the last."""
+        call, text = self._notes(row.CALL_BEGIN, "o")
+        label = np.full(len(self.column["op"]) if len(call) else 0, NONE, "i4")
+        label[call] = text
+        call = np.flatnonzero(label >= 0)
+        return Labels(call.astype("i4"), label[call])
+
+    def _to_nobody(self) -> int:
+        """Return how many calls have MPI_PROC_NULL for a partner and no other."""
+        alone = (self.column["internal"] & row.NULL_PARTNER) != 0
+        for call in (self.messages.send, self.messages.receive_done):
+            alone[call] = False
+        return int((alone & (self.column["peer"] < 0)).sum())
+
+    def _counts(self) -> Counts:
+        counts = self.recording.places[-1].tolist()
+        return Counts(
+            records=self.recording.records,
+            states=counts[row.STATES],
+            single_events=counts[row.SINGLES],
+            sends=self.sends,
+            receives=self.receives,
+            internal_messages=counts[row.INTERNAL_MESSAGES],
+            internal_calls=counts[row.INTERNAL_CALLS],
+            to_nobody=self._to_nobody(),
+            bare=int(((self.column["internal"] & row.BARE) != 0).sum()),
+            unmatched_sends=self.sends - len(self.messages),
+            unmatched_receives=self.receives - len(self.messages),
+            size_differs=self.size_differs,
+            incomplete_collectives=self.instances.incomplete,
+            unmatched_collectives=self.instances.unmatched,
+            rootless_collectives=self.instances.rootless,
+            silent_processes=max(self.recording.headers.processes - len(np.unique(self.places.process)), 0),
+        )
+
+    def _assemble(self) -> Trace:
+        recording, regions = self.recording, self.regions
+        properties = dict(recording.headers.properties)
+        made_by = properties.pop("made_by", "measured")
+        times = Times(self.column["enter"], self.column["leave"])
+        locations, nodes = self.places.table(recording.headers)
+        return Trace(
+            path=self.path,
+            format="ALOG, perwiz-ext 1" if recording.headers.extended else "ALOG",
+            locations=locations,
+            communicators=self.comms,
+            names=regions.names,
+            parallel=regions.parallel,
+            paths=regions.paths,
+            calls=self._call_table(),
+            requests=self.requests,
+            regions=regions.table,
+            messages=self.messages,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
+            timeline=Timeline(times, regions.times, self.places.instants, made_by),
+            labels=self._labels(),
+            texts=recording.notes.texts,
+            nodes=nodes,
+            offsets=self.places.offsets(recording.headers),
+            defects=recording.defects.table(),
+            counts=self._counts(),
+            properties=properties,
+        )

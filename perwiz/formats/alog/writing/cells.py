@@ -1,0 +1,201 @@
+"""The numbers on the lines of an ALOG file, as a matrix with one row per event; the kernel alog_format makes text of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats import message_ends
+from perwiz.formats.alog.writing import order as events
+from perwiz.formats.alog.writing import requests
+from perwiz.trace import operations
+from perwiz.trace.tables import ANY, NONE
+from perwiz.trace.trace import Trace
+
+TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, LIST, COUNT, MODE, TEXT, C, M, P, T, S, R, SB, RB, B = range(20)
+"""The columns. LIST and COUNT: entries of a pool of requests; MODE: a letter or 0; TEXT: a row of texts or -1; from C on, attributes."""
+KEYS = np.frombuffer(b"".join(key.ljust(2, b"\0") for key in [*[b""] * LIST, *b"q,,k,o,c,m,p,t,s,r,sb,rb,b".split(b",")]), "u1")
+"""Two characters per column."""
+ABSENT = -(1 << 62)
+"""Stands in TAG and in the attributes that a line does not have."""
+LARGEST = (1 << 31) - 1
+"""Largest size a viewer reads."""
+MESSAGE_SENT, MESSAGE_RECEIVED, POSTED, COMPLETED, BORN, DIED, USER = -101, -102, 9996, 9997, 9998, 9999, 10000
+"""Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
+
+_LETTERS = np.frombuffer(b"srby", "u1")
+Rows = NDArray[np.int32]
+At = NDArray[np.int64]
+
+
+class Cells:
+    """Makes the cells of any events of one trace; what it takes from the tables is looked up once."""
+
+    def __init__(self, trace: Trace, lists: requests.Lists) -> None:
+        self.trace, self.lists = trace, lists
+        self.posted_rest, self.completed_rest = lists.rest(lists.posted), lists.rest(lists.completed)
+        self.first_calls = trace.first_calls
+        self.send_request, self.receive_request = message_ends.requests_of_messages(trace)
+        self.collective = _per_call(trace, trace.members.call, trace.members.collective)
+        self.label = _per_call(trace, trace.labels.call, trace.labels.text)
+        self.instance = _instances(trace.collectives.comm)
+        self.message_mode, self.call_mode = _modes(trace)
+        self.says_sent, self.says_received = _says_bytes(trace)
+        self.ranks = message_ends.Ranks(trace.communicators)
+        self.name = trace.paths.region[trace.regions.path]
+
+    def make(self, kind: NDArray[np.uint8], row: Rows, time: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cells, int64 of shape (number of events, 20)."""
+        cells = np.full((len(kind), B + 1), ABSENT)
+        cells[:, TIME], cells[:, [LIST, COUNT, MODE]], cells[:, TEXT] = time, 0, -1
+        for which, fill in (
+            *((events.BORN, self._born), (events.DIED, self._died), (events.ENTER, self._enter), (events.LEAVE, self._leave)),
+            *((events.BEGIN, self._begin), (events.POSTED, self._posted), (events.COMPLETED, self._completed), (events.END, self._end)),
+            *((events.SEND, self._send), (events.LOST_SEND, self._lost_send)),
+            *((events.RECEIVE, self._receive), (events.LOST_RECEIVE, self._lost_receive)),
+        ):
+            at = np.flatnonzero(kind == which)
+            if len(at):
+                fill(cells, at, row[at])
+        return cells
+
+    def _place(self, cells: At, at: At, kind: int | At, location: Rows, data: int | At | Rows) -> None:
+        cells[at, TYPE], cells[at, DATA] = kind, data
+        cells[at, PROCESS], cells[at, TASK] = self.trace.locations.process[location], self.trace.locations.thread[location]
+
+    def _born(self, cells: At, at: At, location: Rows) -> None:
+        self._place(cells, at, BORN, location, 0)
+
+    def _died(self, cells: At, at: At, location: Rows) -> None:
+        self._place(cells, at, DIED, location, 0)
+
+    def _enter(self, cells: At, at: At, region: Rows, ends: int = 0) -> None:
+        regions = self.trace.regions
+        kind = USER + 2 * self.name[region].astype("i8") + ends
+        self._place(cells, at, kind, regions.location[region], regions.instance[region])
+
+    def _leave(self, cells: At, at: At, region: Rows) -> None:
+        self._enter(cells, at, region, ends=1)
+
+    def _number(self, call: Rows) -> NDArray[np.int64]:
+        """Return the numbers of calls on their locations, from 1."""
+        return call - self.first_calls[self.trace.calls.location[call]] + 1
+
+    def _begin(self, cells: At, at: At, call: Rows) -> None:
+        calls = self.trace.calls
+        op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
+        self._place(cells, at, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
+        cells[at, C] = _said(comm, comm >= 0)
+        posts = _posted(op, peer, tag)
+        cells[at, P] = np.where(posts & (peer == ANY), ANY, self._rank(comm, np.where(posts, peer, NONE)))
+        cells[at, T] = _said(np.where(tag == ANY, -1, tag), posts & (tag != NONE))
+        collective = self.collective[call]
+        member = collective >= 0
+        cells[at[member], S] = self.instance[collective[member]]
+        cells[at, R] = self._rank(comm, calls.root[call])
+        cells[at, SB] = _said(calls.bytes_sent[call], self.says_sent[call])
+        cells[at, RB] = _said(calls.bytes_received[call], self.says_received[call])
+        cells[at, MODE], cells[at, TEXT] = self.call_mode[call], self.label[call]
+        cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.posted, call)
+
+    def _end(self, cells: At, at: At, call: Rows) -> None:
+        calls = self.trace.calls
+        self._place(cells, at, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
+        cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.completed, call)
+
+    def _posted(self, cells: At, at: At, row: Rows) -> None:
+        call, first, count = (column[row] for column in self.posted_rest)
+        self._place(cells, at, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
+        cells[at, LIST], cells[at, COUNT] = first, count
+
+    def _completed(self, cells: At, at: At, row: Rows) -> None:
+        call, first, count = (column[row] for column in self.completed_rest)
+        self._place(cells, at, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
+        cells[at, LIST], cells[at, COUNT] = first, count
+
+    def _message(self, cells: At, at: At, tag: Rows, size: NDArray[np.int64], comm: Rows) -> None:
+        cells[at, TAG], cells[at, SIZE] = tag, np.minimum(size, LARGEST)
+        cells[at, B], cells[at, C] = _said(size, size > LARGEST), _said(comm, comm >= 0)
+
+    def _matched(self, cells: At, at: At, message: Rows, request: Rows) -> None:
+        messages = self.trace.messages
+        self._message(cells, at, messages.tag[message], messages.bytes[message], messages.comm[message])
+        cells[at, M], cells[at, LIST], cells[at, COUNT] = message, np.maximum(request, 0), request >= 0
+
+    def _send(self, cells: At, at: At, message: Rows) -> None:
+        messages, location = self.trace.messages, self.trace.calls.location
+        here, there = location[messages.send[message]], location[messages.receive[message]]
+        self._place(cells, at, MESSAGE_SENT, here, self.trace.locations.process[there])
+        self._matched(cells, at, message, self.send_request[message])
+        cells[at, MODE] = self.message_mode[message]
+
+    def _receive(self, cells: At, at: At, message: Rows) -> None:
+        messages, location = self.trace.messages, self.trace.calls.location
+        here, there = location[messages.receive_done[message]], location[messages.send[message]]
+        self._place(cells, at, MESSAGE_RECEIVED, here, self.trace.locations.process[there])
+        self._matched(cells, at, message, self.receive_request[message])
+
+    def _lost_send(self, cells: At, at: At, call: Rows) -> None:
+        calls = self.trace.calls
+        self._place(cells, at, MESSAGE_SENT, calls.location[call], calls.peer[call])
+        self._message(cells, at, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
+
+    def _lost_receive(self, cells: At, at: At, call: Rows) -> None:
+        calls = self.trace.calls
+        self._place(cells, at, MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
+        self._message(cells, at, calls.tag[call], calls.bytes_received[call], calls.comm[call])
+
+    def _rank(self, comm: Rows, process: Rows) -> NDArray[np.int64]:
+        """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
+        rank = self.ranks.of(comm, process)
+        return _said(rank, rank >= 0)
+
+
+def _said(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.where(says, values.astype("i8"), ABSENT)
+
+
+def _posted(op: NDArray[np.uint8], peer: Rows, tag: Rows) -> NDArray[np.bool_]:
+    """Return which calls name a partner that no message record of theirs shows."""
+    kind = operations.KIND[op]
+    posts: NDArray[np.bool_] = np.isin(kind, (operations.IRECV, operations.PROBE)) & (peer != NONE)
+    posts |= (kind == operations.RECV) & ((peer == ANY) | (tag == ANY))
+    return posts
+
+
+def _per_call(trace: Trace, call: Rows, values: Rows) -> Rows:
+    out = np.full(len(trace.calls), -1, "i4")
+    out[call] = values
+    return out
+
+
+def _instances(comm: Rows) -> NDArray[np.int64]:
+    """Return the number of each collective in its communicator, from 0."""
+    order = np.argsort(comm, kind="stable")
+    out = np.empty(len(comm), "i8")
+    out[order] = np.arange(len(comm)) - np.searchsorted(comm[order], comm[order])
+    return out
+
+
+def _modes(trace: Trace) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the letters of the send mode per message and per call, 0 where it is the one the routine implies."""
+    messages = trace.messages
+    differs = messages.mode != operations.MODE[trace.calls.op[messages.send]]
+    of_message = np.where(differs, _LETTERS[messages.mode], 0).astype("u1")
+    of_call = np.zeros(len(trace.calls), "u1")
+    of_call[messages.send[differs]] = of_message[differs]
+    of_call[messages.send[~differs]] = 0
+    return of_message, of_call
+
+
+def _says_bytes(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return per call whether the message lines written in it add up to other bytes than it sends, and than it receives."""
+    messages, calls = trace.messages, trace.calls
+    lost_sends, lost_receives = message_ends.lost_sends(trace), message_ends.lost_receives(trace)
+    sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
+    shown = np.minimum(messages.bytes, LARGEST)
+    np.add.at(sent, messages.send, shown)
+    np.add.at(received, messages.receive_done, shown)
+    sent[lost_sends] += np.minimum(calls.bytes_sent[lost_sends], LARGEST)
+    received[lost_receives] += np.minimum(calls.bytes_received[lost_receives], LARGEST)
+    return sent != calls.bytes_sent, received != calls.bytes_received

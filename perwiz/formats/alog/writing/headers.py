@@ -1,0 +1,158 @@
+"""The header of a written ALOG file: what both viewers need, then the records of the perwiz-ext 1 convention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog.writing import cells
+from perwiz.formats.alog.writing import order as events
+from perwiz.trace import operations
+from perwiz.trace.trace import Timeline, Trace
+
+LINE = 900
+"""Most characters of a text; with the six numbers before it the line stays below 1000."""
+_COLOUR = {
+    operations.OTHER: "gray:gray",
+    operations.SEND: "blue:gray3",
+    operations.ISEND: "SteelBlue:gray3",
+    operations.RECV: "green:light_gray",
+    operations.IRECV: "SpringGreen:light_gray",
+    operations.SENDRECV: "seagreen:gray",
+    operations.COMPLETE: "red:vlines3",
+    operations.TEST: "coral:vlines3",
+    operations.PROBE: "gold:gray",
+    operations.N_TO_N: "yellow:dimple3",
+    operations.ONE_TO_N: "cyan:boxes",
+    operations.N_TO_ONE: "magenta:2x2",
+    operations.PREFIX: "purple:vlines3",
+}
+_REGION, _PARALLEL = "white:gray", "wheat:gray"
+_SINGLE = (
+    (cells.POSTED, events.POSTED, "more requests posted"),
+    (cells.COMPLETED, events.COMPLETED, "more requests completed"),
+    (cells.BORN, events.BORN, "process begins"),
+    (cells.DIED, events.DIED, "process ends"),
+)
+
+
+def clean(text: str, blank: str = " ", most: int = LINE) -> str:
+    """Return the text in printable ASCII, `?` for anything else, blanks inside as `blank`, at most `most` characters."""
+    return re.sub(r"[^ -~]", "?", text).strip().replace(" ", blank)[:most].rstrip()
+
+
+def microseconds(ns: int) -> str:
+    """Return a time in us: whole, or with three decimals."""
+    return f"{ns // 1000}.{ns % 1000:03d}" if ns % 1000 else f"{ns // 1000}"
+
+
+def headers(trace: Trace, timeline: Timeline, found: events.Events) -> Iterator[str]:
+    """Yield the lines before the first event, without their newlines."""
+    names = _names(trace)
+    used = [int(op) for op in np.unique(trace.calls.op)]
+    yield from _counts(trace, found, 2 * (len(used) + len(names)))
+    for op in used:
+        yield f"-13 0 {2 * op + 1} {2 * op + 2} 0 0 {_COLOUR[int(operations.KIND[op])]} {operations.OPS[op]}"
+    for row, name in names.items():
+        yield f"-13 0 {_pair(row)} 0 0 {_PARALLEL if trace.parallel[row] else _REGION} {name}"
+    yield "-30 0 0 1 0 0 perwiz-ext 1"
+    yield from _communicators(trace)
+    yield from _placement(trace)
+    yield from (f"-33 0 {2 * op + 1} {2 * op + 2} 0 0 {operations.OPS[op]}" for op in used)
+    yield from (f"-34 0 {_pair(row)} 0 0 PRGN {name}" for row, name in names.items() if trace.parallel[row])
+    yield from _offsets(trace)
+    for key, value in {**trace.properties, "made_by": timeline.made_by}.items():
+        word = clean(key, "_", LINE // 2)
+        yield f"-36 0 0 0 0 0 {clean(f'{word}={value}')}"
+
+
+def _counts(trace: Trace, found: events.Events, states: int) -> Iterator[str]:
+    """Yield the records -1 to -11 and the names of stand-alone events."""
+    present = np.bincount(found.kind, minlength=len(events.KINDS)) > 0
+    single = [(kind, text) for kind, event, text in _SINGLE if present[event]]
+    messages = sum(present[[events.SEND, events.RECEIVE]] | present[[events.LOST_SEND, events.LOST_RECEIVE]])
+    end = int(found.time.max(initial=0))
+    processes, threads = (int(column.max(initial=-1)) + 1 for column in (trace.locations.process, trace.locations.thread))
+    yield "-1 0 0 0 0 0 perwiz"
+    for kind, count in ((-2, len(found)), (-3, processes), (-4, threads), (-5, states + len(single) + messages)):
+        yield f"{kind} 0 0 {count} 0 0"
+    yield "-6 0 0 0 0 0"
+    yield f"-7 0 0 0 0 {microseconds(max(end, 1000))}"
+    yield "-8 0 0 1 0 0"
+    yield "-11 0 0 0 0 0"
+    for kind, text in single:
+        yield f"-9 0 0 {kind} 0 0 {text}"
+
+
+def _names(trace: Trace) -> dict[int, str]:
+    """Return the state names of the rows of names that occur: no two the same, none that stands for an MPI routine."""
+    out: dict[int, str] = {}
+    taken: set[str] = set()
+    for row in np.unique(trace.paths.region[trace.regions.path]).tolist():
+        name = clean(trace.names[row], most=LINE - 20) or "unnamed"
+        if operations.find(name) is not None and not trace.parallel[row]:
+            name = f"user_{name}"
+        while name in taken:
+            name = f"{name}_{row}"
+        taken.add(name)
+        out[row] = name
+    return out
+
+
+def _pair(row: int) -> str:
+    return f"{cells.USER + 2 * row} {cells.USER + 2 * row + 1}"
+
+
+def _communicators(trace: Trace) -> Iterator[str]:
+    for row, name in enumerate(trace.communicators.names):
+        ranks = trace.communicators.members(row)
+        text = clean(name, most=LINE // 2) or "unnamed"
+        for part, piece in enumerate(_pieces(ranges(ranks), LINE - len(text))):
+            yield f"-31 {part} {len(ranks)} {row} 0 0 {text} {piece}"
+
+
+def ranges(ranks: NDArray[np.int32]) -> list[str]:
+    """Return the runs of an int32 array of ranks, in its order, each as `first-last` or one rank."""
+    if not len(ranks):
+        return []
+    cut = np.flatnonzero(np.diff(ranks) != 1) + 1
+    first, last = ranks[np.r_[0, cut]].tolist(), ranks[np.r_[cut, len(ranks)] - 1].tolist()
+    return [f"{a}-{b}" if b > a else f"{a}" for a, b in zip(first, last, strict=True)]
+
+
+def _pieces(words: list[str], most: int) -> Iterator[str]:
+    """Yield the words joined by commas, each piece at most so long."""
+    piece: list[str] = []
+    size = 0
+    for word in words:
+        if size + len(word) + 1 > most:
+            yield ",".join(piece)
+            piece, size = [], 0
+        piece.append(word)
+        size += len(word) + 1
+    if piece:
+        yield ",".join(piece)
+
+
+def _placement(trace: Trace) -> Iterator[str]:
+    """Yield a record per location that says more than its process and thread."""
+    places = trace.locations
+    for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0)):
+        node, cpu = places.node[row], places.cpu[row]
+        words = [
+            *([f"host={clean(trace.nodes[node], '_', LINE // 2)}"] if node >= 0 else []),
+            *([f"cpu={cpu}"] if cpu >= 0 else []),
+            f"metahost={places.metahost[row]}",
+        ]
+        yield f"-32 {places.process[row]} {places.thread[row]} {node} 0 0 {' '.join(words)}"
+
+
+def _offsets(trace: Trace) -> Iterator[str]:
+    table = trace.offsets
+    for row in range(len(table)):
+        place, time = table.location[row], microseconds(int(table.time[row]))
+        values = (f"{key}={float(column[row])!r}" for key, column in (("off", table.offset), ("drift", table.drift), ("err", table.error)))
+        yield f"-35 {trace.locations.process[place]} {trace.locations.thread[place]} 0 0 {time} {' '.join(values)}"

@@ -1,0 +1,108 @@
+"""The order of the events of an ALOG file: program order within a location, time between locations.
+
+Every event has a step, its place in the program of its location: gaps between calls have even steps, calls odd ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.alog.writing.requests import Lists
+from perwiz.formats.message_ends import lost_receives, lost_sends
+from perwiz.trace import nesting
+from perwiz.trace.trace import Timeline, Trace
+
+KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
+"""What an event is: of a location (BORN, DIED), a region (ENTER, LEAVE), a message (SEND, RECEIVE), a further line of a
+list of requests (POSTED, COMPLETED) or a call. Within a step the events stand in this order."""
+_RANK = np.array([0, 1, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7])
+
+
+@dataclasses.dataclass
+class Events:
+    """Kind, row of its table (i4) and time (i8, ns) per event, in no order; `order` holds their numbers in the order of the file."""
+
+    kind: NDArray[np.uint8]
+    row: NDArray[np.int32]
+    time: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+def order(trace: Trace, timeline: Timeline, lists: Lists) -> Events:
+    """Return all events of a timeline. Rows of POSTED and COMPLETED are those of `lists.rest`."""
+    pieces = [
+        *_of_locations(trace, timeline),
+        *_of_regions(trace, timeline),
+        *_of_calls(trace, timeline, lists),
+        *_of_messages(trace, timeline),
+    ]
+    size = sum(len(row) for _, row, _, _ in pieces)
+    events = Events(np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8"), np.empty(0, "i8"))
+    place, at = np.empty(size, "i8"), 0
+    for kind, row, time, step in pieces:
+        here = slice(at, at + len(row))
+        events.kind[here], events.row[here], events.time[here] = kind, row, time
+        place[here] = 8 * step + _RANK[kind]
+        at += len(row)
+    del pieces
+    events.order = np.lexsort((place, events.time))
+    return events
+
+
+_Piece = tuple[int | NDArray[np.signedinteger], NDArray[np.signedinteger], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    """Return the first and last instants that no other event shows."""
+    count, times = len(trace.locations), timeline.locations
+    first, last = np.full(count, np.iinfo("i8").max), np.full(count, -1)
+    for table, other in ((trace.calls, timeline.calls), (trace.regions, timeline.regions)):
+        np.minimum.at(first, table.location, other.enter)
+        np.maximum.at(last, table.location, other.leave)
+    born, died = np.flatnonzero(times.enter < first), np.flatnonzero(times.leave > last)
+    gap = trace.first_calls
+    return [(BORN, born, times.enter[born], 2 * (gap[born] + born)), (DIED, died, times.leave[died], 2 * (gap[died + 1] + died))]
+
+
+def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    """Return the boundaries of the regions, such that they nest where place and time are the same."""
+    regions, count = trace.regions, len(trace.regions)
+    row = np.tile(np.arange(count, dtype="i4"), 2)
+    leaves = np.repeat([False, True], count)
+    rows = nesting.boundaries(regions, timeline.regions)
+    location = regions.location[row[rows]].astype("i8")
+    gap = np.concatenate([regions.first_call, regions.end_call])[rows]
+    step = 2 * (np.clip(gap, trace.first_calls[location], trace.first_calls[location + 1]) + location)
+    time = np.concatenate([timeline.regions.enter, timeline.regions.leave])[rows]
+    # One piece for both, as their order among themselves counts: LEAVE is ENTER and one more.
+    return [(ENTER + leaves[rows], row[rows], time, step)] if count else []
+
+
+def _of_calls(trace: Trace, timeline: Timeline, lists: Lists) -> list[_Piece]:
+    calls, times = np.arange(len(trace.calls), dtype="i4"), timeline.calls
+    pieces: list[_Piece] = [(BEGIN, calls, times.enter, _step(trace, calls)), (END, calls, times.leave, _step(trace, calls))]
+    for kind, lost, time in ((LOST_SEND, lost_sends(trace), times.enter), (LOST_RECEIVE, lost_receives(trace), times.leave)):
+        pieces.append((kind, lost, time[lost], _step(trace, lost)))
+    for kind, first, time in ((POSTED, lists.posted, times.enter), (COMPLETED, lists.completed, times.leave)):
+        call = lists.rest(first)[0]
+        pieces.append((kind, np.arange(len(call)), time[call], _step(trace, call)))
+    return pieces
+
+
+def _of_messages(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    messages, rows = trace.messages, np.arange(len(trace.messages), dtype="i4")
+    return [
+        (SEND, rows, timeline.calls.enter[messages.send], _step(trace, messages.send)),
+        (RECEIVE, rows, timeline.calls.leave[messages.receive_done], _step(trace, messages.receive_done)),
+    ]
+
+
+def _step(trace: Trace, call: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+    step: NDArray[np.int64] = 2 * (call.astype("i8") + trace.calls.location[call]) + 1
+    return step

@@ -1,0 +1,1 @@
+"""Cube 4 files: read, written, and the algebra of cubes."""

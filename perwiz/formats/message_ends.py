@@ -1,0 +1,117 @@
+"""What a writer asks of a trace: the request of each end of a message, ends without a message, ranks in communicators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.trace import operations
+from perwiz.trace.tables import NONE, Messages, Requests
+from perwiz.trace.trace import Communicators, Timeline, Trace
+
+Column = NDArray[np.integer[Any]]
+
+
+class Ranks:
+    """Says which rank a process has in a communicator."""
+
+    def __init__(self, comms: Communicators) -> None:
+        comm = np.repeat(np.arange(len(comms)), comms.sizes())
+        keys = (comm << 32) + comms.ranks
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._rank = keys[order], (np.arange(len(keys)) - comms.first[comm])[order]
+
+    def of(self, comm: Column, process: Column) -> NDArray[np.int64]:
+        """Return the ranks of processes in communicators, int64; -1 where there is none. Communicator -1 is the world."""
+        if not len(self._keys):
+            return np.full(len(process), NONE, "i8")
+        wanted = (np.maximum(comm, 0).astype("i8") << 32) + process
+        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[at] == wanted, self._rank[at], NONE)
+
+
+def requests_of_messages(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the request of each message on the sending and on the receiving side, int32, -1 for those that need or have none.
+
+    Which of the requests that one call posts and another completes is whose, a trace does not tell: sends come first.
+    """
+    messages, requests = trace.messages, trace.requests
+    if not len(requests):
+        none = np.full(len(messages), NONE, "i4")
+        return none, none.copy()
+    later = (messages.send_done != messages.send) & (messages.send_done >= 0)
+    sends = np.flatnonzero(later | (operations.KIND[trace.calls.op[messages.send]] == operations.ISEND))
+    receives = np.flatnonzero(messages.receive != messages.receive_done)
+    post = np.concatenate([messages.send[sends], messages.receive[receives]])
+    done = np.concatenate([messages.send_done[sends], messages.receive_done[receives]])
+    sent, received = np.split(_paired(post, done, requests), [len(sends)])
+    other = _in_order(messages.send, requests)[sends]
+    other[np.isin(other, received)] = NONE
+    return _spread(np.where(sent >= 0, sent, other), sends, messages), _spread(received, receives, messages)
+
+
+def _paired(post: NDArray[np.int32], done: NDArray[np.int32], requests: Requests) -> NDArray[np.int64]:
+    """Return per (post, done) the next request posted by the one and completed by the other, or -1."""
+    known, wanted = _key(requests.posted_by, requests.completed_by), _key(post, done)
+    row, order = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
+    known, wanted = known[row], wanted[order]
+    at = np.searchsorted(known, wanted) + _nth(wanted)
+    there = at < np.searchsorted(known, wanted, "right")
+    out = np.full(len(post), NONE, "i8")
+    out[order[there]] = row[at[there]]
+    return out
+
+
+def _in_order(post: NDArray[np.int32], requests: Requests) -> NDArray[np.int64]:
+    """Return per message the k-th request of the call that posts it, if that posts as many as it has messages, or -1."""
+    order = np.argsort(post, kind="stable")
+    first, count = np.searchsorted(requests.posted_by, post[order]), _count(requests.posted_by, post[order])
+    out = np.full(len(post), NONE, "i8")
+    out[order] = np.where(count == _count(post[order], post[order]), first + _nth(post[order]), NONE)
+    return out
+
+
+def _nth(ordered: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return how many equal values stand before each value of an ordered array."""
+    return np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+
+
+def _count(ordered: NDArray[np.int32], values: NDArray[np.int32]) -> NDArray[np.int64]:
+    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values)
+
+
+def _key(post: NDArray[np.int32], done: NDArray[np.int32]) -> NDArray[np.int64]:
+    return (post.astype("i8") << 32) + done
+
+
+def _spread(values: NDArray[np.int64], rows: NDArray[np.int64], messages: Messages) -> NDArray[np.int32]:
+    out = np.full(len(messages), NONE, "i4")
+    out[rows] = values
+    return out
+
+
+def lost_sends(trace: Trace) -> NDArray[np.int64]:
+    """Return the calls that send to somebody and have no message. A started request that receives is none of them."""
+    kind = operations.KIND[trace.calls.op]
+    lost = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV)) & (trace.calls.peer >= 0)
+    lost[trace.messages.send] = False
+    lost[trace.messages.receive[kind[trace.messages.receive] == operations.ISEND]] = False
+    return np.flatnonzero(lost)
+
+
+def lost_receives(trace: Trace) -> NDArray[np.int64]:
+    """Return the blocking receives from somebody that have no message."""
+    lost = (operations.KIND[trace.calls.op] == operations.RECV) & (trace.calls.peer >= 0)
+    lost[trace.messages.receive] = False
+    return np.flatnonzero(lost)
+
+
+def check(trace: Trace, timeline: Timeline) -> None:
+    """Raise TraceError if the timeline belongs to another trace."""
+    for table, times in ((trace.calls, timeline.calls), (trace.regions, timeline.regions), (trace.locations, timeline.locations)):
+        if len(table) != len(times):
+            name = type(table).__name__.lower()
+            raise TraceError(f"{trace.path}: a timeline of {len(times)} {name}, must be of the {len(table)} {name} of the trace")

@@ -1,0 +1,70 @@
+"""What all locations of an OTF2 archive recorded, as whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import location as local
+from perwiz.formats.otf2.locations import Places
+
+_TABLES = {
+    "call": (local.CALLS, local.CALL),
+    "region": (local.REGIONS, local.REGION),
+    "request": (local.REQUESTS, local.REQUEST),
+    "send": (local.SENDS, local.RECORD),
+    "receive": (local.RECEIVES, local.RECORD),
+    "poll": (local.POLLS, local.RECORD),
+}
+
+
+class Columns:
+    """Takes the arrays of the locations, in their order, and gives each away once, joined."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def state(self, key: int) -> NDArray[np.int64]:
+        """Return one number of each location's state."""
+        return self._places.state[:, key]
+
+    def sizes(self, prefix: str) -> NDArray[np.int64]:
+        """Return how many rows of a kind each location has."""
+        return self.state(_TABLES[prefix][0])
+
+    def starts(self, prefix: str) -> NDArray[np.int64]:
+        """Return where the rows of each location begin, and the end of the last."""
+        return np.concatenate([[0], np.cumsum(self.sizes(prefix))]).astype("i8")
+
+    def each(self, prefix: str, values: NDArray[Any]) -> NDArray[Any]:
+        """Return what each row of a kind has of its location, given one value per location."""
+        return np.repeat(values, self.sizes(prefix))
+
+    def locations(self, prefix: str) -> NDArray[np.int32]:
+        """Return the location of each row of a kind."""
+        return self.each(prefix, np.arange(len(self._places), dtype="i4"))
+
+    def take(self, name: str) -> NDArray[Any]:
+        """Return a column of all locations."""
+        return self._joined(name, lambda part, location: part)
+
+    def shifted(self, name: str, by: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return a column of rows that count from 0 on each location, as rows of the whole; -1 stays. `by` as `starts` returns it."""
+        shift = by.astype("i4")
+        return self._joined(name, lambda part, location: part + shift[location] * (part >= 0))
+
+    def times(self, name: str) -> NDArray[np.int64]:
+        """Return a column of ticks as ns since the start of the trace."""
+        return self._joined(name, lambda part, location: self._places.nanoseconds(part))
+
+    def _joined(self, name: str, made: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
+        """Return a column of all locations, each location's part made into another."""
+        prefix, _, column = name.partition(".")
+        starts = self.starts(prefix)
+        out = np.empty(int(starts[-1]), _TABLES[prefix][1][column])
+        for location, one in enumerate(self._places.recorded):
+            out[starts[location] : starts[location + 1]] = made(one.arrays.pop(name), location)
+        return out

@@ -1,0 +1,139 @@
+"""The locations of an OTF2 archive as processes and threads, where they ran, and their clocks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2.communicators import world
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
+from perwiz.formats.otf2.location import CLOCK, FIRST, RECORDS, STATE
+from perwiz.formats.otf2.read import Recorded, Recording
+from perwiz.trace.tables import NONE, Locations, Offsets, Times
+
+_GIGA = 10**9
+
+
+class Places:
+    """The locations in order of (process, thread), and what each recorded."""
+
+    def __init__(self, recording: Recording, begin: int = 0) -> None:
+        """`begin` is the time of the first record, ns."""
+        definitions, self._begin = recording.definitions, begin
+        self.world = world(definitions)
+        group = {location.ref: location.group for location in definitions.locations}
+        kind = {location.ref: location.type for location in definitions.locations}
+        rank = {group[ref]: number for number, ref in reversed(list(enumerate(self.world))) if ref in group}
+        for one in group.values():
+            host = _host(definitions, one)
+            if one not in rank:
+                rank[one] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
+        master = set(self.world)
+        computing = (CPU_THREAD, ACCELERATOR_STREAM)
+        rows = [recorded for recorded in recording.locations if kind[recorded.ref] in computing]
+        rows.sort(key=lambda recorded: (rank[group[recorded.ref]], recorded.ref not in master))
+        self.recorded: list[Recorded] = rows
+        self.other: list[Recorded] = [recorded for recorded in recording.locations if kind[recorded.ref] not in computing]
+        """Locations of metrics alone."""
+        self.process = np.array([rank[group[recorded.ref]] for recorded in rows], "i4")
+        first = np.searchsorted(self.process, self.process)
+        self.thread = (np.arange(len(rows)) - first).astype("i4")
+        self._group = [group[recorded.ref] for recorded in rows]
+        self.state = np.array([one.arrays["state"] for one in rows], "i8").reshape(len(rows), STATE)
+        """The state of each."""
+        first = self.state[self.state[:, RECORDS] > 0, FIRST]
+        self.start = int(first.min()) if len(first) else 0
+        """Ticks of the first record of all."""
+        self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
+
+    def __len__(self) -> int:
+        return len(self.recorded)
+
+    def nanoseconds(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return ticks as ns since the start of the trace, rounded once, to the nearest."""
+        return nanoseconds(ticks - self.start, self._per_tick) + self._begin
+
+    def instants(self) -> Times:
+        """Return the first and last instant of each location; 0 for one that recorded nothing."""
+        enter, leave = self.state[:, FIRST], self.state[:, CLOCK]
+        silent = self.state[:, RECORDS] == 0
+        return Times(*(np.where(silent, 0, self.nanoseconds(np.where(silent, self.start, times))) for times in (enter, leave)))
+
+    def table(self, definitions: Definitions) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
+        """Return the locations, the names of the nodes and those of the metahosts."""
+        tree = Tree(definitions)
+        places = [
+            tree.place(definitions.location_groups[group].node) if group in definitions.location_groups else (0, NONE)
+            for group in self._group
+        ]
+        metahost, node = (
+            (np.array(column, "i4") for column in zip(*places, strict=True)) if places else (np.empty(0, "i4"), np.empty(0, "i4"))
+        )
+        table = Locations(metahost, node, self.process, self.thread, np.full(len(self), NONE, "i4"))
+        return table, tuple(tree.nodes), tuple(tree.metahosts)
+
+    def offsets(self, recording: Recording) -> Offsets:
+        """Return the clock measurements that the library has applied."""
+        row = {recorded.ref: number for number, recorded in enumerate(self.recorded)}
+        found = sorted((row[ref], time, offset, error) for ref, time, offset, error in recording.offsets if ref in row)
+        micro = float(self._per_tick) / 1e3
+        time = self.nanoseconds(np.array([time for _, time, _, _ in found], "i8"))
+        offset, error = (np.array([values[k] for values in found], "f8") * micro for k in (2, 3))
+        return Offsets(np.array([where for where, *_ in found], "i4"), time, offset, np.zeros(len(found)), error)
+
+
+def _host(definitions: Definitions, group: int) -> int:
+    """Return the location group that a process or accelerator belongs to: an accelerator to the process that started it."""
+    found = definitions.location_groups.get(group)
+    return found.creator if found is not None and found.type == ACCELERATOR else group
+
+
+def nanoseconds(ticks: NDArray[np.int64], per_tick: Fraction) -> NDArray[np.int64]:
+    """Return `ticks * per_tick`, rounded to the nearest, int64; exact as long as a tick is longer than about 0.1 ns."""
+    if per_tick.denominator == 1:
+        return ticks * per_tick.numerator
+    above, below = per_tick.numerator, per_tick.denominator
+    whole, rest = np.divmod(ticks, below)
+    if above * below + below // 2 >= 1 << 63:
+        return whole * above + np.rint(rest * (above / below)).astype("i8")
+    return whole * above + (rest * above + below // 2) // below
+
+
+class Tree:
+    """The machines of an archive: which metahost and which node a process runs on, numbered in order of need."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = definitions
+        self.nodes: list[str] = []
+        self.metahosts: list[str] = []
+        self._node: dict[int, int] = {}
+        self._metahost: dict[int, int] = {}
+
+    def place(self, ref: int) -> tuple[int, int]:
+        """Return the metahost and node (or -1) of what hangs below a tree node: the uppermost, and the nearest called a node."""
+        above = self._above(ref)
+        if not above:
+            return 0, NONE
+        node = next((one for one in above if self._string(one, "class_name") == "node"), above[0] if len(above) > 1 else None)
+        host = self._number(self._metahost, self.metahosts, above[-1])
+        return host, NONE if node is None else self._number(self._node, self.nodes, node)
+
+    def _above(self, ref: int) -> list[int]:
+        out: list[int] = []
+        nodes = self._definitions.nodes
+        while ref in nodes and ref not in out:
+            out.append(ref)
+            ref = nodes[ref].parent
+        return out
+
+    def _string(self, ref: int, what: str) -> str:
+        return self._definitions.string(getattr(self._definitions.nodes[ref], what))
+
+    def _number(self, known: dict[int, int], names: list[str], ref: int) -> int:
+        if ref not in known:
+            known[ref] = len(names)
+            names.append(self._string(ref, "name"))
+        return known[ref]

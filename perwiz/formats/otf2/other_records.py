@@ -1,0 +1,208 @@
+"""What an OTF2 archive records beside calls, messages and regions: counters, parameters, topologies, records of other models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.communicators import Comms
+from perwiz.formats.otf2.definitions import Definitions, MetricMember
+from perwiz.formats.otf2.library import events as row
+from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
+from perwiz.formats.otf2.location import REST
+from perwiz.formats.otf2.locations import Places
+from perwiz.trace.tables import NONE, Counters, Parameters, Records
+from perwiz.trace.trace import Topology
+
+Ints = NDArray[np.int64]
+_KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (row.MEASUREMENT, row.BUFFER_FLUSH)}
+_KEPT |= {row.OTHER + number: name for number, name in enumerate(row.OTHERS)}
+
+
+class Texts:
+    """Gives every text a number; the first ones are known."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self._all = list(known)
+        self._number = {text: number for number, text in reversed(list(enumerate(known)))}
+
+    def of(self, text: str) -> int:
+        """Return the number of a text."""
+        if text not in self._number:
+            self._number[text] = len(self._all)
+            self._all.append(text)
+        return self._number[text]
+
+    def all(self) -> tuple[str, ...]:
+        """Return all texts in order of their numbers."""
+        return tuple(self._all)
+
+
+class Rest:
+    """The records behind those of MPI and regions, of all locations: a column each, in program order of the locations."""
+
+    def __init__(self, places: Places, definitions: Definitions, first: Ints, regions: Ints, texts: tuple[str, ...]) -> None:
+        """`first` is the first call of each location and the end of the last; `regions` the same of its region instances."""
+        self._places, self._definitions, self.texts = places, definitions, Texts(texts)
+        self._own: list[Ints] = []
+        self.written = definitions.creator.startswith(extra.CREATOR)
+        parts = [one.arrays for one in places.recorded]
+        sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
+        self.location = np.repeat(np.arange(len(parts), dtype="i4"), sizes)
+        self.column: dict[str, NDArray[Any]] = {
+            name: np.concatenate([np.empty(0, "i8"), *(part.pop(f"rest.{name}") for part in parts if f"rest.{name}" in part)])
+            for name in REST
+        }
+        self.call = (first[self.location] + self.column["calls"]).astype("i4")
+        """First call entered after the record."""
+        self.inside = self.column["inside"] > 0
+        """Whether a call is open: the one before."""
+        innermost = self.column["f"]
+        self.region = np.where(innermost >= 0, regions[self.location] + innermost, NONE).astype("i4")
+        """Innermost open region, for kinds below OTHER."""
+        self._end = first[self.location + 1]
+
+    def counters(self) -> tuple[Counters, tuple[str, ...]]:
+        """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
+        at = np.flatnonzero(self.column["kind"] == row.METRIC)
+        names: dict[str, int] = {}
+        counter, scale = np.full(len(at), NONE, "i8"), np.ones(len(at))
+        metric, index = self.column["a"][at], self.column["b"][at]
+        for ref, place in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
+            member = self._member(ref, place)
+            if member is not None:
+                same = (metric == ref) & (index == place)
+                counter[same] = names.setdefault(self._counter_name(member), len(names))
+                scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
+        value = _values(self.column["c"][at], self.column["d"][at]) * scale
+        call = self.call[at] - self.inside[at]
+        good = (counter >= 0) & (call < self._end[at])
+        key = call.astype("i8") * max(len(names), 1) + counter
+        before, entered = _last(key, value, good & ~self.inside[at])
+        behind, returned = _last(key, value, good & self.inside[at])
+        both, one, other = np.intersect1d(before, behind, return_indices=True)
+        call, counter = np.divmod(both, max(len(names), 1))
+        return Counters(call.astype("i4"), counter.astype("i4"), entered[one], returned[other]), tuple(names)
+
+    def _member(self, ref: int, place: int) -> MetricMember | None:
+        definitions = self._definitions
+        instance = definitions.metric_instances.get(ref)
+        found = definitions.metric_classes.get(instance.metric_class if instance else ref)
+        return definitions.metric_members.get(found.members[place]) if found and place < len(found.members) else None
+
+    def _counter_name(self, member: MetricMember) -> str:
+        name, unit = self._definitions.string(member.name), self._definitions.string(member.unit)
+        return f"{name} [{unit}]" if unit and unit != "#" else name
+
+    def _parameters(self) -> Ints:
+        return np.flatnonzero((self.column["kind"] >= row.PARAMETER_INT) & (self.column["kind"] <= row.PARAMETER_STRING))
+
+    def parameters(self) -> Parameters:
+        """Return the parameters that are not perwiz's own."""
+        at = self._parameters()
+        known = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["a"][at]).tolist()}
+        names = [known[ref] for ref in self.column["a"][at].tolist()]
+        at = at[np.array([name is not None for name in names], bool)]
+        name = np.array([self.texts.of(name) for name in names if name is not None], "i4")
+        kinds, values = self.column["kind"][at].tolist(), self.column["d"][at].tolist()
+        value = np.array([self.texts.of(self._value(*pair)) for pair in zip(kinds, values, strict=True)], "i4")
+        return Parameters(self.location[at], self.region[at], self.call[at], name, value)
+
+    def _program(self, name: str) -> str | None:
+        """Return the name the program gave to a parameter, None for one of perwiz's own."""
+        if not self.written or not name.startswith(extra.PREFIX):
+            return name
+        rest = name.removeprefix(extra.PREFIX)
+        return rest if rest.startswith(extra.PREFIX) else None
+
+    def own(self, name: str, of_regions: bool) -> tuple[Ints, Ints]:
+        """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
+        at = self._parameters()
+        refs = [ref for ref in np.unique(self.column["a"][at]).tolist() if self.parameter(ref) == name]
+        at = at[np.isin(self.column["a"][at], refs)]
+        rows = self.region[at] if of_regions else self.call[at] - 1
+        good = rows >= 0 if of_regions else self.inside[at]
+        self._own.append(at)
+        at, rows = at[good], rows[good]
+        values = self.column["d"][at].copy()
+        texts = np.flatnonzero(self.column["kind"][at] == row.PARAMETER_STRING)
+        values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
+        return rows.astype("i8"), values
+
+    def parameter(self, ref: int) -> str:
+        """Return the name of a parameter."""
+        found = self._definitions.parameters.get(ref)
+        return self._definitions.string(found.name) if found else f"parameter {ref}"
+
+    def _value(self, kind: int, value: int) -> str:
+        if kind == row.PARAMETER_STRING:
+            return self._definitions.string(int(value))
+        return str(int(value) % (1 << 64) if kind == row.PARAMETER_UNSIGNED else int(value))
+
+    def singles(self, kept: int) -> int:
+        """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
+        own = sum(len(rows) for rows in self._own)
+        return int((self.column["kind"] != row.METRIC).sum()) - own - kept
+
+    def records(self) -> tuple[Records, Ints]:
+        """Return the records of other models, and their values one after the other."""
+        kinds = self.column["kind"]
+        at = np.flatnonzero(np.isin(kinds, list(_KEPT)))
+        number, size = np.zeros(len(at), "i4"), np.zeros(len(at), "i8")
+        cells = np.stack([self.column[name][at] for name in "abcdef"], 1) if len(at) else np.empty((0, 6), "i8")
+        for kind in np.unique(kinds[at]).tolist():
+            same = kinds[at] == kind
+            number[same], size[same] = self.texts.of(_KEPT[kind]), min(len(row.EVENTS[_KEPT[kind]]), 6)
+            if kind == row.BUFFER_FLUSH:
+                cells[same, 0] = self._places.nanoseconds(cells[same, 3])
+        time = self._places.nanoseconds(self.column["time"][at])
+        first = np.cumsum(size) - size
+        values = cells[np.arange(6) < size[:, None]]
+        return Records(self.location[at], number, self.call[at], time, first), values
+
+
+def _values(kind: Ints, bits: Ints) -> NDArray[np.float64]:
+    """Return the values of 64 raw bits each, by type."""
+    value = bits.astype("f8")
+    unsigned = kind == UINT64
+    value[unsigned] = bits[unsigned].view("u8").astype("f8")
+    real = kind == DOUBLE
+    value[real] = bits[real].view("f8")
+    return value
+
+
+def _last(key: Ints, value: NDArray[np.float64], where: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.float64]]:
+    """Return the keys that occur, sorted, and the last value of each."""
+    key, value = key[where][::-1], value[where][::-1]
+    found, at = np.unique(key, return_index=True)
+    return found, value[at]
+
+
+def topologies(definitions: Definitions, comms: Comms) -> tuple[Topology, ...]:
+    """Return the Cartesian topologies of communicators that are defined."""
+    out = []
+    for found in definitions.topologies.values():
+        comm = int(comms.rows(np.array([found.comm]).astype("i4"), np.array([0]))[0])
+        table = comms.table()
+        dimensions = [definitions.dimensions[ref] for ref in found.dimensions if ref in definitions.dimensions]
+        if comm < 0 or len(dimensions) != len(found.dimensions):
+            continue
+        coordinates = np.full((len(table.members(comm)), len(dimensions)), NONE, "i4")
+        for place in definitions.coordinates:
+            if place.topology == found.ref and place.rank < len(coordinates) and len(place.values) == len(dimensions):
+                coordinates[place.rank] = place.values
+        out.append(
+            Topology(
+                *(
+                    definitions.string(found.name),
+                    comm,
+                    tuple(one.size for one in dimensions),
+                    tuple(one.periodic > 0 for one in dimensions),
+                ),
+                *(tuple(definitions.string(one.name) for one in dimensions), coordinates),
+            )
+        )
+    return tuple(out)

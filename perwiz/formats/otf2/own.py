@@ -1,0 +1,154 @@
+"""What an OTF2 archive written by perwiz says beside OTF2's own records: the extras that otf2_extras lists, as they are read."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.other_records import Rest
+from perwiz.trace.matching import Ends
+from perwiz.trace.table import Table
+from perwiz.trace.tables import Requests, Unfinished
+from perwiz.trace.trace import LACKING, Counts
+
+Ints = NDArray[np.int64]
+_COLUMN = {
+    extra.PEER: "peer",
+    extra.TAG: "tag",
+    extra.COMM: "comm",
+    extra.ROOT: "root",
+    extra.BYTES_SENT: "sent",
+    extra.BYTES_RECEIVED: "received",
+}
+
+
+class Own:
+    """The extras of an archive, none for one that perwiz did not write. What lies outside its range is left out and counted in `bad`."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.written = definitions.creator.startswith(extra.CREATOR)
+        self.bad = 0
+        self._definitions = definitions
+        self._rows: dict[int, tuple[Ints, Ints]] = {}
+
+    def take(self, rest: Rest) -> None:
+        """Take the records of extras from the rest."""
+        if self.written:
+            self._rows = {number: rest.own(extra.PREFIX + one.name, number == extra.INSTANCE) for number, one in enumerate(extra.EVENTS)}
+
+    def property(self, name: str, otherwise: Any, make: Callable[[str], Any] = json.loads) -> Any:
+        """Return a property of the anchor file made of its text, or `otherwise` if there is none that can be used."""
+        text = self._definitions.properties.get(extra.NAMESPACE + name) if self.written else None
+        if text is None:
+            return otherwise
+        try:
+            found = make(text)
+        except (ValueError, RecursionError):
+            self.bad += 1
+            return otherwise
+        good = otherwise is None or isinstance(found, type(otherwise))
+        self.bad += not good
+        return found if good else otherwise
+
+    def texts(self, name: str, otherwise: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
+        """Return a property that is a list of at least so many texts."""
+        found = self.property(name, None)
+        if found is None:
+            return otherwise
+        good = isinstance(found, list) and len(found) >= least and all(isinstance(text, str) for text in found)
+        self.bad += not good
+        return tuple(found) if good else otherwise
+
+    def counts(self, found: Counts) -> Counts:
+        """Return what the reader met, with what the source of the archive lacked."""
+        said = self.property("COUNTS", {})
+        known = {key: value for key, value in said.items() if key in LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
+        return dataclasses.replace(found, **known)
+
+    def table(self, name: str, kind: type[Table]) -> Any:
+        """Return a table that is a property, None if there is none that can be used."""
+        found = self.property(name, {})
+        if not found:
+            return None
+        try:
+            return kind(*(np.array(found[column], dtype) for column, dtype, *_ in kind.schema()))
+        except Exception:  # whatever a file can say, in any of the columns
+            self.bad += 1
+            return None
+
+    def _get(self, number: int, low: int, high: int) -> tuple[Ints, Ints]:
+        """Return the rows (calls, or regions) that have an extra, and its values from `low` to below `high`."""
+        rows, values = self._rows.get(number, (np.empty(0, "i8"), np.empty(0, "i8")))
+        good = (values >= low) & (values < high)
+        self.bad += int((~good).sum())
+        return rows[good], values[good]
+
+    def calls(self, column: dict[str, NDArray[Any]], processes: int, comms: int) -> None:
+        """Put the extras of calls into their columns."""
+        high = {extra.PEER: processes, extra.ROOT: processes, extra.COMM: comms, extra.TAG: 1 << 31}
+        for number, name in _COLUMN.items():
+            rows, values = self._get(number, -2 if number in (extra.PEER, extra.TAG) else -1, high.get(number, 1 << 62))
+            column[name][rows] = values
+
+    def requests(self, table: Requests, calls: int) -> Requests:
+        """Return the requests with what the extras say of them."""
+        done, cancelled = table.completed_by.copy(), table.cancelled.copy()
+        self._each(extra.COMPLETED_BY, table.posted_by, done, -1, calls)
+        self._each(extra.CANCELLED, table.posted_by, cancelled, 0, 2)
+        return Requests(table.posted_by, done, cancelled)
+
+    def sends(self, ends: Ends, mode: NDArray[np.uint8], number: Ints, calls: int, comms: int) -> None:
+        """Put the extras of send records into them, their modes and message numbers."""
+        posted = ends.call.copy()
+        for which, out, low, high in (
+            (extra.SEND_DONE, ends.done, -1, calls),
+            (extra.MESSAGE_COMM, ends.comm, -1, comms),
+            (extra.MODE, mode, 0, 4),
+            (extra.MESSAGE, number, -1, 1 << 62),
+        ):
+            self._each(which, posted, out, low, high)
+
+    def receives(self, ends: Ends, number: Ints, calls: int) -> None:
+        """Put the extras of receive records into them, and their message numbers."""
+        self._each(extra.RECEIVE, ends.done, ends.call, 0, calls)
+        self._each(extra.RECEIVED, ends.done, number, -1, 1 << 62)
+
+    def _each(self, which: int, call: NDArray[Any], out: NDArray[Any], low: int, high: int) -> None:
+        """Put values that come one per record of a call into `out`, a row per record; `call` is the call of each."""
+        rows, values = self._get(which, low, high)
+        if not len(rows):
+            return
+        at = np.flatnonzero(np.isin(call, rows))
+        at = at[np.argsort(call[at], kind="stable")]
+        if len(at) == len(rows) and np.array_equal(call[at], rows):
+            out[at] = values
+        else:
+            self.bad += len(rows)
+
+    def unfinished(self, table: Unfinished, requests: int) -> Unfinished:
+        """Return the unsuccessful tests with those of the extras, in program order."""
+        rows, values = self._get(extra.UNFINISHED, 0, requests)
+        call = np.concatenate([table.call, rows.astype("i4")])
+        order = np.argsort(call, kind="stable")
+        return Unfinished(call[order], np.concatenate([table.request, values.astype("i4")])[order])
+
+    def one(self, which: int, out: NDArray[Any], low: int, high: int) -> None:
+        """Put values that a call, or a region, has one of into `out`, a row per call or region."""
+        rows, values = self._get(which, low, high)
+        out[rows] = values
+
+    def apart(self) -> Ints:
+        """Return the calls of collectives that take part in no instance."""
+        rows, values = self._rows.get(extra.SEQUENCE, (np.empty(0, "i8"), np.empty(0, "i8")))
+        return rows[values == -1]
+
+    def labels(self, texts: int) -> tuple[Ints, Ints]:
+        """Return the calls with a label, and the row of texts of each."""
+        return self._get(extra.LABEL, 0, texts)

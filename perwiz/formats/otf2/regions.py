@@ -1,0 +1,122 @@
+"""The user regions of an OTF2 archive: names, where they are defined, paths and instances."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.columns import Columns
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.library.codes import PARALLEL
+from perwiz.formats.otf2.own import Own
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.table import pieces
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+_PREFIX = "PRGN "
+"""So begin the names of user regions that the program calls parallel regions."""
+
+
+class Names:
+    """The user regions that occur: one row per name and place of definition, however often defined."""
+
+    def __init__(self, definitions: Definitions, used: NDArray[np.int32], own: Own) -> None:
+        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one."""
+        self._definitions, self._refs = definitions, sorted(definitions.regions)
+        self._written = own.written
+        listed = own.property("NAMES", None, int)
+        if listed is not None:
+            used = np.union1d(np.flatnonzero(np.array(self._refs, "i8") >= listed), used).astype("i4")
+        self.row = np.full(len(self._refs) + 1, NONE, "i4")
+        """Row of names per number of a region."""
+        self.names: list[str] = []
+        self.sources: list[str] = []
+        parallel: list[bool] = []
+        known: dict[tuple[str, str], int] = {}
+        for number in used.tolist():
+            name, source, marked = self._region(number)
+            row = len(self.names) if listed is not None else known.setdefault((name, source), len(self.names))
+            if row == len(self.names):
+                self.names.append(name if listed is not None else self._unique(name, source))
+                self.sources.append(source)
+                parallel.append(marked)
+            self.row[number] = row
+        self.parallel = np.array(parallel, bool)
+        if not any(self.sources):
+            self.sources = []
+
+    def _region(self, number: int) -> tuple[str, str, bool]:
+        """Return the name, the `file:line` and the mark of parallel regions of one region."""
+        if number == len(self._refs):
+            return "undefined region", "", False
+        region = self._definitions.regions[self._refs[number]]
+        name, file = self._definitions.string(region.name), self._definitions.string(region.file)
+        marked = region.role == PARALLEL or (not self._written and name.startswith(_PREFIX))
+        return name, f"{file}:{region.begin_line}" if file else "", marked
+
+    def _unique(self, name: str, source: str) -> str:
+        if name not in self.names:
+            return name
+        name = f"{name} ({os.path.basename(source) or len(self.names)})"
+        return name if name not in self.names else f"{name} #{len(self.names)}"
+
+
+class Instances:
+    """The table of regions, their times and paths."""
+
+    def __init__(self, columns: Columns, definitions: Definitions, own: Own, first: NDArray[np.int64], leave: NDArray[np.int64]) -> None:
+        """`first` is the first call of each location, `leave` when calls return, ns."""
+        location = columns.locations("region")
+        number = columns.take("region.name")
+        self.known = Names(definitions, _occurring(number), own)
+        name = self.known.row[number]
+        del number
+        parent = columns.shifted("region.parent", columns.starts("region"))
+        path, *above = paths(parent, name)
+        self.paths = Paths(*above)
+        listed = own.table("PATHS", Paths)
+        if listed is not None:
+            path, self.paths = _renumbered(path, self.paths, listed)
+        begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
+        instance = running(location, name)
+        instance += 1
+        own.one(extra.INSTANCE, instance, 0, 1 << 31)
+        self.times = Times(
+            *(_outside(columns.times(f"region.{key}"), call, first, location, leave) for key, call in (("enter", begin), ("leave", end)))
+        )
+        self.table = Regions(location, path, parent, instance, begin, end)
+
+    def path_of(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the path of each instance, -1 for -1."""
+        return np.append(self.table.path, np.int32(NONE))[rows]
+
+
+def _occurring(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the different ones of small numbers, sorted."""
+    seen = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
+    seen[numbers] = True
+    return np.flatnonzero(seen).astype("i4")
+
+
+def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[NDArray[np.int32], Paths]:
+    """Return paths numbered as `listed` does, and that; as they are if it lacks one of them."""
+    rows = {pair: row for row, pair in enumerate(zip(listed.parent.tolist(), listed.region.tolist(), strict=True))}
+    new: list[int] = []
+    for parent, region in zip(found.parent.tolist(), found.region.tolist(), strict=True):
+        new.append(rows.get((new[parent] if parent >= 0 else NONE, region), NONE))
+    if NONE in new or (listed.parent >= np.arange(len(listed))).any():
+        return path, found
+    return np.array(new, "i4")[path], listed
+
+
+def _outside(
+    times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], location: NDArray[np.int32], leave: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
+    for piece in pieces(len(times)):
+        has = np.flatnonzero(call[piece] > first[location[piece]]) + piece.start
+        times[has] = np.maximum(times[has], leave[call[has] - 1])
+    return times

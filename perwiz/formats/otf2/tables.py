@@ -1,0 +1,279 @@
+"""From a recording of OTF2 to the tables of a trace: locations joined, references made rows, partners matched, gaps repaired."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2 import location as local
+from perwiz.formats.otf2 import repair
+from perwiz.formats.otf2.columns import Columns
+from perwiz.formats.otf2.communicators import Comms
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.locations import Places
+from perwiz.formats.otf2.other_records import Rest, topologies
+from perwiz.formats.otf2.own import Own
+from perwiz.formats.otf2.read import Recording
+from perwiz.formats.otf2.regions import Instances
+from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
+from perwiz.trace.trace import Counts, Timeline, Trace
+
+_FINALIZE = operations.OP["MPI_Finalize"]
+_TALKS = (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, operations.SENDRECV)
+
+
+@dataclasses.dataclass
+class Half:
+    """One side of all messages, and the request of each, row of the requests or -1."""
+
+    ends: matching.Ends
+    request: NDArray[np.int32]
+
+
+def properties(definitions: Definitions) -> dict[str, str]:
+    """Return what the archive says about its run: who recorded it, where, when."""
+    started = "" if definitions.realtime < 0 else datetime.datetime.fromtimestamp(definitions.realtime / 1e9, datetime.UTC).isoformat()
+    found = {"recorder": definitions.creator, "machine": definitions.machine, "started": started}
+    return {key: value for key, value in found.items() if value}
+
+
+class Builder:
+    """Builds the trace step by step; each step uses what the ones before it made."""
+
+    def __init__(self, recording: Recording, path: str) -> None:
+        self.recording, self.path = recording, path
+        self.own = Own(recording.definitions)
+        self.places = Places(recording, self.own.property("START", 0, int))
+        self.columns = Columns(self.places)
+        self.comms = Comms(recording.definitions, self.places.world)
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        self._calls()
+        texts = self.own.texts("TEXTS", ())
+        self.rest = Rest(self.places, self.recording.definitions, self.first, self.columns.starts("region"), texts)
+        self.own.take(self.rest)
+        self.regions = Instances(self.columns, self.recording.definitions, self.own, self.first, self.column["leave"])
+        self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
+        self._requests()
+        self._partners()
+        self._messages()
+        self._collectives()
+        return self._assemble()
+
+    def _calls(self) -> None:
+        take = self.columns.take
+        self.first = self.columns.starts("call")
+        self.column: dict[str, NDArray[Any]] = {"location": self.columns.locations("call")}
+        for name in ("enter", "leave"):
+            self.column[name] = self.columns.times(f"call.{name}")
+        for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "flags"):
+            self.column[name] = take(f"call.{name}")
+
+    def _requests(self) -> None:
+        posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
+        self.requests = self.own.requests(Requests(posted, done, self.columns.take("request.cancelled")), len(self.column["op"]))
+
+    def _partners(self) -> None:
+        """Communicators become rows, ranks in them processes."""
+        get = self.column
+        rank = self.places.process[get["location"]]
+        collective = operations.COLLECTIVE[get["op"]]
+        get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["flags"] & local.COLLECTIVE_RECORD) != 0)] = NONE
+        self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
+        get["comm"] = self.comms.rows(get["comm"], rank)
+        get["comm"][(get["op"] == _FINALIZE) & (get["comm"] == NONE)] = 0
+        table = self.comms.table()
+        for name in ("peer", "root"):
+            get[name] = self.comms.processes_of(table, get["comm"], get[name], rank, roots=name == "root")
+        self.own.calls(get, self.comms.processes, len(table))
+
+    def _messages(self) -> None:
+        polls = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
+        self.unfinished = self.own.unfinished(polls, len(self.requests))
+        self.strangers = self.internal = 0
+        sends, receives = self._half("send"), self._half("receive")
+        self.talked = np.zeros(len(self.column["op"]), bool)
+        self.talked[sends.ends.call] = self.talked[receives.ends.call] = True
+        self.inferred = self.repaired = 0
+        if not self.own.written:
+            posts = np.zeros(len(self.requests), bool)
+            posts[sends.request[sends.request >= 0]] = True
+            self.requests, self.inferred = repair.completions(self.column["op"], self.column["location"], self.requests, posts)
+        self._complete(sends, receives)
+        mode = operations.MODE[self.column["op"][sends.ends.call]]
+        if self.own.written:
+            self._extras(sends.ends, receives.ends, mode)
+        else:
+            self.repaired = repair.communicators(sends.ends, receives.ends)
+        self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
+        self.messages: Messages
+        self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, equal=not self.own.written)
+
+    def _half(self, side: str) -> Half:
+        rank = self.columns.each(side, self.places.process)
+        refs = self.columns.take(f"{side}.comm")
+        comm = self.comms.rows(refs, rank)
+        self.undefined += int(((comm == NONE) & (refs != NONE)).sum())
+        peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
+        self.strangers += int(((peer == NONE) & (comm != NONE)).sum())
+        call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
+        columns = [call, rank, peer, tag, comm, size, self._requests_of(side)]
+        inside = operations.COLLECTIVE[self.column["op"][call]]
+        if inside.any():
+            self.internal += int(inside.sum())
+            columns = [column[~inside] for column in columns]
+        call, *ends, request = columns
+        return Half(matching.Ends(call, call.copy(), *ends), request)
+
+    def _calls_of(self, side: str) -> NDArray[np.int32]:
+        return self.columns.shifted(f"{side}.call", self.first)
+
+    def _requests_of(self, side: str) -> NDArray[np.int32]:
+        return self.columns.shifted(f"{side}.request", self.columns.starts("request"))
+
+    def _complete(self, sends: Half, receives: Half) -> None:
+        """A send is completed where its request is; a receive was posted where its request was."""
+        at = np.flatnonzero(sends.request >= 0)
+        sends.ends.done[at] = self.requests.completed_by[sends.request[at]]
+        at = np.flatnonzero(receives.request >= 0)
+        receives.ends.call[at] = self.requests.posted_by[receives.request[at]]
+
+    def _extras(self, sends: matching.Ends, receives: matching.Ends, mode: NDArray[np.uint8]) -> None:
+        """Put in what an archive of perwiz says of single messages."""
+        calls, comms = len(self.column["op"]), len(self.comms.table())
+        sent, received = np.full(len(sends.call), NONE, "i8"), np.full(len(receives.call), NONE, "i8")
+        self.own.sends(sends, mode, sent, calls, comms)
+        self.own.receives(receives, received, calls)
+        sends.id, receives.id = sent, received
+
+    def _call_table(self) -> Calls:
+        names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")
+        return Calls(*(self.column[name] for name in names))
+
+    def _collectives(self) -> None:
+        calls = self._call_table()
+        done = matching.completions(calls.op, self.requests)
+        sequence, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
+        self.own.one(extra.DONE, done, -1, len(done))
+        self.own.one(extra.SEQUENCE, sequence, -1, 1 << 62)
+        comm = calls.comm.copy()
+        comm[self.own.apart()] = NONE
+        process = self.places.process.astype("i8")
+        together = dataclasses.replace(calls, comm=comm)
+        self.instances = matching_collectives.collectives(
+            together, done, process, sequence, quiet, self.comms.table(), self.column["enter"]
+        )
+
+    def _defects(self) -> Defects:
+        found = defects.Found()
+        self.faults: list[str] = []
+        state = self.columns.state
+        for key, reason in (
+            (local.NEVER_ENDS, defects.NEVER_ENDS),
+            (local.NOT_OPEN, defects.NOT_OPEN),
+            (local.BACKWARDS, defects.BACKWARDS),
+            (local.UNDEFINED, defects.UNDEFINED_REGION),
+            (local.NOT_POSTED, defects.NOT_POSTED),
+        ):
+            for where, number in enumerate(state(key).tolist()):
+                found.add(np.full(number, NONE), reason, where)
+        for where, recorded in enumerate(self.places.recorded):
+            if recorded.error:
+                found.add(NONE, defects.UNREADABLE, where)
+                self.faults.append(f"location {recorded.ref} (rank {self.places.process[where]}): {recorded.error}")
+        found.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
+        found.add(np.full(self.strangers, NONE), defects.STRANGER)
+        found.add(np.full(self.own.bad, NONE), defects.BAD_ATTRIBUTE)
+        return found.table()
+
+    def _counts(self, rest: Rest, kept: int) -> Counts:
+        kind = operations.KIND[self.column["op"]]
+        posts = np.zeros(len(kind), bool)
+        posts[self.requests.posted_by] = True
+        alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
+        state = self.columns.state
+        return Counts(
+            records=int(state(local.RECORDS).sum()) + sum(int(one.arrays["state"][local.RECORDS]) for one in self.places.other),
+            states=int(state(local.PAIRS).sum()),
+            single_events=rest.singles(kept),
+            sends=self.sends,
+            receives=self.receives,
+            internal_messages=self.internal,
+            internal_calls=int(state(local.INTERNAL).sum()),
+            to_nobody=int(alone.sum()),
+            bare=int(((self.column["flags"] & local.BARE) != 0).sum()),
+            unmatched_sends=self.sends - len(self.messages),
+            unmatched_receives=self.receives - len(self.messages),
+            contradicting=self.contradicting,
+            incomplete_collectives=self.instances.incomplete,
+            unmatched_collectives=self.instances.unmatched,
+            rootless_collectives=self.instances.rootless,
+            silent_processes=len(np.unique(self.places.process)) - len(np.unique(self.places.process[state(local.CALLS) > 0])),
+            inferred_completions=self.inferred,
+            repaired_communicators=self.repaired,
+        )
+
+    def _told(self, locations: Locations) -> Locations:
+        """Return the locations with the columns that an archive of perwiz tells otherwise."""
+        for name, values in self.own.property("LOCATIONS", {}).items():
+            if name in ("metahost", "node", "thread", "cpu") and isinstance(values, list) and len(values) == len(locations):
+                locations = dataclasses.replace(locations, **{name: np.array(values, "i4")})
+        return locations
+
+    def _properties(self) -> dict[str, str]:
+        found = self.own.property("PROPERTIES", {})
+        return {str(key): str(value) for key, value in found.items()} if self.own.written else properties(self.recording.definitions)
+
+    def _assemble(self) -> Trace:
+        definitions, regions = self.recording.definitions, self.regions
+        rest, own = self.rest, self.own
+        counters, counter_names = rest.counters()
+        parameters, (records, values) = rest.parameters(), rest.records()
+        locations, nodes, metahosts = self.places.table(definitions)
+        locations = self._told(locations)
+        arranged = topologies(definitions, self.comms)
+        label, text = own.labels(len(rest.texts.all()))
+        offsets = own.table("OFFSETS", Offsets)
+        made_by, told = own.property("MADE_BY", "measured", str), self._properties()
+        times = Times(self.column["enter"], self.column["leave"])
+        left_out = self._defects()
+        return Trace(
+            path=self.path,
+            format="OTF2",
+            locations=locations,
+            communicators=self.comms.table(),
+            names=tuple(regions.known.names),
+            parallel=regions.known.parallel,
+            paths=regions.paths,
+            calls=self._call_table(),
+            requests=self.requests,
+            regions=regions.table,
+            messages=self.messages,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
+            timeline=Timeline(times, regions.times, self.places.instants(), made_by),
+            labels=Labels(label.astype("i4"), text.astype("i4")),
+            texts=rest.texts.all(),
+            nodes=own.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
+            offsets=self.places.offsets(self.recording) if offsets is None else offsets,
+            defects=left_out,
+            faults=tuple(self.faults),
+            counts=own.counts(self._counts(rest, len(parameters) + len(records))),
+            properties=told,
+            sources=tuple(regions.known.sources),
+            metahosts=own.texts("METAHOSTS", metahosts),
+            topologies=arranged,
+            unfinished=self.unfinished,
+            counters=counters,
+            counter_names=own.texts("COUNTERS", counter_names, len(counter_names)),
+            parameters=parameters,
+            records=records,
+            values=values,
+        )

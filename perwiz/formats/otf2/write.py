@@ -1,0 +1,67 @@
+"""Writes a trace, with any of its timelines, as an OTF2 archive laid out as Score-P does, that reads back as the same tables."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from perwiz import __version__
+from perwiz.errors import UsageError
+from perwiz.formats import message_ends
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.library.binding import Failure
+from perwiz.formats.otf2.writing import gaps
+from perwiz.formats.otf2.writing.archive import Archive
+from perwiz.formats.otf2.writing.definitions import Definitions, known
+from perwiz.formats.otf2.writing.files import check, move
+from perwiz.formats.otf2.writing.rows import Rows
+from perwiz.trace.trace import Timeline, Trace
+
+
+def write(trace: Trace, timeline: Timeline, path: str) -> int:
+    """Return how many events could not have their time, after writing the trace with the times of `timeline` to the archive `path`.
+
+    Those are region boundaries and records that would lie inside or behind a call that they stand before. `path` is that of the anchor
+    file, `x.otf2`; `x.def` and the folder `x` stand beside it. An archive of that name is replaced. Whole, or not at all.
+    A timeline with instants before 0 is written later by as much, so that the archive begins at 0.
+    Raises TraceError when the timeline belongs to another trace, UsageError when the archive cannot be written, LibraryError without
+    the OTF2 library.
+    """
+    message_ends.check(trace, timeline)
+    target = check(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)) as folder:
+            moved = _write(trace, timeline, folder, os.path.basename(target).removesuffix(".otf2"))
+            move(os.path.join(folder, os.path.basename(target)), target)
+            return moved
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    except Failure as error:
+        raise UsageError(f"{path}: cannot be written: {error}") from None
+
+
+def _write(trace: Trace, timeline: Timeline, folder: str, name: str) -> int:
+    archive = Archive(folder, name, f"{extra.CREATOR} {__version__}")
+    definitions = Definitions(trace)
+    rows = Rows(trace, timeline, definitions)
+    with archive.events():
+        events = [archive.location(ref, rows.of(ref)) for ref in range(len(trace.locations))]
+        for ref in range(len(events), len(events) + len(definitions.places.silent)):
+            archive.location(ref, iter(()))
+    with archive.definitions() as define:
+        for kind, *arguments in definitions.all(rows.end, events):
+            define(kind, *arguments)
+    for key, value in definitions.properties(timeline, rows.start or 0).items():
+        archive.set(f"{extra.NAMESPACE}{key}", value)
+    archive.close()
+    return rows.moved
+
+
+def missing(trace: Trace) -> list[tuple[str, int]]:
+    """Return what an archive of a trace does not hold, and how many of each."""
+    found = [
+        ("coordinates known in part", sum(int((~known(one) & (one.coordinates >= 0).any(1)).sum()) for one in trace.topologies)),
+        ("defects", len(trace.defects)),
+        ("records of unknown kind", int((gaps.kinds(trace)[trace.records.kind] < 0).sum())),
+    ]
+    return [(what, count) for what, count in found if count]

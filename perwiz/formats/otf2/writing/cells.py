@@ -1,0 +1,211 @@
+"""The cells of the rows that become OTF2 events: kind, time, and what each kind says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.library import events as row
+from perwiz.formats.otf2.library.codes import INT64, SIGNED, STRING, UNSIGNED
+from perwiz.formats.otf2.writing import gaps
+from perwiz.formats.otf2.writing.archive import COLUMNS
+from perwiz.formats.otf2.writing.definitions import OPERATION, Definitions
+from perwiz.formats.otf2.writing.partners import GENERIC, Partners, Side
+from perwiz.formats.otf2.writing.plain import extras, known_root
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Timeline, Trace
+
+Column = NDArray[np.integer[Any]]
+Matrix = NDArray[np.int64]
+_RANGES = {SIGNED: (-(1 << 63), 1 << 63), UNSIGNED: (1 << 63, 1 << 64)}
+
+
+class Cells:
+    """Fills the rows of one trace under one timeline: `at` are their places in the matrix, `which` the rows of what they are made of."""
+
+    def __init__(self, trace: Trace, timeline: Timeline, definitions: Definitions, shift: int) -> None:
+        """Times are written later by `shift`."""
+        self._trace, self._definitions, self._shift = trace, definitions, shift
+        self._name = trace.paths.region[trace.regions.path]
+        self._enter, self._leave = timeline.calls.enter + shift, timeline.calls.leave + shift
+        self.partners = Partners(trace)
+        self.gaps = gaps.Gaps(trace, timeline)
+        self.extras = extras(self.partners, timeline)
+        self.collective = np.flatnonzero(self.partners.collective)
+        """Calls with a blocking collective record."""
+        self._extra_refs = np.array(
+            [
+                definitions.parameter(f"{extra.PREFIX}{one.name}", STRING if one.value == "text" else SIGNED) if used else 0
+                for one, used in self._used()
+            ]
+        )
+        self._labels = np.array([definitions.strings.of(text) if used else 0 for text, used in self._labelled()], "i8")
+        self._parameter_cells = self._parameters()
+        self._record_kinds = gaps.kinds(trace)
+        self._value_ends = np.append(trace.records.first_value, len(trace.values))[1:]
+
+    def _used(self) -> Iterator[tuple[extra.Extra, bool]]:
+        used = {*np.unique(self.extras.name).tolist()}
+        if (self.partners.posts.kind == GENERIC).any():
+            used.add(extra.POSTS)
+        if (self.gaps.between.what == gaps.NUMBER).any():
+            used.add(extra.INSTANCE)
+        return ((one, number in used) for number, one in enumerate(extra.EVENTS))
+
+    def _labelled(self) -> Iterator[tuple[str, bool]]:
+        used = {*self._trace.labels.text.tolist()}
+        return ((text, number in used) for number, text in enumerate(self._trace.texts))
+
+    def _parameters(self) -> Matrix:
+        """Return kind, reference and value of each parameter."""
+        table, texts, definitions = self._trace.parameters, self._trace.texts, self._definitions
+        pairs, which = np.unique(np.stack([table.name, table.value], 1), axis=0, return_inverse=True)
+        cells = np.empty((len(pairs), 3), "i8")
+        for k, (name, value) in enumerate(pairs.tolist()):
+            kind, number = _value(texts[value])
+            own = extra.PREFIX if texts[name].startswith(extra.PREFIX) else ""
+            cells[k] = (
+                (row.PARAMETER_STRING, row.PARAMETER_INT, row.PARAMETER_UNSIGNED)[kind],
+                definitions.parameter(own + texts[name], kind),
+                definitions.strings.of(texts[value]) if kind == STRING else number,
+            )
+        return cells[which.ravel()]
+
+    def enter(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Enter of calls."""
+        rows[at, row.KIND], rows[at, row.TIME] = row.ENTER, self._enter[which]
+        rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
+
+    def leave(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Leave of calls."""
+        rows[at, row.KIND], rows[at, row.TIME] = row.LEAVE, self._leave[which]
+        rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
+
+    def counters_before(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Values of counters before the Enter of calls."""
+        table = self._trace.counters
+        self._metrics(rows, at, table.counter[which], table.entered[which])
+        rows[at, row.TIME] = self._enter[table.call[which]]
+
+    def counters_behind(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Values of counters before the Leave of calls."""
+        table = self._trace.counters
+        self._metrics(rows, at, table.counter[which], table.returned[which])
+        rows[at, row.TIME] = self._leave[table.call[which]]
+
+    def _metrics(self, rows: Matrix, at: Column, counter: Column, values: NDArray[np.float64]) -> None:
+        kind = self._definitions.counter_types[counter]
+        bits, whole = values.view("i8").copy(), kind == INT64
+        bits[whole] = values[whole].astype("i8")
+        rows[at, row.KIND], rows[at, row.A], rows[at, row.C], rows[at, row.D] = row.METRIC, counter, kind, bits
+
+    def extra(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Extras of calls, behind their Enter."""
+        name, value = self.extras.name[which], self.extras.value[which]
+        text = name == extra.LABEL
+        rows[at, row.KIND] = np.where(text, row.PARAMETER_STRING, row.PARAMETER_INT)
+        rows[at, row.A], rows[at, row.D] = self._extra_refs[name], value
+        rows[at[text], row.D] = self._labels[value[text]]
+        rows[at, row.TIME] = self._enter[self.extras.call[which]]
+
+    def _message(self, rows: Matrix, at: Column, side: Side, record: Column) -> None:
+        rows[at, row.A], rows[at, row.B], rows[at, row.C] = side.rank[record], side.comm[record], side.tag[record]
+        rows[at, row.D], rows[at, row.E] = side.bytes[record], side.request[record] + 1
+
+    def posts(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Sends, and requests that calls post."""
+        items = self.partners.posts
+        kind, record = items.kind[which], items.row[which]
+        rows[at, row.KIND], rows[at, row.TIME] = kind, self._enter[items.call[which]]
+        sends = (kind == row.SEND) | (kind == row.ISEND)
+        self._message(rows, at[sends], self.partners.sends, record[sends])
+        rows[at[~sends], row.E] = record[~sends] + 1
+        generic = at[kind == GENERIC]
+        rows[generic, row.A], rows[generic, row.D] = self._extra_refs[extra.POSTS], rows[generic, row.E]
+
+    def begins(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Begins of collectives."""
+        rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
+
+    def _collectives(self, rows: Matrix, at: Column, call: Column) -> None:
+        calls = self._trace.calls
+        root = self.partners.ranks.of(calls.comm[call], known_root(self.partners, call))
+        rows[at, row.A], rows[at, row.B], rows[at, row.C] = OPERATION[calls.op[call]], calls.comm[call], root
+        rows[at, row.D], rows[at, row.F] = calls.bytes_sent[call], calls.bytes_received[call]
+
+    def ends(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Ends of collectives."""
+        call = self.collective[which]
+        rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_END, self._leave[call]
+        self._collectives(rows, at, call)
+
+    def tests(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Requests found not complete."""
+        items = self.partners.tests
+        rows[at, row.KIND], rows[at, row.E], rows[at, row.TIME] = row.REQUEST_TEST, items.row[which] + 1, self._leave[items.call[which]]
+
+    def dones(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Receives, and requests that calls complete."""
+        items = self.partners.dones
+        kind, record = items.kind[which], items.row[which]
+        rows[at, row.KIND], rows[at, row.TIME] = kind, self._leave[items.call[which]]
+        receives, collectives = (kind == row.RECV) | (kind == row.IRECV), kind == row.NONBLOCKING_COMPLETE
+        rows[at[~receives], row.E] = record[~receives] + 1
+        self._message(rows, at[receives], self.partners.receives, record[receives])
+        self._collectives(rows, at[collectives], self._trace.requests.posted_by[record[collectives]])
+
+    def between(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Region boundaries, parameters and records between calls."""
+        items = self.gaps.between
+        what, record = items.what[which], items.row[which]
+        rows[at, row.TIME] = np.maximum(items.time[which] + self._shift, 0)
+        self._regions(rows, at[what == gaps.BOUNDARY], record[what == gaps.BOUNDARY])
+        mine = what == gaps.NUMBER
+        if mine.any():
+            rows[at[mine], row.KIND], rows[at[mine], row.A] = row.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
+            rows[at[mine], row.D] = self._trace.regions.instance[record[mine]]
+        mine = what == gaps.PARAMETER
+        if mine.any():
+            columns = np.array([row.KIND, row.A, row.D])
+            rows[at[mine][:, None], columns] = self._parameter_cells[record[mine]]
+        mine = what == gaps.RECORD
+        if mine.any():
+            self._others(rows, at[mine], record[mine])
+
+    def _regions(self, rows: Matrix, at: Column, boundary: Column) -> None:
+        count = len(self._trace.regions)
+        leaves = boundary >= count
+        rows[at, row.KIND] = np.where(leaves, row.LEAVE, row.ENTER)
+        rows[at, row.A] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
+
+    def inside(self, rows: Matrix, at: Column, which: slice) -> None:
+        """Records inside calls."""
+        items = self.gaps.inside
+        rows[at, row.TIME] = items.time[which] + self._shift
+        self._others(rows, at, items.row[which])
+
+    def _others(self, rows: Matrix, at: Column, record: Column) -> None:
+        """Fill in records with their raw values."""
+        table, values = self._trace.records, self._trace.values
+        kind = self._record_kinds[table.kind[record]]
+        rows[at, row.KIND] = kind
+        first, size = table.first_value[record], self._value_ends[record] - table.first_value[record]
+        for k in range(min(int(size.max(initial=0)), COLUMNS - row.A)):
+            has = size > k
+            rows[at[has], row.A + k] = values[first[has] + k]
+        flush = at[kind == row.BUFFER_FLUSH]
+        rows[flush, row.D] = rows[flush, row.A] + self._shift
+
+
+def _value(text: str) -> tuple[int, int]:
+    """Return the type of a parameter's value, and the value if it is a number: one that is written just so."""
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) < 21 and str(int(text)) == text:
+        for kind, (low, high) in _RANGES.items():
+            if low <= int(text) < high:
+                return kind, int(text) if kind == SIGNED else int(text) - (1 << 64)
+    return STRING, NONE

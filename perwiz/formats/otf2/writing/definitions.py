@@ -1,0 +1,243 @@
+"""The global definitions of an OTF2 archive that is written, laid out as Score-P does."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.library.codes import (
+    ALL_TO_ALL,
+    ALL_TO_ONE,
+    ALLOCATE,
+    BARRIER,
+    CREATE_HANDLE,
+    DEALLOCATE,
+    DESTROY_HANDLE,
+    DOUBLE,
+    FILE,
+    FUNCTION,
+    INT64,
+    MPI,
+    ONE_SIDED,
+    ONE_TO_ALL,
+    OPERATIONS,
+    OTHER_COLLECTIVE,
+    PARALLEL,
+    POINT_TO_POINT,
+    USER,
+)
+from perwiz.formats.otf2.library.events import EVENTS
+from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
+from perwiz.formats.otf2.writing.locations import Places
+from perwiz.formats.otf2.writing.strings import Strings
+from perwiz.trace import numbers as number
+from perwiz.trace import operations
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
+
+_ROLES = {
+    operations.N_TO_N: ALL_TO_ALL,
+    operations.ONE_TO_N: ONE_TO_ALL,
+    operations.N_TO_ONE: ALL_TO_ONE,
+    operations.PREFIX: OTHER_COLLECTIVE,
+}
+_ROLES |= dict.fromkeys(
+    (
+        operations.SEND,
+        operations.ISEND,
+        operations.RECV,
+        operations.IRECV,
+        operations.SENDRECV,
+        operations.COMPLETE,
+        operations.TEST,
+        operations.PROBE,
+    ),
+    POINT_TO_POINT,
+)
+_PARADIGM_OF_PROCESSES = 0
+_UNTIMED = (1 << 64) - 1
+
+
+def operation(op: int) -> int:
+    """Return the OTF2 collective operation of a routine."""
+    name = operations.OPS[op].removeprefix("MPI_")
+    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in OPERATIONS else name
+    if bare in OPERATIONS:
+        return OPERATIONS.index(bare)
+    others = {"Finalize": DESTROY_HANDLE, "Win_free": DEALLOCATE, "Win_fence": 0}
+    return others.get(name, ALLOCATE if name.startswith("Win_") else CREATE_HANDLE)
+
+
+OPERATION = np.array([operation(op) for op in range(len(operations.OPS))])
+"""OTF2 operation per op."""
+
+
+def role(op: int) -> int:
+    """Return the OTF2 role of a routine."""
+    name = operations.OPS[op].removeprefix("MPI_")
+    if name.endswith("barrier") or name == "Barrier":
+        return BARRIER
+    if name.startswith("File_"):
+        return FILE
+    if name in ("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap"):
+        return ONE_SIDED
+    if name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_", "Win_", "Finalize")):
+        return FUNCTION
+    return _ROLES.get(int(operations.KIND[op]), FUNCTION)
+
+
+class Definitions:
+    """Numbers what the events refer to, and defines it at the end."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.strings = Strings()
+        self.places = Places(trace)
+        self.ops = np.unique(trace.calls.op)
+        self.routine = np.zeros(len(operations.OPS), "i8")
+        """Region per op."""
+        self.routine[self.ops] = np.arange(len(self.ops))
+        self.first_name = len(self.ops)
+        """Region of the first of the names."""
+        self._parameters: dict[tuple[str, int], int] = {}
+        self.counter_types = self._counter_types()
+        """Type of the values per counter: INT64 if all are whole."""
+
+    def parameter(self, name: str, kind: int) -> int:
+        """Return the number of a parameter of a type."""
+        return self._parameters.setdefault((name, kind), len(self._parameters))
+
+    def _counter_types(self) -> NDArray[np.int64]:
+        table, out = self._trace.counters, np.full(len(self._trace.counter_names), INT64)
+        for values in (table.entered, table.returned):
+            whole = (np.abs(values) < 1 << 62) & (np.floor(values) == values)
+            out[table.counter[~whole]] = DOUBLE
+        return out
+
+    def all(self, end: int, events: list[int]) -> Iterator[tuple[Any, ...]]:
+        """Yield kind and arguments of all; `end` is the last instant, `events` the number of events per location."""
+        strings = self.strings
+        found = list(
+            itertools.chain(
+                [("Paradigm", MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
+                self.places.tree(strings),
+                self.places.locations(strings, events),
+                self._regions(),
+                self.places.comms(strings),
+                self._topologies(),
+                self._counters(),
+                [("Parameter", ref, strings.of(name), kind) for (name, kind), ref in self._parameters.items()],
+                [("RmaWin", ref, strings.of(f"Win {ref}"), 0, 0) for ref in self._windows()],
+            )
+        )
+        yield "ClockProperties", 10**9, 0, end, _UNTIMED
+        for ref, text in enumerate(strings.all()):
+            yield "String", ref, encoded(text)
+        yield from found
+
+    def _regions(self) -> Iterator[tuple[Any, ...]]:
+        strings, trace = self.strings, self._trace
+        for ref, op in enumerate(self.ops.tolist()):
+            name = strings.of(operations.OPS[op])
+            yield "Region", ref, name, name, 0, role(op), MPI, 0, UNDEFINED, 0, 0
+        for ref, text in enumerate(trace.names):
+            name = strings.of(text)
+            file, _, line = (trace.sources[ref] if trace.sources else "").rpartition(":")
+            mark = extra.MARK if operations.find(text) is not None else ""
+            which = PARALLEL if trace.parallel[ref] else FUNCTION
+            source = strings.of(file) if file else UNDEFINED
+            begin = int(line) if file and line.isdecimal() else 0
+            yield "Region", self.first_name + ref, name, name, strings.of(mark), which, USER, 0, source, begin, begin
+
+    def _topologies(self) -> Iterator[tuple[Any, ...]]:
+        dimension = 0
+        for ref, one in enumerate(self._trace.topologies):
+            for name, size, periodic in zip(one.dimensions, one.sizes, one.periodic, strict=True):
+                yield "CartDimension", dimension, self.strings.of(name), size, int(periodic)
+                dimension += 1
+            yield "CartTopology", ref, self.strings.of(one.name), one.comm, *numbers([*range(dimension - len(one.sizes), dimension)])
+            for rank in np.flatnonzero(known(one)).tolist():
+                yield "CartCoordinate", ref, rank, *numbers(one.coordinates[rank].tolist())
+
+    def _counters(self) -> Iterator[tuple[Any, ...]]:
+        """Yield one class of one member per counter: a value that is read at one instant."""
+        for ref, text in enumerate(self._trace.counter_names):
+            found = re.fullmatch(r"(.*) \[(.*)\]", text, re.DOTALL)
+            name, unit = found.groups() if found else (text, "#")
+            kind = int(self.counter_types[ref])
+            other, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
+            strings = self.strings.of(name), self.strings.of("")
+            yield "MetricMember", ref, *strings, other, absolute_point, kind, decimal, 0, self.strings.of(unit)
+            yield "MetricClass", ref, *numbers([ref]), synchronous, unknown
+
+    def _windows(self) -> list[int]:
+        """Return the windows that records name; what they are the trace does not know."""
+        trace, found = self._trace, set[int]()
+        for number_, text in enumerate(trace.texts):
+            if "win" in EVENTS.get(text, {}):
+                rows = np.flatnonzero(trace.records.kind == number_)
+                found |= {*trace.values[trace.records.first_value[rows] + list(EVENTS[text]).index("win")].tolist()}
+        return sorted(ref for ref in found if 0 <= ref < UNDEFINED)
+
+    def properties(self, timeline: Timeline, start: int) -> dict[str, str]:
+        """Return the extras of the whole trace; `start` is the time of the first event."""
+        trace = self._trace
+        out = self.places.unsaid()
+        if timeline.made_by != "measured":
+            out["MADE_BY"] = timeline.made_by
+        if start:
+            out["START"] = str(start)
+        if trace.properties:
+            out["PROPERTIES"] = json.dumps(dict(trace.properties))
+        if len(trace.offsets):
+            out["OFFSETS"] = _columns(trace.offsets)
+        lacking = {name: getattr(trace.counts, name) for name in LACKING}
+        if any(lacking.values()):
+            out["COUNTS"] = json.dumps(lacking)
+        return out | self._unsaid()
+
+    def _unsaid(self) -> dict[str, str]:
+        """Return names, paths, texts and counters that reading would number otherwise."""
+        trace, out = self._trace, {}
+        used = np.unique(trace.paths.region[trace.regions.path])
+        if len(used) < len(trace.names):
+            out["NAMES"] = str(self.first_name)
+        path, parent, region = number.paths(trace.regions.parent, trace.paths.region[trace.regions.path])
+        same = np.array_equal(parent, trace.paths.parent) and np.array_equal(region, trace.paths.region)
+        if not same or not np.array_equal(path, trace.regions.path):
+            out["PATHS"] = _columns(trace.paths)
+        if self._texts() != list(trace.texts):
+            out["TEXTS"] = json.dumps(list(trace.texts))
+        if len(np.unique(trace.counters.counter)) < len(trace.counter_names):
+            out["COUNTERS"] = json.dumps(list(trace.counter_names))
+        return out
+
+    def _texts(self) -> list[str]:
+        """Return the texts as reading numbers them: names of parameters, their values, kinds of records, each when it first occurs."""
+        trace = self._trace
+        kinds = sorted({trace.texts[kind] for kind in np.unique(trace.records.kind).tolist()}, key=lambda kind: RECORDS.get(kind, NONE))
+        rows = [*_seen(trace.parameters.name), *_seen(trace.parameters.value)]
+        return list(dict.fromkeys([*(trace.texts[text] for text in rows), *kinds]))
+
+
+def _seen(values: NDArray[np.int32]) -> list[int]:
+    """Return the different values in order of their first occurrence."""
+    found, at = np.unique(values, return_index=True)
+    return [int(value) for value in found[np.argsort(at)]]
+
+
+def known(topology: Topology) -> NDArray[np.bool_]:
+    """Return the ranks whose coordinates are all known."""
+    return np.asarray((topology.coordinates >= 0).all(1))
+
+
+def _columns(table: Any) -> str:
+    """Return a table as JSON."""
+    return json.dumps({name: getattr(table, name).tolist() for name, *_ in table.schema()})

@@ -1,0 +1,175 @@
+"""What OTF2 records between and inside calls that is neither: region boundaries, parameters, records of other models, in program order."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2.library.binding import load
+from perwiz.formats.otf2.writing.archive import RECORDS
+from perwiz.kernels import otf2_write as kernel
+from perwiz.trace import nesting
+from perwiz.trace.numbers import running
+from perwiz.trace.table import pieces
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Timeline, Trace
+
+Column = NDArray[np.integer[Any]]
+BOUNDARY, NUMBER, PARAMETER, RECORD = range(4)
+"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record."""
+
+
+def kinds(trace: Trace) -> NDArray[np.int64]:
+    """Return the kind of row that each text names as the kind of a record, -1 none that OTF2 and its library know."""
+    library = load()
+    return np.array([RECORDS.get(text, NONE) if library.has(f"EvtWriter_{text}") else NONE for text in trace.texts], "i8")
+
+
+@dataclasses.dataclass
+class Items:
+    """Items in the order they are written."""
+
+    step: Column
+    """Which gap: first call entered after it + location; for items inside calls that call + location."""
+    what: Column
+    row: Column
+    time: Column
+    """When it is written; may be less than that of the item before."""
+    moved: int
+    """How many had to be written at another time, that of a call."""
+
+    def take(self, at: Column) -> Items:
+        """Return some of them, or all in another order."""
+        return Items(self.step[at], self.what[at], self.row[at], self.time[at], self.moved)
+
+
+class Gaps:
+    """The items of one trace: `between` calls and `inside` them."""
+
+    def __init__(self, trace: Trace, timeline: Timeline) -> None:
+        self._trace, self._timeline = trace, timeline
+        calls, records = trace.calls, trace.records
+        self._first, self._end = trace.first_calls[:-1], trace.first_calls[1:]
+        before = np.maximum(records.call - 1, 0)
+        inside = records.call > self._first[records.location]
+        if len(calls):
+            inside &= records.time < timeline.calls.leave[before]
+        known = kinds(trace)[records.kind] >= 0
+        at = np.flatnonzero(inside & known)
+        self.inside = self._records(at, before[at])
+        self.between = self._between(np.flatnonzero(~inside & known))
+
+    def _records(self, at: Column, call: Column) -> Items:
+        records, times = self._trace.records, self._timeline.calls
+        time = np.clip(records.time[at], times.enter[call], times.leave[call])
+        step = call.astype("i8") + records.location[at]
+        return Items(step, np.full(len(at), RECORD, "u1"), at.astype("i4"), time, int((time != records.time[at]).sum()))
+
+    def _between(self, records: Column) -> Items:
+        boundaries = self._boundaries()
+        count, regions = len(boundaries.step), len(self._trace.regions)
+        key = 4 * np.arange(count)
+        pieces: list[tuple[Items, Column]] = [(boundaries, key)]
+        numbered = np.flatnonzero((boundaries.row < regions) & self._numbered()[boundaries.row % max(regions, 1)]) if regions else key[:0]
+        if len(numbered):
+            extra = boundaries.take(numbered)
+            pieces.append((dataclasses.replace(extra, what=np.full(len(numbered), NUMBER, "u1")), key[numbered] + 1))
+        if len(self._trace.parameters):
+            pieces.append(self._parameters(boundaries))
+        if len(records):
+            pieces.append(self._others(records, boundaries))
+        if len(pieces) == 1:
+            return boundaries
+        step, what, rows, time = (np.concatenate([getattr(piece, name) for piece, _ in pieces]) for name in ("step", "what", "row", "time"))
+        order = np.lexsort((np.concatenate([place for _, place in pieces]), step))
+        return Items(step[order], what[order], rows[order], time[order], sum(piece.moved for piece, _ in pieces))
+
+    def _numbered(self) -> NDArray[np.bool_]:
+        """Return which region instances do not have the number that counting gives."""
+        regions = self._trace.regions
+        return running(regions.location, self._trace.paths.region[regions.path]) + 1 != regions.instance
+
+    def _boundaries(self) -> Items:
+        """Return the boundaries of regions in program order, times between those of the calls around them."""
+        regions, times = self._trace.regions, self._timeline.regions
+        count = len(regions)
+        turn = nesting.boundaries(regions, times)
+        location = np.tile(regions.location, 2)[turn]
+        call = np.concatenate([regions.first_call, regions.end_call])[turn]
+        step = np.clip(call, self._first[location], self._end[location]) + location
+        wanted = np.concatenate([times.enter, times.leave])[turn]
+        if ((step[1:] < step[:-1]) | ((step[1:] == step[:-1]) & (wanted[1:] < wanted[:-1]))).any():
+            order = np.lexsort((self._sortable(turn, step, wanted), step))
+            turn, step, wanted, location = turn[order], step[order], wanted[order], location[order]
+        time = self._clipped(wanted, step - location, location)
+        moved = int((self._risen(time, step) != wanted).sum())
+        return Items(step, np.full(2 * count, BOUNDARY, "u1"), turn.astype("i4"), time, moved)
+
+    def _sortable(self, turn: Column, step: Column, time: Column) -> Column:
+        """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""
+        parent, count = self._trace.regions.parent, len(self._trace.regions)
+        order = np.lexsort((time, step))
+        place, gap = np.empty(2 * count, "i8"), np.empty(2 * count, "i8")
+        place[turn[order]], gap[turn] = np.arange(2 * count), step
+        rows = np.arange(count)
+        child = np.flatnonzero(parent >= 0)
+        bad = np.concatenate([rows[place[rows] > place[rows + count]], child[place[child] < place[parent[child]]]])
+        out = time.copy()
+        out[np.isin(step, gap[bad])] = 0
+        return out
+
+    def _clipped(self, time: Column, call: Column, location: Column) -> Column:
+        """Return the times moved between the return of the call before and the entry of this one."""
+        times, out = self._timeline.calls, time.copy()
+        for piece in pieces(len(out)):
+            has = np.flatnonzero(call[piece] > self._first[location[piece]]) + piece.start
+            out[has] = np.maximum(out[has], times.leave[call[has] - 1])
+            has = np.flatnonzero(call[piece] < self._end[location[piece]]) + piece.start
+            out[has] = np.minimum(out[has], times.enter[call[has]])
+        return out
+
+    def _risen(self, time: Column, step: Column) -> Column:
+        """Return the running maximum of the times within each gap."""
+        if not len(time):
+            return time
+        fresh = np.diff(step, prepend=-1) != 0
+        number, low = np.cumsum(fresh) - 1, int(time.min())
+        lift = number * (int(time.max()) - low + 1)
+        return np.maximum.accumulate(time - low + lift) - lift + low
+
+    def _parameters(self, boundaries: Items) -> tuple[Items, Column]:
+        """Return the parameters and their places among the boundaries. Their times are not known: they take those of what is before."""
+        table, regions = self._trace.parameters, self._trace.regions
+        count = len(regions)
+        step = np.clip(table.call, self._first[table.location], self._end[table.location]) + table.location
+        inner = np.empty(2 * count, "i4")
+        leaves = (boundaries.row >= count).astype("u1")
+        kernel.innermost((boundaries.row % max(count, 1)).astype("i4"), leaves, regions.parent, np.zeros(count, "u1"), inner)
+        behind = np.empty(len(table), "i8")
+        kernel.place(boundaries.step, inner, step.astype("i8"), table.region, behind)
+        time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
+        return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), 4 * behind + 2
+
+    def _others(self, at: Column, boundaries: Items) -> tuple[Items, Column]:
+        """Return records between calls and their places among the boundaries."""
+        records = self._trace.records
+        location = records.location[at]
+        step = np.clip(records.call[at], self._first[location], self._end[location]) + location
+        ends = self._timeline.locations
+        within = np.clip(records.time[at], ends.enter[location], np.maximum(ends.enter, ends.leave)[location])
+        time = self._clipped(within, step - location, location)
+        order = np.lexsort(
+            (
+                np.repeat([0, 1], [len(boundaries.step), len(at)]),
+                np.concatenate([boundaries.time, time]),
+                np.concatenate([boundaries.step, step]),
+            )
+        )
+        behind = np.empty(len(order), "i8")
+        behind[order] = np.cumsum(order < len(boundaries.step)) - 1
+        moved = int((time != records.time[at]).sum())
+        place = np.maximum.accumulate(behind[len(boundaries.step) :]) if len(at) else behind
+        return Items(step.astype("i8"), np.full(len(at), RECORD, "u1"), at.astype("i4"), time, moved), 4 * place + 3

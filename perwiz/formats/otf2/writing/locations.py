@@ -1,0 +1,89 @@
+"""The places of an OTF2 archive that is written: machines, nodes, processes and threads, and what they leave unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
+from perwiz.formats.otf2.writing.archive import UNDEFINED, numbers
+from perwiz.formats.otf2.writing.strings import Strings
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+_MACHINE = "machine"
+
+
+class Places:
+    """The tree of machines, the location groups, and a location for each process, also for those that recorded nothing."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        table, comms = trace.locations, trace.communicators
+        process = table.process
+        count = max(int(process.max(initial=-1)), int(comms.ranks.max(initial=-1))) + 1
+        self.world = np.full(count, NONE)
+        """Location of each process."""
+        self.world[process[::-1]] = np.arange(len(table))[::-1]
+        silent = np.flatnonzero(self.world < 0)
+        self.world[silent] = len(table) + np.arange(len(silent))
+        self.silent = silent.tolist() or ([] if len(table) else [0])
+        """Processes without location; an archive has one at least."""
+        pairs = list(zip(table.metahost.tolist(), table.node.tolist(), strict=True))
+        masters = {int(rank): pairs[place] for rank, place in enumerate(self.world) if place < len(table)}
+        self._place = [masters[rank] for rank in process.tolist()]
+        self._machines = {host: number for number, host in enumerate(dict.fromkeys([host for host, _ in self._place] or [0]))}
+        self._nodes = {pair: number for number, pair in enumerate(dict.fromkeys(pair for pair in self._place if pair[1] >= 0))}
+        self._masters = masters
+
+    def _machine(self, host: int) -> str:
+        names = self._trace.metahosts
+        return names[host] if 0 <= host < len(names) else _MACHINE
+
+    def tree(self, strings: Strings) -> Iterator[tuple[Any, ...]]:
+        """Yield the definitions of machines, nodes and location groups."""
+        for host, number in self._machines.items():
+            yield "SystemTreeNode", number, strings.of(self._machine(host)), strings.of(_MACHINE), UNDEFINED
+        for (host, node), number in self._nodes.items():
+            name = strings.of(self._trace.nodes[node])
+            yield "SystemTreeNode", len(self._machines) + number, name, strings.of("node"), self._machines[host]
+        for rank in range(max(len(self.world), 1)):
+            host, node = self._masters.get(rank, (next(iter(self._machines)), NONE))
+            place = len(self._machines) + self._nodes[host, node] if node >= 0 else self._machines[host]
+            yield "LocationGroup", rank, strings.of(f"MPI Rank {rank}"), PROCESS, place, UNDEFINED
+
+    def locations(self, strings: Strings, events: list[int]) -> Iterator[tuple[Any, ...]]:
+        """Yield the definitions of locations; `events` are their numbers of events. Silent processes are of no known type."""
+        table = self._trace.locations
+        for ref, (rank, thread) in enumerate(zip(table.process.tolist(), table.thread.tolist(), strict=True)):
+            name = "Master thread" if self.world[rank] == ref else f"Thread {thread}"
+            yield "Location", ref, strings.of(name), CPU_THREAD, events[ref], rank
+        for ref, rank in enumerate(self.silent, len(table)):
+            yield "Location", ref, strings.of("Master thread"), UNKNOWN, 0, rank
+
+    def comms(self, strings: Strings) -> Iterator[tuple[Any, ...]]:
+        """Yield the definitions of the world and of the communicators; communicator c has group c + 1."""
+        yield "Group", 0, strings.of("MPI"), COMM_LOCATIONS, MPI, 0, *numbers(self.world.tolist(), wide=True)
+        comms = self._trace.communicators
+        for comm in range(len(comms)):
+            yield "Group", comm + 1, strings.of(""), COMM_GROUP, MPI, 0, *numbers(comms.members(comm).tolist(), wide=True)
+        for comm, name in enumerate(comms.names):
+            yield "Comm", comm, strings.of(name), comm + 1, 0 if comm else UNDEFINED, 0
+
+    def unsaid(self) -> dict[str, str]:
+        """Return the properties for what these definitions would tell otherwise."""
+        trace, table = self._trace, self._trace.locations
+        hosts = [self._machines[host] for host, _ in self._place]
+        nodes = [self._nodes.get(pair, NONE) for pair in self._place]
+        first = np.searchsorted(table.process, table.process)
+        told = {"metahost": hosts, "node": nodes, "thread": (np.arange(len(table)) - first).tolist(), "cpu": [NONE] * len(table)}
+        differ = {name: getattr(table, name).tolist() for name, values in told.items() if getattr(table, name).tolist() != values}
+        lists = {
+            "NODES": (trace.nodes, [trace.nodes[node] for _, node in self._nodes]),
+            "METAHOSTS": (trace.metahosts, [self._machine(host) for host in self._machines] if self._place else []),
+        }
+        out = {name: json.dumps(list(names)) for name, (names, said) in lists.items() if list(names) != said}
+        return out | ({"LOCATIONS": json.dumps(differ)} if differ else {})

@@ -1,0 +1,216 @@
+"""Which OTF2 records the messages, requests and collectives of a trace become, and in which call each lies."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats import message_ends
+from perwiz.formats.otf2.library import events as row
+from perwiz.trace import operations
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+Column = NDArray[np.integer[Any]]
+GENERIC = row.PARAMETER_INT
+"""Stands for the kind of a request that no OTF2 record posts."""
+
+
+@dataclasses.dataclass
+class Side:
+    """The records of one side of all messages, matched or not, in the order they are written: one row a record."""
+
+    call: Column
+    """Call that sends, or that posts the receive."""
+    done: Column
+    """Call that completes it, -1 unknown; the record of a receive lies in it."""
+    message: Column
+    """Row of messages, -1 none."""
+    request: Column
+    """Row of requests, -1 for a blocking record."""
+    peer: Column
+    """Process of the partner."""
+    tag: Column
+    comm: Column
+    """Communicator of the record, one that knows both processes."""
+    rank: Column
+    """Rank of the partner in it."""
+    bytes: Column
+
+    def take(self, order: Column) -> Side:
+        """Return the rows in another order, or some of them."""
+        return Side(*(getattr(self, field.name)[order] for field in dataclasses.fields(self)))
+
+
+@dataclasses.dataclass
+class Items:
+    """Records inside calls, in the order they are written: the call, the kind, and the row of the side or table it is made of."""
+
+    call: Column
+    kind: Column
+    row: Column
+
+
+class Partners:
+    """All records of message ends, requests and collectives of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.ranks = message_ends.Ranks(trace.communicators)
+        self.process = trace.locations.process[trace.calls.location]
+        self.kind = np.full(len(trace.requests), GENERIC, "u1")
+        """Kind of the record that posts each request."""
+        self.collective = self._collective()
+        """Per call: it has a blocking collective record."""
+        sent, received = message_ends.requests_of_messages(trace)
+        self.receives = self._receives(received)
+        self.sends = self._sends(sent)
+        self._other_posts()
+        self.completed = self._completed()
+        """Per request the call where a record completes it, -1 none does."""
+        self._late_receives()
+        self.posts, self.dones = self._posts(), self._dones()
+        self.tests, self.untested = self._tests()
+
+    def _collective(self) -> NDArray[np.bool_]:
+        calls, requests = self.trace.calls, self.trace.requests
+        does = operations.COLLECTIVE[calls.op] & (calls.comm >= 0)
+        later = does[requests.posted_by] & operations.NONBLOCKING[calls.op[requests.posted_by]]
+        first = np.flatnonzero(later & _first(requests.posted_by))
+        self.kind[first] = row.NONBLOCKING_REQUEST
+        does[requests.posted_by[first]] = False
+        return does
+
+    def _receives(self, request: Column) -> Side:
+        calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
+        self.kind[request[request >= 0]] = row.IRECV_REQUEST
+        unused = operations.KIND[calls.op[requests.posted_by]] == operations.IRECV
+        self.kind[unused] = row.IRECV_REQUEST
+        unused[request[request >= 0]] = False
+        lost = message_ends.lost_receives(self.trace)
+        open_ = np.flatnonzero(unused & (requests.completed_by >= 0) & (requests.cancelled == 0) & (calls.peer[requests.posted_by] >= 0))
+        call = np.concatenate([messages.receive, lost, requests.posted_by[open_]])
+        done = np.concatenate([messages.receive_done, lost, requests.completed_by[open_]])
+        source = self.process[messages.send]
+        return self._side(call, done, np.concatenate([request, np.full(len(lost), NONE), open_]), source, sends=False)
+
+    def _sends(self, request: Column) -> Side:
+        calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
+        request[self._disordered(messages.send, request)] = NONE
+        self.kind[request[request >= 0]] = row.ISEND
+        lost = message_ends.lost_sends(self.trace)
+        at = np.minimum(np.searchsorted(requests.posted_by, lost), max(len(requests) - 1, 0))
+        own = np.full(len(lost), NONE)
+        if len(requests):
+            free = (requests.posted_by[at] == lost) & (self.kind[at] == GENERIC) & (operations.KIND[calls.op[lost]] == operations.ISEND)
+            own[free] = at[free]
+        self.kind[own[own >= 0]] = row.ISEND
+        call = np.concatenate([messages.send, lost])
+        done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
+        return self._side(call, done, np.concatenate([request, own]), self.process[messages.receive], sends=True)
+
+    def _disordered(self, call: Column, request: Column) -> NDArray[np.bool_]:
+        """Return the messages of calls that post their requests in another order than they send."""
+        back = (call[1:] == call[:-1]) & (request[1:] < request[:-1])
+        bad = np.zeros(len(self.trace.calls), bool)
+        bad[call[1:][back]] = True
+        return bad[call]
+
+    def _side(self, call: Column, done: Column, request: Column, partner: Column, sends: bool) -> Side:
+        """Return a side: first a row per message, then the lost ends, sorted by the call that holds the record."""
+        calls, messages = self.trace.calls, self.trace.messages
+        count = len(messages)
+        lost = call[count:]
+        peer = np.concatenate([partner, calls.peer[lost]])
+        tag, comm = np.concatenate([messages.tag, calls.tag[lost]]), np.concatenate([messages.comm, calls.comm[lost]])
+        size = calls.bytes_sent[lost] if sends else _lost_bytes(self.trace, done[count:])
+        comm, rank = self._known(comm, self.process[call], peer)
+        message = np.append(np.arange(count), np.full(len(lost), NONE))
+        side = Side(call, done, message, request, peer, tag, comm, rank, np.concatenate([messages.bytes, size]))
+        order = np.lexsort((request, call if sends else done))
+        return side.take(order[rank[order] >= 0])
+
+    def _known(self, comm: Column, own: Column, peer: Column) -> tuple[Column, Column]:
+        """Return a communicator that both processes belong to, the world if not this one, and the rank of the peer in it."""
+        comm = np.where((comm >= 0) & (self.ranks.of(comm, own) >= 0) & (self.ranks.of(comm, peer) >= 0), comm, 0)
+        return comm, self.ranks.of(comm, peer)
+
+    def _other_posts(self) -> None:
+        """Requests of receives that are left out, because nobody knows the partner, have no record."""
+        dropped = np.ones(len(self.kind), bool)
+        for side in (self.sends, self.receives):
+            dropped[side.request[side.request >= 0]] = False
+        self.kind[dropped & (self.kind == row.ISEND)] = GENERIC
+
+    def _completed(self) -> Column:
+        requests, calls = self.trace.requests, self.trace.calls
+        done = requests.completed_by.copy()
+        received = np.zeros(len(requests), bool)
+        received[self.receives.request[self.receives.request >= 0]] = True
+        quiet = (self.kind == GENERIC) | ((self.kind == row.IRECV_REQUEST) & ~received & (requests.cancelled == 0))
+        done[quiet | (done < requests.posted_by)] = NONE
+        if len(calls):
+            done[calls.location[done] != calls.location[requests.posted_by]] = NONE
+        return done
+
+    def _late_receives(self) -> None:
+        """A receive whose request another location completes is written as a blocking one."""
+        side = self.receives
+        at = np.flatnonzero(side.request >= 0)
+        side.request[at[self.completed[side.request[at]] != side.done[at]]] = NONE
+
+    def _posts(self) -> Items:
+        requests, sends = self.trace.requests, self.sends
+        blocking = np.where(sends.request >= 0, row.ISEND, row.SEND)
+        others = np.flatnonzero(self.kind != row.ISEND)
+        call = np.concatenate([sends.call, requests.posted_by[others]])
+        kind = np.concatenate([blocking, self.kind[others]])
+        rows = np.concatenate([np.arange(len(sends.call)), others])
+        return _items(call, kind, rows, np.concatenate([sends.request, others]))
+
+    def _dones(self) -> Items:
+        requests, receives = self.trace.requests, self.receives
+        blocking = np.where(receives.request >= 0, row.IRECV, row.RECV)
+        left = self.completed >= 0
+        left[receives.request[receives.request >= 0]] = False
+        others = np.flatnonzero(left)
+        kind = np.where(self.kind[others] == row.ISEND, row.ISEND_COMPLETE, row.NONBLOCKING_COMPLETE)
+        kind[requests.cancelled[others] > 0] = row.REQUEST_CANCELLED
+        call = np.concatenate([receives.done, self.completed[others]])
+        rows = np.concatenate([np.arange(len(receives.call)), others])
+        return _items(call, np.concatenate([blocking, kind]), rows, np.concatenate([receives.request, others]))
+
+    def _tests(self) -> tuple[Items, Column]:
+        """Return the records of unfinished tests, and the rows of the table that have none: all of a call with one that cannot."""
+        table, requests, calls = self.trace.unfinished, self.trace.requests, self.trace.calls
+        posted, done = requests.posted_by[table.request], self.completed[table.request]
+        fits = (self.kind[table.request] != GENERIC) & (posted <= table.call) & ((done < 0) | (done >= table.call))
+        fits &= calls.location[posted] == calls.location[table.call]
+        bad = np.zeros(len(calls), bool)
+        bad[table.call[~fits]] = True
+        good = np.flatnonzero(~bad[table.call])
+        return _items(table.call[good], np.full(len(good), row.REQUEST_TEST), table.request[good], good), np.flatnonzero(bad[table.call])
+
+
+def _first(ordered: Column) -> NDArray[np.bool_]:
+    """Return which values of an ordered array are the first of their kind."""
+    return np.diff(ordered, prepend=-1) != 0
+
+
+def _items(call: Column, kind: Column, rows: Column, key: Column) -> Items:
+    """Return items sorted by call and key."""
+    order = np.lexsort((key, call))
+    return Items(call[order].astype("i4"), kind[order].astype("u1"), rows[order].astype("i4"))
+
+
+def _lost_bytes(trace: Trace, done: Column) -> Column:
+    """Return the bytes of receives that no message tells: the first completed by a call gets what the messages leave over."""
+    left = trace.calls.bytes_received.copy()
+    np.subtract.at(left, trace.messages.receive_done, trace.messages.bytes)
+    out = np.zeros(len(done), "i8")
+    calls, at = np.unique(done, return_index=True)
+    out[at] = np.maximum(left[calls], 0)
+    return out

@@ -1,0 +1,220 @@
+"""What the plain OTF2 records of a trace say, and the extras for what they say wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.library import events as row
+from perwiz.formats.otf2.writing.partners import Partners, Side
+from perwiz.trace import matching, matching_collectives, operations
+from perwiz.trace.matching import Ends
+from perwiz.trace.numbers import running
+from perwiz.trace.tables import NONE, Messages
+from perwiz.trace.trace import Timeline, Trace
+
+Column = NDArray[np.integer[Any]]
+_FINALIZE = operations.OP["MPI_Finalize"]
+
+
+@dataclasses.dataclass
+class Extras:
+    """Extras of calls in the order they are written; `value` of a LABEL is a row of texts."""
+
+    call: NDArray[np.int32]
+    name: NDArray[np.uint8]
+    """Row of perwiz.formats.otf2.extras.EVENTS."""
+    value: NDArray[np.int64]
+
+
+def extras(partners: Partners, timeline: Timeline) -> Extras:
+    """Return what must be said of the calls beside their records."""
+    trace = partners.trace
+    pieces = [
+        *_columns(partners),
+        *_requests(partners),
+        *_sends(partners),
+        *_receives(partners),
+        *_pairs(partners),
+        *_done(trace),
+        *_sequence(trace, timeline),
+        (extra.LABEL, trace.labels.call, trace.labels.text),
+        (extra.UNFINISHED, trace.unfinished.call[partners.untested], trace.unfinished.request[partners.untested]),
+    ]
+    call = np.concatenate([np.asarray(calls, "i4") for _, calls, _ in pieces])
+    name = np.repeat(np.array([name for name, _, _ in pieces], "u1"), [len(calls) for _, calls, _ in pieces])
+    value = np.concatenate([np.asarray(values, "i8") for _, _, values in pieces])
+    order = np.lexsort((name, call))
+    return Extras(call[order], name[order], value[order])
+
+
+_Piece = tuple[int, Column, Column]
+
+
+def _columns(partners: Partners) -> list[_Piece]:
+    """Return the columns of calls that the records say otherwise: each where it differs."""
+    calls = partners.trace.calls
+    names = (extra.PEER, extra.TAG, extra.COMM, extra.ROOT, extra.BYTES_SENT, extra.BYTES_RECEIVED)
+    out: list[_Piece] = []
+    for name, said in zip(names, told(partners), strict=True):
+        column = getattr(calls, extra.EVENTS[name].name)
+        at = np.flatnonzero(said != column)
+        out.append((name, at, column[at]))
+    return out
+
+
+def told(partners: Partners) -> tuple[Column, ...]:
+    """Return peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
+
+    Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted or, without a
+    request, received; communicator and root of a collective those of its record. Bytes are counted where the record lies, but a
+    non-blocking collective's where it starts.
+    """
+    calls, sends, receives = partners.trace.calls, partners.sends, partners.receives
+    peer, tag, comm, root = (np.full(len(calls), NONE, "i4") for _ in range(4))
+    for side, owner in ((receives, np.where(receives.request >= 0, receives.call, receives.done)), (sends, sends.call)):
+        back = owner[::-1]
+        peer[back], tag[back], comm[back] = side.peer[::-1], side.tag[::-1], side.comm[::-1]
+    sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
+    np.add.at(sent, sends.call, sends.bytes)
+    np.add.at(received, receives.done, receives.bytes)
+    at = np.concatenate([np.flatnonzero(partners.collective), started(partners)])
+    comm[at], root[at] = calls.comm[at], known_root(partners, at)
+    sent[at], received[at] = calls.bytes_sent[at], calls.bytes_received[at]
+    comm[(calls.op == _FINALIZE) & (comm == NONE)] = 0
+    return peer, tag, comm, root, sent, received
+
+
+def started(partners: Partners) -> Column:
+    """Return the calls that start a collective whose completion has a record."""
+    done = partners.dones.row[partners.dones.kind == row.NONBLOCKING_COMPLETE]
+    return partners.trace.requests.posted_by[done]
+
+
+def known_root(partners: Partners, call: Column) -> Column:
+    """Return the roots of collective calls as far as their communicator knows them, else -1."""
+    calls = partners.trace.calls
+    return np.where(partners.ranks.of(calls.comm[call], calls.root[call]) >= 0, calls.root[call], NONE)
+
+
+def _requests(partners: Partners) -> list[_Piece]:
+    """Return completions and cancellations that no record shows: for all requests of each call with one."""
+    requests = partners.trace.requests
+    shown = partners.dones.row[partners.dones.kind == row.REQUEST_CANCELLED]
+    cancelled = np.zeros(len(requests), "u1")
+    cancelled[shown] = 1
+    out: list[_Piece] = []
+    for name, said, column in (
+        (extra.COMPLETED_BY, partners.completed, requests.completed_by),
+        (extra.CANCELLED, cancelled, requests.cancelled),
+    ):
+        at = _whole(requests.posted_by, said != column, len(partners.trace.calls))
+        out.append((name, requests.posted_by[at], column[at]))
+    return out
+
+
+def _whole(call: Column, differs: NDArray[np.bool_], calls: int) -> Column:
+    """Return the rows of all calls for which one differs."""
+    bad = np.zeros(calls, bool)
+    bad[call[differs]] = True
+    return np.flatnonzero(bad[call])
+
+
+def _sends(partners: Partners) -> list[_Piece]:
+    """Return mode, completion and communicator of sends, for all of each call where one is not as told."""
+    trace, side = partners.trace, partners.sends
+    real = side.message >= 0
+    at = np.flatnonzero(real)
+    messages = side.message[at]
+    mode, done, comm = operations.MODE[trace.calls.op[side.call]], side.done.copy(), side.comm.copy()
+    implied = mode.copy()
+    mode[at], comm[at] = trace.messages.mode[messages], trace.messages.comm[messages]
+    told_done = side.call.copy()
+    later = np.flatnonzero(side.request >= 0)
+    told_done[later] = trace.requests.completed_by[side.request[later]]
+    return [
+        (name, side.call[rows], values[rows])
+        for name, values, said in ((extra.MODE, mode, implied), (extra.SEND_DONE, done, told_done), (extra.MESSAGE_COMM, comm, side.comm))
+        for rows in (_whole(side.call, real & (values != said), len(trace.calls)),)
+    ]
+
+
+def _receives(partners: Partners) -> list[_Piece]:
+    """Return who posted the receives of which the records do not tell it."""
+    trace, side = partners.trace, partners.receives
+    posted = side.done.copy()
+    later = np.flatnonzero(side.request >= 0)
+    posted[later] = trace.requests.posted_by[side.request[later]]
+    at = _whole(side.done, posted != side.call, len(trace.calls))
+    return [(extra.RECEIVE, side.done[at], side.call[at])]
+
+
+def _pairs(partners: Partners) -> list[_Piece]:
+    """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there.
+
+    So have those between processes where the communicator of one is not that of its records.
+    """
+    trace, sends, receives = partners.trace, partners.sends, partners.receives
+    mode = np.zeros(len(sends.call), "u1")
+    found, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode)
+    wanted, had = _partners_of(trace.messages), _partners_of(found)
+    other = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
+    if np.array_equal(wanted, had) and not len(other):
+        return []
+    process = partners.process
+    differ = np.concatenate([_difference(wanted, had), wanted[other]])
+    width = int(process.max()) + 2
+    channels = np.unique(process[differ[:, 0]] * width + process[differ[:, 2]])
+    out = []
+    for name, side, call, end in ((extra.MESSAGE, sends, sends.call, 0), (extra.RECEIVED, receives, receives.done, 1)):
+        own = process[side.call]
+        channel = own * width + side.peer if end == 0 else side.peer * width + own
+        number = np.where(side.message >= 0, side.message, len(trace.messages) + 2 * np.arange(len(side.call)) + end)
+        number[~np.isin(channel, channels)] = NONE
+        at = _whole(call, number >= 0, len(trace.calls))
+        out.append((name, call[at], number[at]))
+    return out
+
+
+def _ends(partners: Partners, side: Side) -> Ends:
+    return Ends(side.call, side.done, partners.process[side.call], side.peer, side.tag, side.comm, side.bytes)
+
+
+def _partners_of(messages: Messages) -> NDArray[np.int64]:
+    """Return who is matched with whom: sending, posting and completing call of each message, int64."""
+    return np.stack([messages.send, messages.receive_done, messages.receive], 1).astype("i8")
+
+
+def _difference(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows that stand in different places, or in one of them alone."""
+    count = min(len(one), len(other))
+    differs = (one[:count] != other[:count]).any(1)
+    return np.concatenate([one[:count][differs], other[:count][differs], one[count:], other[count:]])
+
+
+def _done(trace: Trace) -> list[_Piece]:
+    members = trace.members
+    said = matching.completions(trace.calls.op, trace.requests)[members.call]
+    at = np.flatnonzero(said != members.done)
+    return [(extra.DONE, members.call[at], members.done[at])]
+
+
+def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    """Return the instance of every collective call, if counting them would give others."""
+    calls, members = trace.calls, trace.members
+    done = matching.completions(calls.op, trace.requests)
+    done[members.call] = members.done
+    counted, quiet = np.full(len(calls), NONE, "i8"), np.zeros(len(calls), "u1")
+    process = trace.locations.process.astype("i8")
+    found = matching_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
+    if found.collectives == trace.collectives and found.members == members:
+        return []
+    number = running(trace.collectives.comm, np.zeros(len(trace.collectives), "i1"))
+    sequence = np.full(len(calls), NONE, "i8")
+    sequence[members.call] = number[members.collective]
+    at = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0))
+    return [(extra.SEQUENCE, at, sequence[at])]

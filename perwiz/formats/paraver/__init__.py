@@ -1,0 +1,1 @@
+"""Paraver traces, such as Extrae makes, written."""

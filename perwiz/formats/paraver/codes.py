@@ -1,0 +1,115 @@
+"""The numbers that Extrae gives to MPI routines and to what a process does, for Paraver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace import operations
+
+APPLICATION, REGION = 40000001, 60000019
+"""Types of events: the program runs; a user function is entered, or with value 0 left."""
+SENT, RECEIVED, ROOT, COMMUNICATOR = 50100001, 50100002, 50100003, 50100004
+"""Types of events that come with the begin of a collective call."""
+LABELS = {
+    50000001: "MPI Point-to-point",
+    50000002: "MPI Collective Comm",
+    50000003: "MPI Other",
+    50000004: "MPI One-sided",
+    50000005: "MPI I/O",
+}
+"""Types of events that begin, or with value 0 end, an MPI call."""
+IDLE, RUNNING, NOT_CREATED, WAITING, SENDING, SYNCHRONIZATION, TEST, FORK, WAIT, BLOCKED, ISEND, IRECV, IO, GROUP = range(14)
+"""States of a process."""
+OTHERS, SENDRECV, REMOTE = 15, 16, 25
+STATES = {
+    IDLE: ("Idle", (117, 195, 255)),
+    RUNNING: ("Running", (0, 0, 255)),
+    NOT_CREATED: ("Not created", (255, 255, 255)),
+    WAITING: ("Waiting a message", (255, 0, 0)),
+    SENDING: ("Blocking Send", (255, 0, 174)),
+    SYNCHRONIZATION: ("Synchronization", (179, 0, 0)),
+    TEST: ("Test/Probe", (0, 255, 0)),
+    FORK: ("Scheduling and Fork/Join", (255, 255, 0)),
+    WAIT: ("Wait/WaitAll", (235, 0, 0)),
+    BLOCKED: ("Blocked", (0, 162, 0)),
+    ISEND: ("Immediate Send", (255, 0, 255)),
+    IRECV: ("Immediate Receive", (100, 100, 177)),
+    IO: ("I/O", (172, 174, 41)),
+    GROUP: ("Group Communication", (255, 144, 26)),
+    14: ("Tracing Disabled", (2, 255, 177)),
+    OTHERS: ("Others", (192, 224, 0)),
+    SENDRECV: ("Send Receive", (66, 66, 66)),
+    REMOTE: ("One-sided op", (116, 116, 116)),
+}
+"""Name and colour of each state, those of Extrae."""
+_OF_KIND = {
+    operations.OTHER: OTHERS,
+    operations.SEND: SENDING,
+    operations.ISEND: ISEND,
+    operations.RECV: WAITING,
+    operations.IRECV: IRECV,
+    operations.SENDRECV: SENDRECV,
+    operations.COMPLETE: WAIT,
+    operations.TEST: TEST,
+    operations.PROBE: TEST,
+}
+_OWN = 1000
+"""Routines that Extrae has no number for begin here."""
+_VALUES = {
+    50000001: """Send 1 Recv 2 Isend 3 Irecv 4 Wait 5 Waitall 6 Bsend 33 Ssend 34 Rsend 35 Ibsend 36 Issend 37 Irsend 38 Cancel 40
+        Sendrecv 41 Sendrecv_replace 42 Waitany 59 Waitsome 60 Probe 61 Iprobe 62 Bsend_init 112 Recv_init 116 Send_init 117
+        Rsend_init 121 Ssend_init 122 Mprobe 190 Improbe 191 Mrecv 192 Imrecv 193""",
+    50000002: """Bcast 7 Barrier 8 Reduce 9 Allreduce 10 Alltoall 11 Alltoallv 12 Gather 13 Gatherv 14 Scatter 15 Scatterv 16
+        Allgather 17 Allgatherv 18 Scan 30 Reduce_scatter 80 Ireduce 154 Iallreduce 155 Ibarrier 156 Ibcast 157 Ialltoall
+        158 Ialltoallv 159 Iallgather 160 Iallgatherv 161 Igather 162 Igatherv 163 Iscatter 164 Iscatterv 165
+        Ireduce_scatter 166 Iscan 167 Reduce_scatter_block 168 Ireduce_scatter_block 169 Alltoallw 170 Ialltoallw 171
+        Neighbor_allgather 174 Ineighbor_allgather 175 Neighbor_allgatherv 176 Ineighbor_allgatherv 177 Neighbor_alltoall
+        178 Ineighbor_alltoall 179 Neighbor_alltoallv 180 Ineighbor_alltoallv 181 Neighbor_alltoallw 182 Ineighbor_alltoallw
+        183 Exscan 214 Iexscan 215""",
+    50000003: """Comm_rank 19 Comm_size 20 Comm_create 21 Comm_dup 22 Comm_split 23 Comm_group 24 Comm_free 25 Comm_remote_group 26
+        Comm_remote_size 27 Comm_test_inter 28 Comm_compare 29 Init 31 Finalize 32 Test 39 Cart_create 43 Cart_shift 44
+        Cart_coords 45 Cart_get 46 Cart_map 47 Cart_rank 48 Cart_sub 49 Cartdim_get 50 Dims_create 51 Graph_get 52 Graph_map
+        53 Graph_create 54 Graph_neighbors 55 Graphdims_get 56 Graph_neighbors_count 57 Topo_test 58 Pack 76 Unpack 77
+        Op_create 78 Op_free 79 Attr_delete 81 Attr_get 82 Attr_put 83 Group_difference 84 Group_excl 85 Group_free 86
+        Group_incl 87 Group_intersection 88 Group_rank 89 Group_range_excl 90 Group_range_incl 91 Group_size 92
+        Group_translate_ranks 93 Group_union 94 Group_compare 95 Intercomm_create 96 Intercomm_merge 97 Keyval_free 98
+        Keyval_create 99 Abort 100 Error_class 101 Errhandler_create 102 Errhandler_free 103 Errhandler_get 104 Error_string
+        105 Errhandler_set 106 Get_processor_name 107 Initialized 108 Wtick 109 Wtime 110 Address 111 Buffer_attach 113
+        Buffer_detach 114 Request_free 115 Get_count 118 Get_elements 119 Pack_size 120 Start 123 Startall 124 Testall 125
+        Testany 126 Test_cancelled 127 Testsome 128 Type_commit 129 Type_contiguous 130 Type_extent 131 Type_free 132
+        Type_hindexed 133 Type_hvector 134 Type_indexed 135 Type_lb 136 Type_size 137 Type_struct 138 Type_ub 139
+        Type_vector 140 Comm_spawn 151 Comm_spawn_multiple 152 Request_get_status 153 Dist_graph_create 173 Comm_split_type
+        194 Comm_dup_with_info 211 Dist_graph_create_adjacent 212 Comm_create_group 213""",
+    50000004: """Win_create 63 Win_free 64 Put 65 Get 66 Accumulate 67 Win_fence 68 Win_complete 69 Win_start 70 Win_post 71 Win_wait
+        72 Win_test 73 Win_lock 74 Win_unlock 75 Get_accumulate 172 Fetch_and_op 184 Compare_and_swap 185 Win_flush 186
+        Win_flush_all 187 Win_flush_local 188 Win_flush_local_all 189""",
+    50000005: """File_open 141 File_close 142 File_read 143 File_read_all 144 File_write 145 File_write_all 146 File_read_at 147
+        File_read_at_all 148 File_write_at 149 File_write_at_all 150 File_write_all_begin 195 File_write_all_end 196
+        File_read_all_begin 197 File_read_all_end 198 File_write_at_all_begin 199 File_write_at_all_end 200
+        File_read_at_all_begin 201 File_read_at_all_end 202 File_read_ordered 203 File_read_ordered_begin 204
+        File_read_ordered_end 205 File_read_shared 206 File_write_ordered 207 File_write_ordered_begin 208
+        File_write_ordered_end 209 File_write_shared 210""",
+}
+_KNOWN = {
+    f"MPI_{name}": (kind, int(value)) for kind, text in _VALUES.items() for name, value in zip(*[iter(text.split())] * 2, strict=True)
+}
+
+
+def _code(op: int, name: str) -> tuple[int, int]:
+    """Return type and value of the event that begins a call of a routine."""
+    window = name.startswith(("MPI_Win_", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"))
+    own = 50000005 if name.startswith("MPI_File_") else 50000004 if window else 50000003
+    return _KNOWN.get(name, (own, _OWN + op))
+
+
+def _state(op: int) -> int:
+    """Return what a process does in a call of a routine."""
+    of_type = {50000002: GROUP, 50000004: REMOTE, 50000005: IO}
+    kind = int(operations.KIND[op])
+    return _OF_KIND[kind] if kind != operations.OTHER and kind in _OF_KIND else of_type.get(int(TYPE[op]), OTHERS)
+
+
+TYPE, VALUE = (np.array(column, "i8") for column in zip(*(_code(op, name) for op, name in enumerate(operations.OPS)), strict=True))
+"""Per op: type and value of the event that begins a call."""
+STATE = np.array([_state(op) for op in range(len(operations.OPS))], "i8")
+"""Per op: what a process does in a call."""

@@ -1,0 +1,107 @@
+"""What stands beside the records of a Paraver trace: who takes part (header, .row) and what the numbers mean (.pcf)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from perwiz.formats.alog.writing.headers import clean
+from perwiz.formats.paraver import codes
+from perwiz.trace import operations
+from perwiz.trace.trace import Trace
+
+_OPTIONS = """DEFAULT_OPTIONS
+
+LEVEL               THREAD
+UNITS               NANOSEC
+LOOK_BACK           100
+SPEED               1
+FLAG_ICONS          ENABLED
+NUM_OF_STATE_COLORS 1000
+YMAX_SCALE          37
+
+
+DEFAULT_SEMANTIC
+
+THREAD_FUNC          State As Is
+
+"""
+_COLLECTIVE = {
+    codes.SENT: "Send Size in MPI Global OP",
+    codes.RECEIVED: "Recv Size in MPI Global OP",
+    codes.ROOT: "Root in MPI Global OP",
+}
+_DATE = "01/01/1970 at 00:00"
+"""No trace tells when it was recorded, and a file written twice is to be the same."""
+
+
+class Places:
+    """Numbers, all from 1: a task per process, a processor per location, node by node."""
+
+    def __init__(self, trace: Trace) -> None:
+        places = trace.locations
+        self._trace = trace
+        self._keys, node = np.unique(np.stack([places.metahost, places.node], 1), axis=0, return_inverse=True)
+        self.node = node.reshape(-1) + 1
+        self._processes, task = np.unique(places.process, return_inverse=True)
+        self.task = task + 1
+        self._order = np.lexsort((places.thread, places.process))
+        self.thread, self.cpu = np.ones(len(places), "i8"), np.empty(len(places), "i8")
+        ordered = self.task[self._order]
+        self.thread[self._order] = np.arange(len(places)) - np.searchsorted(ordered, ordered) + 1
+        by_node = np.lexsort((places.thread, places.process, self.node))
+        self.cpu[by_node] = np.arange(len(places)) + 1
+
+    def header(self, end: int) -> Iterator[str]:
+        """Yield the lines before the records, in ASCII, without newlines; `end` is that of the trace, ns."""
+        comms = self._trace.communicators
+        cpus = ",".join(map(str, np.bincount(self.node - 1, minlength=len(self._keys)).tolist()))
+        first = self._order[self.thread[self._order] == 1]
+        threads = np.bincount(self.task - 1, minlength=len(self._processes)).tolist()
+        tasks = ",".join(f"{count}:{node}" for count, node in zip(threads, self.node[first].tolist(), strict=True))
+        yield f"#Paraver ({_DATE}):{end}_ns:{len(self._keys)}({cpus}):1:{len(self._processes)}({tasks}),{len(comms)}"
+        for comm in range(len(comms)):
+            ranks = comms.members(comm)
+            at = np.searchsorted(self._processes, ranks)
+            known = at[self._processes[np.minimum(at, max(len(self._processes) - 1, 0))] == ranks] if len(self._processes) else at[:0]
+            yield ":".join(map(str, ["c:1", comm + 1, len(known), *(known + 1).tolist()]))
+
+    def rows(self) -> str:
+        """Return the file of names."""
+        trace, places = self._trace, self._trace.locations
+        nodes = [clean(trace.nodes[node], "_") or "unnamed" if node >= 0 else "unknown" for _, node in self._keys.tolist()]
+        threads = bool(places.thread.any())
+        pairs = zip(places.process[self._order].tolist(), places.thread[self._order].tolist(), strict=True)
+        names = [f"rank {process}.{thread}" if threads else f"rank {process}" for process, thread in pairs]
+        cpus = [f"{cpu}.{nodes[node - 1]}" for cpu, node in sorted(zip(self.cpu.tolist(), self.node.tolist(), strict=True))]
+        levels = (("CPU", cpus), ("NODE", nodes), ("THREAD", names))
+        return "\n".join(f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names) for level, names in levels)
+
+
+def configuration(trace: Trace) -> str:
+    """Return the file that says what the numbers of states and events mean."""
+    states = "".join(f"{state}    {name}\n" for state, (name, _) in codes.STATES.items())
+    colours = "".join(f"{state}    {{{red},{green},{blue}}}\n" for state, (_, (red, green, blue)) in codes.STATES.items())
+    return "\n\n".join([f"{_OPTIONS}\nSTATES\n{states}", f"STATES_COLOR\n{colours}", *_events(trace)]) + "\n"
+
+
+def _events(trace: Trace) -> Iterator[str]:
+    """Yield what each type of events that occurs means."""
+    used = np.unique(trace.calls.op).tolist()
+    for kind, label in codes.LABELS.items():
+        own = [op for op in used if codes.TYPE[op] == kind]
+        if own:
+            yield _event(9, kind, label, [*((int(codes.VALUE[op]), operations.OPS[op]) for op in own), (0, "Outside MPI")])
+    if operations.COLLECTIVE[used].any():
+        yield "EVENT_TYPE\n" + "".join(f"1    {kind}    {label}\n" for kind, label in _COLLECTIVE.items())
+        names = [(row + 1, clean(name) or "unnamed") for row, name in enumerate(trace.communicators.names)]
+        yield _event(1, codes.COMMUNICATOR, "Communicator in MPI Global OP", names)
+    if len(trace.regions):
+        rows = np.unique(trace.paths.region[trace.regions.path]).tolist()
+        yield _event(4, codes.REGION, "User function", [(0, "End"), *((row + 1, clean(trace.names[row]) or "unnamed") for row in rows)])
+    yield _event(6, codes.APPLICATION, "Application", [(0, "End"), (1, "Begin")])
+
+
+def _event(gradient: int, kind: int, label: str, values: Iterable[tuple[int, str]]) -> str:
+    return f"EVENT_TYPE\n{gradient}    {kind}    {label}\nVALUES\n" + "".join(f"{value}   {name}\n" for value, name in values)

@@ -1,0 +1,238 @@
+"""Writes a trace, with any of its timelines, as a Paraver trace such as Extrae makes: states, events and messages in order of time."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import UsageError
+from perwiz.formats.alog.write import whole
+from perwiz.formats.alog.writing.headers import clean
+from perwiz.formats.losses import unseen
+from perwiz.formats.message_ends import check as check_timeline
+from perwiz.formats.otf2.writing.files import move
+from perwiz.formats.paraver import codes
+from perwiz.formats.paraver.files import check, parts
+from perwiz.formats.paraver.names import Places, configuration
+from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
+from perwiz.trace import nesting, operations
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Timeline, Trace
+
+_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST = range(8)
+"""What a moment is: a location is not there yet, begins (later: ends); a region is entered, left; a call begins, ends; a message is
+gone. Each is one line or more, so that a process has a state at all times."""
+_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2], "i8")
+"""The order of moments of one time and one place in the program."""
+_COLUMNS = (
+    *("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root"),
+    *("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag"),
+)
+_PLACE = "%(cpu)d:1:%(task)d:%(thread)d:"
+_STATE = f"1:{_PLACE}%(time)d:%(until)d:%(state)d\n"
+_EVENT = f"2:{_PLACE}%(time)d:%(type)d:%(value)d"
+_TEMPLATES = (
+    _STATE,
+    f"%(until)[{_STATE}%]{_EVENT}\n",
+    f"{_EVENT}\n",
+    f"{_EVENT}\n",
+    f"%(until)[{_STATE}%]{_EVENT}%(sent)[:{codes.SENT}:%(sent)d%]%(received)[:{codes.RECEIVED}:%(received)d%]"
+    f"%(comm)[:{codes.COMMUNICATOR}:%(comm)d%]%(root)[:{codes.ROOT}:%(root)d%]\n",
+    f"%(until)[{_STATE}%]{_EVENT}\n",
+    f"3:{_PLACE}%(posted)d:%(gone)d:%(to_cpu)d:1:%(to_task)d:%(to_thread)d:%(awaited)d:%(came)d:%(bytes)d:%(tag)d\n",
+    f"{_EVENT}\n",
+)
+
+
+def write(trace: Trace, timeline: Timeline, path: str) -> None:
+    """Write the trace with the times of `timeline` to `path`, x.prv or x.prv.gz, and to x.pcf and x.row beside it; whole, or not at all.
+
+    A trace of that name is replaced. A timeline with instants before 0 is written later by as much, so that the trace begins at 0.
+    Raises TraceError when the timeline belongs to another trace, UsageError when the files cannot be written.
+    """
+    check_timeline(trace, timeline)
+    check(path)
+    target = os.path.realpath(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)) as folder:
+            made = os.path.join(folder, os.path.basename(target))
+            _write(trace, timeline, made)
+            move(made, target, parts)
+    except UsageError as error:
+        raise UsageError(f"{path}: cannot be written: {str(error).rpartition(': ')[2]}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def missing(trace: Trace) -> list[tuple[str, int]]:
+    """Return what a Paraver trace does not hold of a trace, and how many of each."""
+    names = *trace.names, *trace.communicators.names, *trace.nodes
+    lost = trace.calls.peer != NONE
+    lost[trace.messages.send], lost[trace.messages.receive] = False, False
+    found = [
+        *unseen(trace),
+        ("partners, tags and sizes of calls without a message", int(np.count_nonzero(lost))),
+        ("messages over another communicator than the world", int(np.count_nonzero(trace.messages.comm > 0))),
+        ("places that calls were made from", int(np.count_nonzero(trace.site >= 0))),
+        ("names of metahosts", len(trace.metahosts)),
+        ("names that are not in printable ASCII as they are", sum(clean(name) != name for name in names)),
+    ]
+    return [(what, count) for what, count in found if count]
+
+
+def _write(trace: Trace, timeline: Timeline, path: str) -> None:
+    """Write the three files."""
+    places, moments = Places(trace), _Moments(trace, timeline)
+    records, *others = parts(path)
+    with whole(records) as file:
+        file.write("".join(f"{line}\n" for line in places.header(moments.end)).encode("ascii"))
+        cells = _Cells(trace, timeline, places, moments.later)
+        for begin in range(0, len(moments.order), ROWS_AT_ONCE):
+            at = moments.order[begin : begin + ROWS_AT_ONCE]
+            file.write(cells.text(moments.kind[at], moments.row[at], moments.time[at]))
+    for name, text in zip(others, (configuration(trace), places.rows()), strict=True):
+        with whole(name) as file:
+            file.write(text.encode("ascii"))
+
+
+class _Moments:
+    """Kind (u1), row of its table (i4) and time (i8, ns, from 0) per moment; `order` holds their numbers in the order of the file."""
+
+    def __init__(self, trace: Trace, timeline: Timeline) -> None:
+        pieces = [*_of_locations(trace, timeline), *_of_regions(trace, timeline), *_of_calls(trace, timeline)]
+        size, at = sum(len(row) for _, row, _, _ in pieces), 0
+        self.kind, self.row, self.time = np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8")
+        place = np.empty(size, "i8")
+        while pieces:
+            kind, row, time, step = pieces.pop()
+            here = slice(at, at + len(row))
+            self.kind[here], self.row[here], self.time[here] = kind, row, time
+            place[here] = len(_STEP) * step + _STEP[kind]
+            at += len(row)
+        self.later = -int(self.time.min(initial=0))
+        self.time[self.kind != _BEFORE] += self.later
+        self.end = int(self.time.max(initial=0))
+        self.order = np.lexsort((place, self.time))
+
+
+_Piece = tuple[int | Ints, Ints, Ints, Ints]
+"""Kind, rows, times and places in the program of their locations: gaps between calls have even steps, calls odd ones."""
+
+
+def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    rows, times, gap = np.arange(len(trace.locations)), timeline.locations, trace.first_calls
+    begins, ends = 2 * (gap[rows] + rows), 2 * (gap[rows + 1] + rows)
+    return [(_BEFORE, rows, rows * 0, begins), (_FIRST, rows, times.enter, begins), (_LAST, rows, times.leave, ends)]
+
+
+def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    """Return the boundaries of the regions, such that they nest where place and time are the same."""
+    regions, count = trace.regions, len(trace.regions)
+    rows = nesting.boundaries(regions, timeline.regions)
+    row, leaves = rows % max(count, 1), rows >= count
+    location = regions.location[row].astype("i8")
+    gap = np.where(leaves, regions.end_call[row], regions.first_call[row])
+    step = 2 * (np.clip(gap, trace.first_calls[location], trace.first_calls[location + 1]) + location)
+    time = np.where(leaves, timeline.regions.leave[row], timeline.regions.enter[row])
+    return [(np.where(leaves, _LEAVE, _ENTER), row, time, step)]
+
+
+def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    calls, times = np.arange(len(trace.calls)), timeline.calls
+    step, send = 2 * (calls + trace.calls.location) + 1, trace.messages.send
+    messages = np.arange(len(trace.messages))
+    return [(_BEGIN, calls, times.enter, step), (_END, calls, times.leave, step), (_MESSAGE, messages, times.leave[send], step[send])]
+
+
+class _Cells:
+    """Makes text of moments; what it takes from the tables is looked up once."""
+
+    def __init__(self, trace: Trace, timeline: Timeline, places: Places, later: int) -> None:
+        self._trace, self._places = trace, places
+        self._templates = Templates(_COLUMNS, _TEMPLATES, [])
+        self._enter, self._leave = timeline.calls.enter + later, timeline.calls.leave + later
+        self._begun, self._ended = timeline.locations.enter + later, timeline.locations.leave + later
+        first, calls = trace.first_calls, np.arange(len(trace.calls))
+        self._next = np.append(self._enter, 0)[1:][: len(calls)]
+        last = first[1:][first[1:] > first[:-1]] - 1
+        self._next[last] = self._ended[trace.calls.location[last]]
+        self._computing = self._ended.copy()
+        some = np.flatnonzero(first[1:] > first[:-1])
+        self._computing[some] = self._enter[first[some]]
+
+    def text(self, kind: NDArray[np.uint8], row: Ints, time: Ints) -> memoryview:
+        """Return the lines of some moments."""
+        cells = np.full((len(kind), len(_COLUMNS)), ABSENT)
+        cells[:, _COLUMNS.index("time")] = time
+        fills = (self._before, self._first, self._entered, self._left, self._begins, self._ends, self._message, self._last)
+        for which, fill in enumerate(fills):
+            at = np.flatnonzero(kind == which)
+            for name, values in fill(row[at]).items() if len(at) else ():
+                cells[at, _COLUMNS.index(name)] = values
+        there = (kind != _BEFORE) | (cells[:, _COLUMNS.index("until")] > 0)
+        return self._templates.fill(np.ascontiguousarray(kind[there]), np.ascontiguousarray(cells[there]))
+
+    def _place(self, location: Ints, to: str = "") -> dict[str, Ints]:
+        places = self._places
+        return {f"{to}cpu": places.cpu[location], f"{to}task": places.task[location], f"{to}thread": places.thread[location]}
+
+    def _before(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._place(row), "until": self._begun[row], "state": codes.NOT_CREATED}
+
+    def _first(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._place(row), "type": codes.APPLICATION, "value": 1, **_lasting(self._begun[row], self._computing[row])}
+
+    def _last(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._place(row), "type": codes.APPLICATION, "value": 0}
+
+    def _entered(self, row: Ints) -> dict[str, Ints | int]:
+        trace = self._trace
+        return {**self._left(row), "value": trace.paths.region[trace.regions.path[row]] + 1}
+
+    def _left(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._place(self._trace.regions.location[row]), "type": codes.REGION, "value": 0}
+
+    def _ends(self, row: Ints) -> dict[str, Ints | int]:
+        calls = self._trace.calls
+        lasting = _lasting(self._leave[row], self._next[row])
+        return {**self._place(calls.location[row]), "type": codes.TYPE[calls.op[row]], "value": 0, **lasting}
+
+    def _begins(self, row: Ints) -> dict[str, Ints | int]:
+        calls = self._trace.calls
+        op, root = calls.op[row], calls.root[row]
+        collective = operations.COLLECTIVE[op]
+        is_root = (root >= 0) & (root == self._trace.locations.process[calls.location[row]])
+        return {
+            **self._place(calls.location[row]),
+            **_lasting(self._enter[row], self._leave[row], codes.STATE[op]),
+            "type": codes.TYPE[op],
+            "value": codes.VALUE[op],
+            "sent": np.where(collective, calls.bytes_sent[row], ABSENT),
+            "received": np.where(collective, calls.bytes_received[row], ABSENT),
+            "comm": np.where(collective & (calls.comm[row] >= 0), calls.comm[row] + np.int64(1), ABSENT),
+            "root": np.where(is_root, 1, ABSENT),
+        }
+
+    def _message(self, row: Ints) -> dict[str, Ints | int]:
+        """Return the cells of messages: a send is over when its call returns, a receive awaited from the begin of a blocking call on."""
+        messages, location = self._trace.messages, self._trace.calls.location
+        send, receive, done = messages.send[row], messages.receive[row], messages.receive_done[row]
+        return {
+            **self._place(location[send]),
+            **self._place(location[done], "to_"),
+            "posted": self._enter[send],
+            "gone": self._leave[send],
+            "came": self._leave[done],
+            "awaited": np.where(receive == done, self._enter[receive], self._leave[receive]),
+            "bytes": messages.bytes[row],
+            "tag": messages.tag[row],
+        }
+
+
+def _lasting(begin: Ints, end: Ints, state: Ints | int = codes.RUNNING) -> dict[str, Ints | int]:
+    """Return a state from its begin to its end; none if that is not later."""
+    return {"until": np.where(end > begin, end, ABSENT), "state": state}

@@ -1,0 +1,1 @@
+"""Runs that `perwiz record` wrote."""

@@ -1,0 +1,184 @@
+"""A recorded run (`perwiz record`) as a trace."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.formats.recorded.clocks import offsets
+from perwiz.formats.recorded.columns import Columns
+from perwiz.formats.recorded.communicators import Comms
+from perwiz.formats.recorded.files import Process, processes
+from perwiz.formats.recorded.regions import Places
+from perwiz.formats.recorded.sites import Sites
+from perwiz.trace import defects, matching, matching_collectives
+from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Records, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
+
+MODEL = "model.toml"
+"""Name of the file, in the directory of a run, with the model of the machine it was recorded on."""
+_FLUSH = "BUFFER_FLUSH"
+"""Kind of the records that say when the recorder itself took time, as OTF2 names it; their value is the end."""
+
+
+def read(path: str, *more: str) -> Trace:
+    """Return the trace in the directory of a recorded run; a run recorded in several directories is given as all of them.
+
+    Raises TraceError when there is no such run, or nothing in it.
+    """
+    return Builder(processes([path, *more]), [path, *more]).trace()
+
+
+def model_of(folders: list[str]) -> str:
+    """Return the model file that lies in the first directory that has one, or nothing."""
+    return next((path for folder in folders if os.path.isfile(path := os.path.join(folder, MODEL))), "")
+
+
+class Builder:
+    """Builds the trace step by step; each step uses what the ones before it made."""
+
+    def __init__(self, found: list[Process], folders: list[str]) -> None:
+        self.path, self.found, self.folders = folders[0], found, folders
+        size = max(process.about["processes"] for process in found)
+        self.silent = size - len(found)
+        self.comms = Comms(size)
+        firsts = [int(calls["enter"][0]) for process in found for calls in process.calls if len(calls)]
+        if not any(process.calls for process in found):
+            raise TraceError(f"{self.path}: a recorded run without records")
+        begun = [process.about["begun"] for process in found]
+        self.start = min(begun + firsts)
+        self.columns = Columns(found, self.comms, Sites(folders), self.start)
+        self.begun = np.array(begun, "i8")[self.columns.process]
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        self.regions = Places(self.columns, self.start)
+        self.traffic = self.columns.traffic
+        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.found], "i4"))
+        self._collectives()
+        return self._assemble()
+
+    def _collectives(self) -> None:
+        get = self.columns
+        self.calls = Calls(
+            *(get.location(), get["op"], self.regions.path_of_calls, get["peer"], get["tag"], get["comm"], get["root"]),
+            *(get["sent"], get["received"]),
+        )
+        done = matching.completions(self.calls.op, self.traffic.requests)
+        counted, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
+        process = self.columns.rank().astype("i8")
+        self.instances = matching_collectives.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
+
+    def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
+        about = [process.about for process in self.found]
+        nodes = list(dict.fromkeys(one["host"] for one in about))
+        metahosts = {one["metahost"]: one["metahost_name"] for one in about}
+        node, metahost, cpu = (
+            np.array(values, "i4")[self.columns.process]
+            for values in ([nodes.index(one["host"]) for one in about], [one["metahost"] for one in about], [one["cpu"] for one in about])
+        )
+        table = Locations(metahost, node, self.columns.rank(), self.columns.thread, cpu)
+        named = any(metahosts.values()) and min(metahosts) >= 0 and max(metahosts) < 1 << 16
+        return table, tuple(nodes), tuple(metahosts.get(k, "") for k in range(max(metahosts) + 1)) if named else ()
+
+    def _instants(self) -> Times:
+        last = np.maximum(self.columns.last, self.begun) - self.start
+        first = np.where(self.columns.thread == 0, self.begun - self.start, last)
+        for where, (rest, _) in enumerate(self.columns.rest):
+            if len(rest):
+                first[where] = min(first[where], int(rest["enter"][0]) - self.start)
+        return Times(first, last)
+
+    def _defects(self) -> Defects:
+        found = defects.Found()
+        for where in self.columns.open:
+            found.add(NONE, defects.NEVER_ENDS, where)
+        for where, (rest, _) in enumerate(self.columns.rest):
+            if len(rest) and rest["peer"][0] > 0:
+                found.add(NONE, defects.UNREADABLE, where)
+        for lines, reason in ((self.regions.never_end, defects.NEVER_ENDS), (self.regions.not_open, defects.NOT_OPEN)):
+            for where in lines:
+                found.add(NONE, reason, where)
+        found.add(np.full(self.columns.strangers + self.traffic.strangers, NONE), defects.STRANGER)
+        found.add(np.full(sum(process.broken for process in self.found), NONE), defects.BAD_HEADER)
+        found.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
+        return found.table()
+
+    def _counts(self) -> Counts:
+        traffic, instances = self.traffic, self.instances
+        return Counts(
+            records=sum(len(calls) for process in self.found for calls in [*process.calls, *process.parts]),
+            states=len(self.calls) + len(self.regions.table),
+            sends=traffic.sends,
+            receives=traffic.receives,
+            to_nobody=self.columns.to_nobody,
+            unmatched_sends=traffic.sends - len(traffic.messages),
+            unmatched_receives=traffic.receives - len(traffic.messages),
+            size_differs=traffic.size_differs,
+            incomplete_collectives=instances.incomplete,
+            unmatched_collectives=instances.unmatched,
+            rootless_collectives=instances.rootless,
+            silent_processes=self.silent,
+        )
+
+    def _marks(self) -> tuple[Records, NDArray[np.int64]]:
+        """Return when the recorder itself took time."""
+        locations, calls, begin, end = [], [], [], []
+        for where, (rest, before) in enumerate(self.columns.rest):
+            operations = self.columns.processes[self.columns.process[where]].about["operations"]
+            at = np.flatnonzero(rest["op"] == operations.index("flush"))
+            locations.append(np.full(len(at), where, "i4"))
+            calls.append(self.columns.first[where] + before[at])
+            begin.append(rest["enter"][at] - self.start)
+            end.append(rest["leave"][at] - self.start)
+        location, call, time, until = (np.concatenate(column) for column in (locations, calls, begin, end))
+        count = len(location)
+        return Records(location, np.zeros(count, "i4"), call.astype("i4"), time, np.arange(count, dtype="i8")), until
+
+    def _properties(self) -> dict[str, str]:
+        about = self.found[0].about
+        local, real = about["real"]
+        started = datetime.datetime.fromtimestamp((real - local + about["begun"]) / 1e9, datetime.UTC).isoformat()
+        program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about["program"])
+        return {"recorder": "perwiz", "program": program, "mpi": " ".join(about["mpi"].split("\n")[0].split()), "started": started}
+
+    def _assemble(self) -> Trace:
+        locations, nodes, metahosts = self._locations()
+        records, values = self._marks()
+        times = Times(self.columns["enter"], self.columns["leave"])
+        known: dict[str, Any] = {"topologies": self.comms.topologies(), "unfinished": self.traffic.unfinished, "metahosts": metahosts}
+        return Trace(
+            path=self.path,
+            format="perwiz run",
+            locations=locations,
+            communicators=self.comms.table(),
+            names=tuple(self.regions.names),
+            parallel=self.regions.parallel,
+            paths=self.regions.paths,
+            calls=self.calls,
+            requests=self.traffic.requests,
+            regions=self.regions.table,
+            messages=self.traffic.messages,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
+            timeline=Timeline(times, self.regions.times, self._instants()),
+            labels=Labels.empty(),
+            texts=(_FLUSH,),
+            nodes=nodes,
+            offsets=offsets(self.found, self.columns.process, self.start),
+            offsets_applied=False,
+            defects=self._defects(),
+            counts=self._counts(),
+            properties=self._properties(),
+            records=records,
+            values=values,
+            site=self.columns["site"],
+            sites=self.columns.sites.texts,
+            model=model_of(self.folders),
+            **known,
+        )

@@ -1,0 +1,121 @@
+"""The user regions of a recorded run: names, instances, paths."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.recorded.columns import BEGIN, END, Columns
+from perwiz.formats.recorded.files import Rows
+from perwiz.kernels import recorded as kernel
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+Ints = NDArray[np.int64]
+
+
+@dataclasses.dataclass
+class _Instances:
+    """The instances of one location, in the order in which they begin."""
+
+    name: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    begin: Ints
+    end: Ints
+    enter: Ints
+    leave: Ints
+    inner: NDArray[np.int32]
+    """Per call of the location: the innermost one it lies in, or -1."""
+
+
+class Places:
+    """The table of regions, their times and paths, the path of every call, and what did not nest."""
+
+    def __init__(self, columns: Columns, start: int) -> None:
+        self.names: list[str] = []
+        self._parallel: list[bool] = []
+        self.never_end: list[int] = []
+        self.not_open: list[int] = []
+        """Locations of such records, one per record."""
+        parts = [self._of(columns, where) for where in range(len(columns.rest))]
+        self.parallel = np.array(self._parallel, bool)
+        self._join(columns, parts, start)
+
+    def _of(self, columns: Columns, where: int) -> _Instances:
+        process = columns.processes[columns.process[where]]
+        named = process.about["operations"]
+        rest, before = columns.rest[where]
+        begins, ends = (rest["op"] == named.index(name) for name in (BEGIN, END))
+        at = np.flatnonzero(begins | ends)
+        calls = int(columns.first[where + 1] - columns.first[where])
+        known = {found["region"]: self._number(found["name"], found["parallel"]) for found in process.of("region")}
+        return self._nested(where, rest[at], before[at], begins[at], (calls, int(columns.last[where])), known)
+
+    def _number(self, name: str, parallel: bool) -> int:
+        for k, found in enumerate(zip(self.names, self._parallel, strict=True)):
+            if found == (name, parallel):
+                return k
+        self.names.append(name)
+        self._parallel.append(parallel)
+        return len(self.names) - 1
+
+    def _nested(
+        self, where: int, rows: Rows, before: Ints, begins: NDArray[np.bool_], last: tuple[int, int], known: dict[int, int]
+    ) -> _Instances:
+        """`last`: number of calls of the location, and the time of its last record."""
+        at = np.flatnonzero(begins)
+        parent, end = np.empty(len(at), "i4"), np.empty(len(at), "i4")
+        lost = kernel.nest(begins.astype("u1"), np.empty(len(at) + 1, "i4"), parent, end)
+        self.not_open += [where] * int(lost)
+        self.never_end += [where] * int((end < 0).sum())
+        name = np.array([known.get(k, NONE) for k in rows["peer"][at].tolist()], "i4")
+        if (name < 0).any():
+            name[name < 0] = self._number("undefined region", False)
+        time = np.append(rows["enter"], last[1])
+        return _Instances(
+            *(
+                name,
+                parent,
+                before[at],
+                np.append(before, last[0])[end],
+                time[at],
+                time[end],
+                _innermost(begins, end, parent, before, last[0]),
+            )
+        )
+
+    def _join(self, columns: Columns, parts: list[_Instances], start: int) -> None:
+        counts = np.array([len(part.name) for part in parts], "i8")
+        first = np.cumsum(counts) - counts
+        location = np.repeat(np.arange(len(parts), dtype="i4"), counts)
+
+        def joined(name: str, shift: Ints | None = None) -> NDArray[np.int32]:
+            shifts = np.zeros(len(parts), "i8") if shift is None else shift
+            values = [getattr(part, name) for part in parts]
+            moved = [np.where(one >= 0, one + more, one) for one, more in zip(values, shifts.tolist(), strict=True)]
+            return np.concatenate([np.empty(0, "i8"), *moved]).astype("i4")
+
+        name, parent = joined("name"), joined("parent", first)
+        path, *above = paths(parent, name)
+        self.paths = Paths(*above)
+        calls = columns.first[:-1]
+        instance = (running(location, name) + 1).astype("i4")
+        self.table = Regions(location, path, parent, instance, joined("begin", calls), joined("end", calls))
+        enter, leave = (np.concatenate([np.empty(0, "i8"), *(getattr(part, key) for part in parts)]) - start for key in ("enter", "leave"))
+        self.times = Times(enter, leave)
+        inner = joined("inner", first) if len(name) else None
+        self.path_of_calls = np.full(int(columns.first[-1]), NONE, "i4") if inner is None else np.append(path, np.int32(NONE))[inner]
+
+
+def _innermost(begins: NDArray[np.bool_], end: NDArray[np.int32], parent: NDArray[np.int32], before: Ints, calls: int) -> NDArray[np.int32]:
+    """Return per call the innermost instance, -1 none."""
+    if not len(begins):
+        return np.full(calls, NONE, "i4")
+    after = np.full(len(begins) + 1, NONE, "i4")
+    """Innermost instance behind each boundary; the last is that before all."""
+    after[np.flatnonzero(begins)] = np.arange(len(parent), dtype="i4")
+    ended = np.flatnonzero(end >= 0)
+    after[end[ended]] = parent[ended]
+    return np.repeat(np.append(after[-1:], after[:-1]), np.diff(np.concatenate([[0], before, [calls]])))

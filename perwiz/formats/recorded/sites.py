@@ -1,0 +1,137 @@
+"""Where calls were made: return addresses, resolved to functions and lines right after the run, while the program is still there."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.recorded.files import Process, Rows, processes
+from perwiz.trace.tables import NONE
+
+FILE = "sites.json"
+CELLS = 16
+"""Cells of the kernel's state; then comes its table of addresses, each followed by its number."""
+_PIECE = 1 << 20
+_Module = tuple[str, str]
+"""Path and build id."""
+
+
+def _used(calls: Rows) -> NDArray[np.uint64]:
+    """Return the addresses that occur."""
+    parts = [np.unique(calls["site"][at : at + _PIECE]) for at in range(0, len(calls), _PIECE)]
+    return np.unique(np.concatenate([np.empty(0, "u8"), *parts]))
+
+
+def places(process: Process, addresses: NDArray[np.uint64]) -> list[tuple[_Module, int] | None]:
+    """Return the module of each address, and its offset in that, as other processes have it too; None for an address in no module."""
+    modules = sorted(process.of("module"), key=lambda one: int(one["begin"]))
+    begins = [one["begin"] for one in modules]
+    out: list[tuple[_Module, int] | None] = []
+    for address in addresses.tolist():
+        found = modules[k] if (k := bisect.bisect_right(begins, address) - 1) >= 0 else None
+        inside = found is not None and address < found["end"]
+        out.append(((found["module"], found["build_id"]), address - found["bias"]) if found and inside else None)
+    return out
+
+
+def resolve(folder: str) -> int:
+    """Write the places of all calls of a run into its directory; return how many there are. Without addr2line only modules are told."""
+    wanted: dict[_Module, set[int]] = {}
+    found = processes([folder])
+    for process in found:
+        for calls in process.calls:
+            for place in places(process, _used(calls)):
+                if place:
+                    wanted.setdefault(place[0], set()).add(place[1])
+    listed: list[dict[str, Any]] = []
+    for (path, build_id), offsets in sorted(wanted.items()):
+        order = sorted(offsets)
+        lines = dict(zip(map(str, order), _lines(_there(path, found[0].about["program"]), order), strict=True))
+        listed.append({"module": path, "build_id": build_id, "places": lines})
+    with open(os.path.join(folder, FILE), "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(listed, file, indent=1)
+    return sum(map(len, wanted.values()))
+
+
+def _there(path: str, program: list[str]) -> str:
+    """Return the file of a module; SMPI runs copies of a program that are gone afterwards, named after it."""
+    gone = re.fullmatch(r"(.+)_\d+_\d+\.so", os.path.basename(path)) if not os.path.exists(path) else None
+    return next((word for word in program if gone and os.path.basename(word) == gone[1]), path)
+
+
+def _lines(path: str, offsets: list[int]) -> list[str]:
+    """Return `function (file:line)` for each offset. A return address stands behind its call, hence the byte less."""
+    plain = [f"{os.path.basename(path)}+{offset:#x}" for offset in offsets]
+    tool = shutil.which("addr2line")
+    if not tool or not os.path.exists(path):
+        return plain
+    asked = "".join(f"{offset - 1:#x}\n" for offset in offsets)
+    done = subprocess.run([tool, "-f", "-C", "-e", path], input=asked, capture_output=True, text=True, errors="replace", check=False)
+    lines = done.stdout.splitlines()
+    if done.returncode or len(lines) != 2 * len(offsets):
+        return plain
+    return [_words(*both) for both in zip(lines[::2], lines[1::2], plain, strict=True)]
+
+
+def _words(function: str, place: str, plain: str) -> str:
+    file, _, line = place.partition(" (disc")[0].rpartition(":")
+    if function == "??":
+        return plain
+    return f"{plain} {function}" if file in ("", "??") or line in ("", "?", "0") else f"{os.path.basename(file)}:{line} {function}"
+
+
+class Sites:
+    """Numbers the places that calls were made from, in order of first occurrence. What differs in nothing that is known is one place."""
+
+    def __init__(self, folders: list[str]) -> None:
+        self._known: dict[tuple[_Module, int], str] = {}
+        for folder in folders:
+            self._known |= _told(os.path.join(folder, FILE))
+        self._number: dict[str, int] = {}
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text of each."""
+        return tuple(self._number)
+
+    def place(self, process: Process, state: NDArray[np.int64]) -> None:
+        """Number the addresses in the kernel's table, which are in the order in which the process met them; -1 for an unknown place."""
+        addresses, numbers = state[CELLS::2], state[CELLS + 1 :: 2]
+        new = np.flatnonzero(numbers < NONE)
+        new = new[np.argsort(-numbers[new])]
+        numbers[new] = [NONE if one is None else self._of(*one) for one in places(process, addresses[new].view("u8"))]
+
+    def _of(self, module: _Module, offset: int) -> int:
+        text = self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
+        return self._number.setdefault(text, len(self._number))
+
+
+def _told(file: str) -> dict[tuple[_Module, int], str]:
+    """Return the texts that were found out right after the run, none if there are none."""
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as stream:
+            return {((one["module"], one["build_id"]), int(at)): text for one in json.load(stream) for at, text in one["places"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def roomy(state: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the state of the kernel with twice the room for addresses."""
+    out = np.zeros(CELLS + 2 * (len(state) - CELLS), "i8")
+    out[:CELLS] = state[:CELLS]
+    mask = len(out[CELLS::2]) - 1
+    for slot in np.flatnonzero(state[CELLS::2]).tolist():
+        address, number = state[CELLS + 2 * slot : CELLS + 2 * slot + 2].tolist()
+        at = (address ^ address >> 7 ^ address >> 17) & mask
+        while out[CELLS + 2 * at]:
+            at = (at + 1) & mask
+        out[CELLS + 2 * at : CELLS + 2 * at + 2] = address, number
+    return out

@@ -1,0 +1,331 @@
+"""Paraver traces: a small run by hand, laws on random runs, the reader of the tests on lines of Extrae, names, what is in the way."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import gzip
+import os
+import pathlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import build
+import viewers
+from build import table
+from perwiz.errors import TraceError, UsageError
+from perwiz.formats import files
+from perwiz.formats.paraver import codes
+from perwiz.formats.paraver import write as paraver_write
+from perwiz.trace import operations, tables
+from perwiz.trace.trace import Topology
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def written(trace, timeline=None):
+    """Return the three files of a trace as text."""
+    paraver_write.write(trace, timeline or trace.timeline, "out.prv")
+    return there()
+
+
+def there():
+    """Return the three files that are there as text."""
+    return [pathlib.Path(f"out.{suffix}").read_text(encoding="ascii") for suffix in ("prv", "pcf", "row")]
+
+
+def run_by_hand():
+    """Return a run with every kind of record.
+
+    rank 0: from 2 on: solve [3, 30]: Isend [5, 6], Wait [9, 10]; Bcast [31, 35], until 40
+    rank 1: Recv [0, 8], Bcast [8, 36]
+    """
+    b = build.Builder(2)
+    with b.region(0, "solve", at=(3, 30)):
+        request = b.isend(0, 1, 700, tag=5, at=(5, 6))
+        b.wait(0, request, at=(9, 10))
+    b.recv(1, 0, tag=5, at=(0, 8))
+    b.bcast(0, bytes=64, at=[(31, 35), (8, 36)])
+    b.begin, b.end = {0: 2}, {0: 40}
+    return b.trace()
+
+
+BY_HAND = """\
+#Paraver (01/01/1970 at 00:00):40_ns:1(2):1:2(1:1,1:1),1
+c:1:1:2:1:2
+1:1:1:1:1:0:2:2
+2:2:1:2:1:0:40000001:1
+1:2:1:2:1:0:8:3
+2:2:1:2:1:0:50000001:2
+1:1:1:1:1:2:5:1
+2:1:1:1:1:2:40000001:1
+2:1:1:1:1:3:60000019:1
+1:1:1:1:1:5:6:10
+2:1:1:1:1:5:50000001:3
+1:1:1:1:1:6:9:1
+2:1:1:1:1:6:50000001:0
+3:1:1:1:1:5:6:2:1:2:1:0:8:700:5
+2:2:1:2:1:8:50000001:0
+1:2:1:2:1:8:36:13
+2:2:1:2:1:8:50000002:7:50100001:64:50100002:64:50100004:1
+1:1:1:1:1:9:10:8
+2:1:1:1:1:9:50000001:5
+1:1:1:1:1:10:31:1
+2:1:1:1:1:10:50000001:0
+2:1:1:1:1:30:60000019:0
+1:1:1:1:1:31:35:13
+2:1:1:1:1:31:50000002:7:50100001:64:50100002:64:50100004:1:50100003:1
+1:1:1:1:1:35:40:1
+2:1:1:1:1:35:50000002:0
+2:2:1:2:1:36:50000002:0
+2:2:1:2:1:36:40000001:0
+2:1:1:1:1:40:40000001:0
+"""
+
+
+def test_by_hand():
+    """As Extrae writes: a send is gone when its call returns, a blocking receive is awaited from its begin on; root 1 on the root only."""
+    prv, pcf, row = written(run_by_hand())
+    assert prv == BY_HAND
+    assert viewers.values(pcf) == {
+        50000001: ("MPI Point-to-point", {3: "MPI_Isend", 2: "MPI_Recv", 5: "MPI_Wait", 0: "Outside MPI"}),
+        50000002: ("MPI Collective Comm", {7: "MPI_Bcast", 0: "Outside MPI"}),
+        50100001: ("Send Size in MPI Global OP", {}),
+        50100002: ("Recv Size in MPI Global OP", {}),
+        50100003: ("Root in MPI Global OP", {}),
+        50100004: ("Communicator in MPI Global OP", {1: "world"}),
+        60000019: ("User function", {0: "End", 1: "solve"}),
+        40000001: ("Application", {0: "End", 1: "Begin"}),
+    }
+    assert "13    Group Communication\n" in pcf
+    assert "13    {255,144,26}\n" in pcf
+    assert viewers.names(row) == {"CPU": ["1.unknown", "2.unknown"], "NODE": ["unknown"], "THREAD": ["rank 0", "rank 1"]}
+
+
+EXTRAE = """\
+#Paraver (21/11/2026 at 09:23):389137915_ns:1(4):1:4(1:1,1:1,1:1,1:1),1
+c:1:1:4:1:2:3:4
+1:2:1:2:1:345061780:345071945:4
+2:2:1:2:1:345061780:50000001:1
+1:2:1:2:1:345071945:345187471:1
+2:2:1:2:1:345071945:50000001:0
+3:2:1:2:1:345061780:345071945:1:1:1:1:345187471:345205729:8:1
+1:1:1:1:1:345187471:345205729:8
+2:1:1:1:1:345187471:50000001:5:40000033:2
+1:1:1:1:1:345205729:345226539:1
+2:1:1:1:1:345205729:50000001:0
+"""
+"""Lines of a trace of NPB CG that Extrae 5.1 made."""
+
+
+def test_reader__takes_extrae():
+    """What the tests demand of a file holds for one that is none of ours."""
+    found = viewers.paraver(EXTRAE)
+    assert found.tasks == [(1, 1)] * 4
+    assert found.states[1, 1, 1] == [(345187471, 345205729, 8), (345205729, 345226539, 1)]
+    assert found.events[1, 1] == [(345187471, 50000001, 5), (345187471, 40000033, 2), (345205729, 50000001, 0)]
+    assert found.messages[0][4:6] == [345061780, 345071945]
+
+
+def held(trace, timeline, text):
+    """Check the records against the tables: every call, region and message once, at its place and time; a state at all times."""
+    found = viewers.paraver(text)
+    starts = [timeline.locations.enter, timeline.calls.enter, timeline.regions.enter]
+    later = -min(0, *(int(times.min(initial=0)) for times in starts))
+    enter, leave = timeline.calls.enter + later, timeline.calls.leave + later
+    for row in range(len(trace.locations)):
+        mine = np.flatnonzero(trace.calls.location == row)
+        events = found.events[row + 1, 1]
+        calls = [event for event in events if event[1] in codes.LABELS]
+        op = trace.calls.op[mine]
+        pairs = zip(enter[mine], leave[mine], codes.TYPE[op], codes.VALUE[op], strict=True)
+        assert calls == [event for begin, end, kind, value in pairs for event in ((begin, kind, value), (end, kind, 0))]
+        regions = np.flatnonzero(trace.regions.location == row)
+        names = trace.paths.region[trace.regions.path[regions]] + 1
+        wanted = collections.Counter(zip(timeline.regions.enter[regions] + later, names, strict=True))
+        wanted.update((time, 0) for time in timeline.regions.leave[regions] + later)
+        assert collections.Counter((time, value) for time, kind, value in events if kind == codes.REGION) == wanted
+        begun, ended = timeline.locations.enter[row] + later, timeline.locations.leave[row] + later
+        states = found.states.get((row + 1, row + 1, 1), [])
+        assert [(begin, end) for begin, end, _ in states] == [*zip(*bounds(begun, ended, enter[mine], leave[mine]), strict=True)]
+        known = {(int(enter[e]), int(leave[e])): int(codes.STATE[trace.calls.op[e]]) for e in mine if leave[e] > enter[e]}
+        assert {(begin, end): state for begin, end, state in states if state not in (1, 2)} == known
+    messages, location = trace.messages, trace.calls.location
+    wanted = collections.Counter(
+        (location[send] + 1, enter[send], location[done] + 1, leave[done], size, tag)
+        for send, done, size, tag in zip(messages.send, messages.receive_done, messages.bytes, messages.tag, strict=True)
+    )
+    assert collections.Counter((m[2], m[4], m[8], m[11], m[12], m[13]) for m in found.messages) == wanted
+
+
+def bounds(begun, ended, enter, leave):
+    """Return begins and ends of the states of a location: all times at which one begins or ends, one after the other."""
+    times = sorted({0, int(begun), int(ended), *enter.tolist(), *leave.tolist()})
+    return times[:-1], times[1:]
+
+
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_catalogue(name):
+    trace = build.CATALOGUE[name]()
+    text, pcf, row = written(trace)
+    held(trace, trace.timeline, text)
+    assert len(viewers.names(row)["THREAD"]) == len(trace.locations)
+    known = viewers.values(pcf)
+    for events in viewers.paraver(text).events.values():
+        assert all(kind in known and (not known[kind][1] or value in known[kind][1]) for _, kind, value in events)
+
+
+@pytest.mark.slow
+@given(trace=build.traces())
+def test_law(trace):
+    held(trace, trace.timeline, written(trace)[0])
+
+
+def test_codes():
+    """Of Extrae: types, values and states of the calls in its traces; own values for routines it has none for."""
+    wanted = {
+        "Irecv": (50000001, 4, 11),
+        "Isend": (50000001, 3, 10),
+        "Send": (50000001, 1, 4),
+        "Wait": (50000001, 5, 8),
+        "Waitall": (50000001, 6, 8),
+        "Bcast": (50000002, 7, 13),
+        "Barrier": (50000002, 8, 13),
+        "Allreduce": (50000002, 10, 13),
+        "Init": (50000003, 31, 15),
+        "Comm_rank": (50000003, 19, 15),
+        "File_write": (50000005, 145, 12),
+        "Put": (50000004, 65, 25),
+    }
+    found = {name: tuple(int(column[operations.OP[f"MPI_{name}"]]) for column in (codes.TYPE, codes.VALUE, codes.STATE)) for name in wanted}
+    assert found == wanted
+    assert len(set(zip(codes.TYPE.tolist(), codes.VALUE.tolist(), strict=True))) == len(operations.OPS)
+    assert (codes.VALUE[operations.OP["MPI_Init_thread"]], codes.TYPE[operations.OP["MPI_File_sync"]]) == (
+        1000 + operations.OP["MPI_Init_thread"],
+        50000005,
+    )
+    assert set(codes.STATE.tolist()) <= codes.STATES.keys()
+
+
+def test_places():
+    """Two nodes, two processes, one with a thread, in no order: tasks by rank, processors by node."""
+    trace = build.CATALOGUE["no_messages"]()
+    columns = {"process": [7, 3, 7], "thread": [1, 0, 0], "node": [0, 1, 0], "metahost": [0, 0, 0], "cpu": [-1] * 3}
+    trace = dataclasses.replace(trace, locations=table(tables.Locations, **columns), nodes=("front end", "b"))
+    prv, _, row = written(trace)
+    found = viewers.paraver(prv)
+    assert (found.cpus, found.tasks) == ([2, 1], [(1, 2), (2, 1)])
+    assert found.states.keys() == {(3, 1, 1), (1, 2, 1)}
+    assert found.events.keys() == {(1, 1), (2, 1), (2, 2)}
+    assert found.comms == {1: []}
+    assert viewers.names(row) == {
+        "CPU": ["1.front_end", "2.front_end", "3.b"],
+        "NODE": ["front_end", "b"],
+        "THREAD": ["rank 3.0", "rank 7.0", "rank 7.1"],
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["two\nlines\n0 End", "half \udcff", "Größe", "", "x" * 100_000, "EVENT_TYPE"], ids=lambda n: ascii(n)[:20]
+)
+def test_hostile_names(name):
+    trace = dataclasses.replace(build.CATALOGUE["no_messages"](), names=(name,), nodes=(name,))
+    _, pcf, _ = written(trace)
+    label = viewers.values(pcf)[codes.REGION][1][1]
+    assert label == {"two\nlines\n0 End": "two?lines?0 End", "half \udcff": "half ?", "Größe": "Gr??e", "": "unnamed"}.get(name, name[:900])
+
+
+def test_times_before_0():
+    trace = run_by_hand()
+    early = dataclasses.replace(trace.timeline, locations=table(tables.Times, enter=[-10, 0], leave=[40, 36]))
+    text = written(trace, early)[0]
+    held(trace, early, text)
+    assert viewers.paraver(text).end == 50
+
+
+def test_packed():
+    trace = run_by_hand()
+    paraver_write.write(trace, trace.timeline, "out.prv.gz")
+    assert sorted(os.listdir()) == ["out.pcf", "out.prv.gz", "out.row"]
+    with gzip.open("out.prv.gz", "rt") as file:
+        assert file.read() == BY_HAND
+    paraver_write.write(trace, trace.timeline, "out.prv.gz")
+
+
+def test_small_pieces(monkeypatch):
+    trace = build.CATALOGUE["halo"]()
+    first = written(trace)
+    monkeypatch.setattr(paraver_write, "ROWS_AT_ONCE", 3)
+    assert written(trace) == first
+
+
+def test_missing():
+    assert files.missing(run_by_hand(), "Paraver") == [("requests", 1)]
+    grid = Topology("grid", 0, (3,), (False,), ("x",), np.array([[0], [1], [2]], "i4"))
+    trace = dataclasses.replace(build.CATALOGUE["unmatched"](), topologies=(grid,), metahosts=("here",), nodes=("Größe",))
+    found = dict(files.missing(trace, "Paraver"))
+    assert found["topologies"] == found["names of metahosts"] == found["names that are not in printable ASCII as they are"] == 1
+    assert found["partners, tags and sizes of calls without a message"] >= 1
+    assert dict(files.missing(build.CATALOGUE["wildcard"](), "Paraver"))["wildcards of receives"] >= 1
+
+
+def test_refuses__what_is_in_the_way():
+    trace = run_by_hand()
+    pathlib.Path("out.row").write_text("mine")
+    with pytest.raises(UsageError, match=r"/out\.row: no part of the Paraver trace out\.prv, must not be there$"):
+        written(trace)
+    pathlib.Path("other.prv").write_text("mine")
+    with pytest.raises(UsageError, match=r"^other\.prv: no Paraver trace, must be one to be replaced$"):
+        paraver_write.write(trace, trace.timeline, "other.prv")
+    with pytest.raises(UsageError, match=r"^\.prv: no name of a Paraver trace, must be one that ends in \.prv or \.prv\.gz$"):
+        paraver_write.write(trace, trace.timeline, ".prv")
+    with pytest.raises(UsageError, match=r"^nowhere/a\.prv: cannot be written: no such file or directory$"):
+        paraver_write.write(trace, trace.timeline, "nowhere/a.prv")
+    os.mkdir("folder.prv")
+    with pytest.raises(UsageError, match=r"^folder\.prv: no Paraver trace, must be one to be replaced$"):
+        paraver_write.write(trace, trace.timeline, "folder.prv")
+    assert sorted(os.listdir()) == ["folder.prv", "other.prv", "out.row"]
+
+
+def test_refuses__another_timeline():
+    with pytest.raises(TraceError, match=r"^built: a timeline of \d+ calls, must be of the 5 calls of the trace$"):
+        written(run_by_hand(), build.CATALOGUE["halo"]().timeline)
+    assert os.listdir() == []
+
+
+def test_a_full_disk__names_the_file_that_was_asked_for(monkeypatch):
+    replace = os.replace
+
+    def fail(source, target):
+        if target.endswith(".row"):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UsageError, match=r"^out\.prv: cannot be written: no space left on device$"):
+        written(run_by_hand())
+    assert os.listdir() == []
+
+
+def test_whole_or_not_at_all(monkeypatch):
+    """When the last of the three cannot be moved, the trace that was there stays."""
+    trace = run_by_hand()
+    before = written(trace)
+    rename = os.rename
+
+    def fail(source, target):
+        if target.endswith("out.prv") and ".perwiz-" in source and not source.endswith("0"):
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", fail)
+        with pytest.raises(UsageError, match=r"^out\.prv: cannot be written: no space left on device$"):
+            written(build.CATALOGUE["halo"]())
+    assert there() == before
+    assert sorted(os.listdir()) == ["out.pcf", "out.prv", "out.row"]

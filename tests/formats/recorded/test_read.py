@@ -1,0 +1,298 @@
+"""Recorded runs, written by hand as the recorder would: what a trace makes of them, and what cannot be read."""
+
+import importlib.resources
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from perwiz.errors import TraceError
+from perwiz.formats.recorded import read as recorded
+from perwiz.formats.recorded.communicators import ranks_of
+from perwiz.formats.recorded.files import CALL, PART, folders, stopped
+from perwiz.trace import defects, operations, threads
+from perwiz.whatif.run import loaded
+
+OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
+OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
+SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
+WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
+
+
+def call(name, enter, leave, **more):
+    row = np.zeros((), CALL)
+    row["enter"], row["leave"], row["op"] = enter, leave, OPERATIONS.index(name)
+    row["peer"] = row["tag"] = row["comm"] = -1
+    for key, value in more.items():
+        row[key] = value
+    return row
+
+
+def part(row, request, **more):
+    out = np.zeros((), PART)
+    out["call"], out["request"], out["peer"], out["tag"] = row, request, -1, -1
+    for key, value in more.items():
+        out[key] = value
+    return out
+
+
+class Run:
+    """A directory of a run of so many processes."""
+
+    def __init__(self, path, size, token="t"):
+        self.path, self.size = pathlib.Path(path), size
+        self.path.mkdir()
+        self.marker(format="perwiz run", version=1, token=token)
+
+    def marker(self, **about):
+        (self.path / "run.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def process(self, rank, calls, parts=(), more=(), **about):
+        known = {"process": rank, "processes": self.size, "begun": 1000, "real": [1000, 5_000_000_000], "clock": "a", "cpu": 0}
+        known |= {"metahost": 0, "metahost_name": "", "host": "node", "mpi": "MPI", "program": ["app"], "operations": OPERATIONS}
+        lines = [known | about, WORLD | {"ranks": [0, 1, self.size]}, *more]
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (self.path / f"definitions-{rank:06}.jsonl").write_text(text, encoding="utf-8")
+        for kind, rows, dtype in (("calls", calls, CALL), ("parts", parts, PART)):
+            name = self.path / f"{kind}-{rank:06}.0.npy"
+            data = np.array(list(rows), dtype)
+            header = b"\x93NUMPY\x01\x00" + b" " * 376
+            name.write_bytes(header + data.tobytes())
+        return self
+
+
+@pytest.fixture(params=[threads.LEAST, 1], ids=["one thread", "several threads"])
+def run(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(threads, "LEAST", request.param)
+    return Run(tmp_path / "run", 2)
+
+
+def read(run):
+    return recorded.read(str(run.path))
+
+
+def test_message__blocking(run):
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, flags=SENDS)])
+    run.process(1, [call("MPI_Recv", 1005, 1030, peer=0, tag=5, comm=0, received=8, flags=RECEIVES | ANY_SOURCE)])
+    trace = read(run)
+    assert [column.tolist() for column in (trace.messages.send, trace.messages.receive, trace.messages.bytes)] == [[0], [1], [8]]
+    assert trace.calls.peer.tolist() == [1, -2]
+    assert trace.calls.tag.tolist() == [5, 5]
+    assert (trace.timeline.calls.enter.tolist(), trace.timeline.calls.leave.tolist()) == ([10, 5], [20, 30])
+    assert trace.timeline.makespan == 30
+
+
+def test_message__requests_of_one_waitall(run):
+    run.process(0, [call("MPI_Send", 1010 + k, 1010 + k, peer=1, tag=k, comm=0, sent=4, flags=SENDS) for k in (1, 2)])
+    posts = [call("MPI_Irecv", 1005 + k, 1005 + k, peer=-2, tag=-2, comm=0, request=k, flags=RECEIVES | POSTS | 48) for k in (0, 1)]
+    parts = [part(2, k, peer=0, tag=2 - k, bytes=4, comm=0, flags=DONE | RECEIVES | 48) for k in (0, 1)]
+    run.process(1, [*posts, call("MPI_Waitall", 1030, 1040, flags=MANY, received=8)], parts)
+    trace = read(run)
+    assert trace.messages.tag.tolist() == [1, 2]
+    assert trace.messages.receive.tolist() == [3, 2]
+    assert trace.messages.receive_done.tolist() == [4, 4]
+    assert trace.requests.completed_by.tolist() == [4, 4]
+    assert trace.calls.bytes_received.tolist() == [0, 0, 0, 0, 8]
+
+
+def test_message__exchanged(run):
+    for rank in (0, 1):
+        word = (1 - rank) | 6 << 32
+        run.process(rank, [call("MPI_Sendrecv", 1010, 1020, peer=1 - rank, tag=6, comm=0, sent=4, received=4, request=word, flags=3)])
+    assert read(run).messages.receive.tolist() == [1, 0]
+
+
+def test_requests__started_together_tested_and_cancelled(run):
+    parts = [part(0, 0, peer=1, tag=1, bytes=4, comm=0, flags=SENDS | POSTS | 3 << 9)]
+    calls = [call("MPI_Startall", 1001, 1002, flags=MANY, sent=4), call("MPI_Test", 1003, 1004, request=0)]
+    calls.append(call("MPI_Wait", 1005, 1006, request=0, comm=0, flags=DONE | SENDS | CANCELLED))
+    run.process(0, calls, parts).process(1, [])
+    trace = read(run)
+    assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist(), trace.requests.cancelled.tolist()) == ([0], [2], [1])
+    assert (trace.unfinished.call.tolist(), trace.unfinished.request.tolist()) == ([1], [0])
+    assert trace.counts.unmatched_sends == 1
+
+
+def test_collectives__roots_and_those_unknown(run):
+    bcast = call("MPI_Bcast", 1001, 1002, peer=1, comm=0)
+    other = [call("MPI_Ineighbor_allgather", 1003, 1004, comm=0), call("MPI_Unknown", 1005, 1006)]
+    run.process(0, [bcast, *other]).process(1, [bcast])
+    trace = read(run)
+    assert trace.collectives.root.tolist() == [1]
+    assert trace.calls.peer.tolist() == [-1] * 4
+    assert [operations.OPS[op] for op in trace.calls.op.tolist()][:3] == ["MPI_Bcast", "MPI_Neighbor_allgather", "MPI_other"]
+
+
+def test_communicators__the_same_by_their_history(run):
+    twin = {"comm": 1, "parent": 0, "nth": 0, "how": "Comm_dup", "ranks": [0, 1, 2]}
+    inter = {"comm": 2, "parent": 1, "nth": 9, "how": "Intercomm_create", "ranks": [0, 1, 1], "remote": [1, 1, 1]}
+    run.process(0, [call("MPI_Barrier", 1001, 1002, comm=1)], more=[twin, inter])
+    run.process(1, [call("MPI_Barrier", 1001, 1002, comm=1)], more=[twin, inter | {"ranks": [1, 1, 1], "remote": [0, 1, 1]}])
+    trace = read(run)
+    assert len(trace.communicators) == 3
+    assert trace.communicators.members(2).tolist() == [0, 1]
+    assert trace.collectives.comm.tolist() == [1]
+
+
+def test_ranks__as_runs():
+    assert ranks_of([4, -2, 3, 7, 1, 1]).tolist() == [4, 2, 0, 7]
+    assert ranks_of([]).tolist() == []
+
+
+def test_regions__nested_and_unfinished(run):
+    named = [{"region": 0, "parallel": True, "name": "step"}, {"region": 1, "parallel": False, "name": "inner"}]
+    rows = [call("begin", 1001, 1001, peer=0), call("MPI_Barrier", 1002, 1003, comm=0), call("begin", 1004, 1004, peer=1)]
+    rows += [call("MPI_Barrier", 1005, 1006, comm=0), call("end", 1007, 1007), call("end", 1008, 1008), call("end", 1009, 1009)]
+    rows += [call("begin", 1010, 1010, peer=0)]
+    run.process(0, rows, more=named).process(1, [])
+    trace = read(run)
+    assert trace.names == ("step", "inner")
+    assert trace.parallel.tolist() == [True, False]
+    assert trace.regions.parent.tolist() == [-1, 0, -1]
+    assert trace.regions.instance.tolist() == [1, 1, 2]
+    assert (trace.regions.first_call.tolist(), trace.regions.end_call.tolist()) == ([0, 1, 2], [2, 2, 2])
+    assert (trace.timeline.regions.enter.tolist(), trace.timeline.regions.leave.tolist()) == ([1, 4, 10], [8, 7, 10])
+    assert trace.calls.path.tolist() == [0, 1]
+    assert sorted(trace.defects.reason.tolist()) == sorted([defects.NOT_OPEN, defects.NEVER_ENDS])
+
+
+def test_killed__the_open_call_and_the_empty_rows_are_left_out(run):
+    rows = [call("flush", 1001, 1002), call("MPI_Barrier", 1003, 1004, comm=0), call("MPI_Recv", 1005, 0), np.zeros((), CALL)]
+    run.process(0, rows).process(1, [call("MPI_Barrier", 1003, 1004, comm=0)])
+    trace = read(run)
+    assert len(trace.calls) == 2
+    assert (trace.defects.location.tolist(), trace.defects.reason.tolist()) == ([0], [defects.NEVER_ENDS])
+    assert (trace.records.time.tolist(), trace.values.tolist()) == ([1], [2])
+
+
+def test_killed__a_definition_cut_off(run):
+    run.process(0, []).process(1, [])
+    name = run.path / "definitions-000001.jsonl"
+    name.write_text(name.read_text(encoding="utf-8") + '{"comm":1,', encoding="utf-8")
+    assert read(run).defects.reason.tolist() == [defects.BAD_HEADER]
+
+
+def test_partner__outside_its_communicator(run):
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=7, tag=5, comm=0, sent=8, flags=SENDS)]).process(1, [])
+    trace = read(run)
+    assert trace.defects.reason.tolist() == [defects.STRANGER] * 2
+    assert trace.calls.peer.tolist() == [-2]
+
+
+def test_clocks__offsets_are_chained(run):
+    shared = {"offset": 50, "time": 1500, "round_trip": 20, "master": 0, "when": "init"}
+    run.process(0, [], more=[]).process(1, [call("MPI_Barrier", 1500, 1600, comm=0)], more=[shared], clock="b")
+    offsets = read(run).offsets
+    assert offsets.location.tolist() == [0, 1]
+    assert offsets.time.tolist() == [0, 500]
+    assert offsets.offset.tolist() == [0, 0.05]
+    assert offsets.error.tolist() == [0, 0.01]
+
+
+def module(name, begin, build_id="b", bias=0):
+    return {"module": name, "build_id": build_id, "begin": begin, "end": begin + 100, "bias": bias}
+
+
+def test_sites__by_what_is_known_of_them(run):
+    """Two processes have the program at 1000 and 2000. Its places 10 and 20 are one line; 30 nobody knows, nor what lies in no module."""
+    told = [{"module": "/bin/app", "build_id": "b", "places": {"10": "app.c:7 solve", "20": "app.c:7 solve"}}]
+    (run.path / "sites.json").write_text(json.dumps(told), encoding="utf-8")
+    for rank, begin in ((0, 1000), (1, 2000)):
+        sites = [begin + 30, begin + 10, 0, begin + 20, 5] if rank else [begin + 20, begin + 30]
+        rows = [call("MPI_Barrier", 1010 + k, 1010 + k, comm=0, site=site) for k, site in enumerate(sites)]
+        run.process(rank, rows, more=[module("/bin/app", begin, bias=begin)])
+    trace = read(run)
+    assert trace.sites == ("app.c:7 solve", "app+0x1e")
+    assert trace.site.tolist() == [0, 1, 1, 0, -1, 0, -1]
+
+
+def test_sites__many(run):
+    """More addresses than the table has room for at first, in more than one piece."""
+    rows = [call("MPI_Barrier", 1001 + k, 1001 + k, comm=0, site=50_000 + 3 * k % 26_000) for k in range(9000)]
+    run.process(0, rows, more=[module("/bin/app", 50_000) | {"end": 80_000}]).process(1, [])
+    trace = read(run)
+    assert [trace.sites[k] for k in trace.site.tolist()] == [f"app+{50_000 + 3 * k % 26_000:#x}" for k in range(9000)]
+    assert trace.site.tolist()[:8000] == list(range(8000))
+
+
+def test_sites__file_damaged(run):
+    (run.path / "sites.json").write_text("[{}]", encoding="utf-8")
+    run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0, site=1010)], more=[module("/bin/app", 1000)]).process(1, [])
+    assert read(run).sites == ("app+0x3f2",)
+
+
+def test_model__that_lies_in_the_run(run, tmp_path):
+    run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0)]).process(1, [])
+    assert read(run).model == ""
+    assert loaded(None, read(run)).name == "default"
+    text = importlib.resources.files("perwiz").joinpath("models", "default.toml")
+    source = text if text.is_file() else pathlib.Path(__file__).resolve().parents[3] / "models" / "default.toml"
+    (run.path / "model.toml").write_text(source.read_text(encoding="utf-8").replace('name = "default"', 'name = "own"'), encoding="utf-8")
+    trace = read(run)
+    assert trace.model == str(run.path / "model.toml")
+    own = loaded(None, trace)
+    assert own.name == "own"
+    assert own.source.endswith("; recorded with the trace")
+    assert loaded("default", trace).name == "default"
+    assert loaded(own, trace) is own
+
+
+def test_threads__one_completes_what_a_later_one_has_posted(run):
+    """Thread 0 of rank 1 tests and completes the request that thread 1 posts."""
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, flags=SENDS)])
+    test = call("MPI_Test", 1012, 1013, request=0)
+    wait = call("MPI_Wait", 1015, 1025, peer=0, tag=5, comm=0, request=0, received=8, flags=RECEIVES | DONE)
+    lost = call("MPI_Wait", 1026, 1027, peer=0, tag=5, comm=0, request=7, received=8, flags=RECEIVES | DONE)
+    run.process(1, [test, wait, lost])
+    post = call("MPI_Irecv", 1005, 1006, peer=0, tag=5, comm=0, request=0, flags=RECEIVES | POSTS)
+    (run.path / "calls-000001.1.npy").write_bytes(b"\x93NUMPY\x01\x00" + b" " * 376 + np.array([post], CALL).tobytes())
+    trace = read(run)
+    assert (trace.messages.receive.tolist(), trace.messages.receive_done.tolist()) == ([4], [2])
+    assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist()) == ([4], [2])
+    assert (trace.unfinished.call.tolist(), trace.unfinished.request.tolist()) == ([1], [0])
+    assert trace.defects.reason.tolist() == [defects.NOT_POSTED]
+
+
+def test_stopped__some_threads_and_one_process_without_a_row(run):
+    run.process(0, [call("flush", 1001, 1002, peer=28)]).process(1, [])
+    assert stopped(str(run.path)) == {28: [0], 0: [1]}
+
+
+def test_parts__in_two_directories(tmp_path):
+    one, other = (Run(tmp_path / name, 2) for name in ("here", "there"))
+    one.process(0, [call("MPI_Barrier", 1001, 1002, comm=0)], metahost_name="Essen")
+    other.process(1, [call("MPI_Barrier", 1001, 1002, comm=0)], metahost=1, metahost_name="Bonn", host="far")
+    trace = recorded.read(str(one.path), str(other.path))
+    assert len(trace.collectives) == 1
+    assert trace.metahosts == ("Essen", "Bonn")
+    assert trace.nodes == ("node", "far")
+    assert read(one).counts.silent_processes == 1
+    assert folders(f"{one.path}:{other.path}") == [str(one.path), str(other.path)]
+    assert folders(str(one.path)) == [str(one.path)]
+    assert folders(str(tmp_path)) == []
+
+
+def refused(match, *paths):
+    with pytest.raises(TraceError) as error:
+        recorded.read(*map(str, paths))
+    assert str(error.value) == match
+
+
+def test_refusals(tmp_path):
+    refused(f"{tmp_path}: no recorded run: run.json: no such file or directory", tmp_path)
+    run, other = Run(tmp_path / "run", 1), Run(tmp_path / "other", 1, "u")
+    refused(f"{run.path}: a recorded run without processes: the program never came through MPI_Init", run.path)
+    refused(f"{other.path}: another run than {run.path}, must be a part of the same", run.path, other.path)
+    run.process(0, [])
+    twin = Run(tmp_path / "twin", 1).process(0, [])
+    refused(f"{run.path}: rank 0 is there twice", run.path, twin.path)
+    name = run.path / "definitions-000000.jsonl"
+    name.write_text('{"process":0,"processes":1,"begun":0}', encoding="utf-8")
+    refused(f"{name}: its first line lacks clock, cpu, host, metahost, metahost_name, mpi, operations, program, real", run.path)
+    run.marker(format="perwiz run", version=2)
+    refused(f"{run.path}/run.json: version 2, this perwiz reads version 1", run.path)
+    run.marker(format="other")
+    refused(f"{run.path}/run.json: not of perwiz record", run.path)
+    (run.path / "run.json").write_text("x", encoding="utf-8")
+    refused(f"{run.path}/run.json: no JSON, must be what perwiz record wrote", run.path)
