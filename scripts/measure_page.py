@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from browser.chromium import Chromium
 from patterns import pattern, ring
-from perwiz.report import html_report
+from perwiz.report.page import page as html_report
 
 CASES = (("ring", 64), ("ring", 1024), ("halo", 64), ("halo", 1024), ("wavefront", 64), ("collectives", 64))
 _EVENTS = {"halo": 4.5, "wavefront": 4.5, "collectives": 6}

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import balance as report
+    from perwiz.report.balance import document as report
 
     model = options.machine(args)
     outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
@@ -71,6 +71,6 @@ def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Bal
 
 
 def _plot(found: Balance, path: str) -> None:
-    from perwiz.report.balance_plot import plot
+    from perwiz.report.balance.plot import plot
 
     plot(found, path)

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import bound as report
+    from perwiz.report.bound import document as report
     from perwiz.whatif.bound import bound
 
     model = options.machine(args)

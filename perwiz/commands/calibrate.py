@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from perwiz.errors import DONE, UsageError
-    from perwiz.report import calibration as report
+    from perwiz.report.calibrate import document as report
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not args.output:
@@ -91,7 +91,7 @@ def _belongs(output: str, trace: str) -> bool:
 
 def write(models: dict[str, Calibration]) -> None:
     """Write model files: what each has, by its name."""
-    from perwiz.report import calibration as report
+    from perwiz.report.calibrate import document as report
 
     outputs.write({path: partial(_write, report.toml(one)) for path, one in models.items()})
 

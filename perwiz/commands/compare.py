@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED
-    from perwiz.report import compare as report
+    from perwiz.report.compare import document as report
     from perwiz.whatif.compare import compare
     from perwiz.whatif.hypotheses import parse
 
@@ -96,6 +96,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _plot(found: Comparison, calls: int, path: str) -> None:
-    from perwiz.report import compare_plot
+    from perwiz.report.compare import plot as compare_plot
 
     compare_plot.plot(found, path, calls)

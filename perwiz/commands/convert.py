@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.formats import files
-    from perwiz.report import conversion, perfetto
+    from perwiz.report.convert import document as conversion
+    from perwiz.report.perfetto import write as perfetto
     from perwiz.whatif.health import health
 
     outputs.check([args.output], [args.trace])
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _view(trace: Trace, path: str) -> None:
     """Write a run, with how long its calls wait under the model of the trace or the default one."""
-    from perwiz.report import perfetto
+    from perwiz.report.perfetto import write as perfetto
     from perwiz.whatif.run import replayed
 
     title = trace.timeline.made_by

@@ -82,7 +82,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.clock.treatment import Treated
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import correction as report
+    from perwiz.report.correct import document as report
     from perwiz.whatif.health import health
 
     _check(args)
@@ -142,12 +142,12 @@ def _jobs(args: argparse.Namespace, fixed: Trace, found: Correction) -> dict[str
 
 
 def _view(fixed: Trace, found: Correction, path: str) -> None:
-    from perwiz.report.perfetto import View, write
+    from perwiz.report.perfetto.write import View, write
 
     write(fixed, [View("recorded", found.before), View(found.timeline.made_by, found.timeline)], path)
 
 
 def _plot(fixed: Trace, found: Correction, path: str) -> None:
-    from perwiz.report import correction_plot
+    from perwiz.report.correct import plot as correction_plot
 
     correction_plot.plot(fixed, found.before, found.timeline, path)

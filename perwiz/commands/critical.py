@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, UsageError
-    from perwiz.report import critical as report
-    from perwiz.report import critical_plot
+    from perwiz.report.critical import document as report
+    from perwiz.report.critical import plot as critical_plot
     from perwiz.whatif.critical import critical
 
     if args.slacks and not args.json:

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.errors import DONE, INCOMPLETE, MISSED
     from perwiz.formats.cube import algebra as cube_algebra
-    from perwiz.report import cube_show
+    from perwiz.report.cube import document as cube_show
 
     output = getattr(args, "output", None)
     _check(args.operands, output)
@@ -113,7 +113,7 @@ def _read(path: str, clock: str) -> Cube:
     from perwiz.patterns.causes import explain
     from perwiz.patterns.search import search
     from perwiz.patterns.worth import worth
-    from perwiz.report import cube_findings
+    from perwiz.report.cube import findings as cube_findings
     from perwiz.whatif.run import replayed
 
     if path.endswith(_SUFFIX) or cube_read.is_cube(path):

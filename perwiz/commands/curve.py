@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
-    from perwiz.report import curve as report
-    from perwiz.report import curve_plot
+    from perwiz.report.curve import document as report
+    from perwiz.report.curve import plot as curve_plot
     from perwiz.whatif.curve import curve, parameter
 
     parameter(args.of)

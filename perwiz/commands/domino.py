@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
-    from perwiz.report.parts import Document
+    from perwiz.report.blocks import Document
     from perwiz.whatif.domino import Domino
     from perwiz.whatif.greedy import Chooser, Plan
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
     from perwiz.progress import Progress
-    from perwiz.report.domino_text import text
+    from perwiz.report.domino.text import text
     from perwiz.whatif.domino import domino
     from perwiz.whatif.greedy import target
 
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 def _document(args: argparse.Namespace, found: Domino) -> Document:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
-    from perwiz.report import domino as report
+    from perwiz.report.domino import document as report
     from perwiz.whatif import greedy
 
     choose = greedy.by_gain(args.question, args.by)
@@ -131,6 +131,6 @@ def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
 
 
 def _plot(found: Domino, path: str) -> None:
-    from perwiz.report.domino_plot import plot
+    from perwiz.report.domino.plot import plot
 
     plot(found, path)

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import overview
+    from perwiz.report.info import document as overview
     from perwiz.whatif.run import replayed
 
     model = options.machine(args)

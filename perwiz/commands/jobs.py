@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HELP = "keep the counter records of all jobs in a database, and report on jobs, users and the machine"
 _ENDING = """
 Records are what `perwiz record --profile` writes: to files, or line by line to syslog; the records of the T3E's library (Rabenseifner 2000,
-Fig. 3); or JSON, one object a line (perwiz/report/jobs_record.schema.json). What stands between them is passed over. A job counts once, in
+Fig. 3); or JSON, one object a line (perwiz/jobs/jobs_record.schema.json). What stands between them is passed over. A job counts once, in
 whatever form and however often it comes. A record that cannot be used is kept with its place and the reason: `perwiz jobs faults`.
 
 --db is an SQLite file, or with `pip install 'perwiz[jobs]'` a PostgreSQL server: postgresql://user@host/name. Several may write at a time.

@@ -90,7 +90,7 @@ def _check_place(path: str) -> None:
 
 def check_picture(path: str | None) -> None:
     """Raise UsageError for a picture in a format that perwiz does not draw."""
-    from perwiz.report.timeline import SUFFIXES
+    from perwiz.report.picture.timeline import SUFFIXES
 
     suffix = os.path.splitext(path or "")[1]
     if path is not None and suffix.lower() not in SUFFIXES:

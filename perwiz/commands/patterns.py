@@ -71,9 +71,10 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.topology import arranged
     from perwiz.patterns.worth import worth
     from perwiz.progress import Progress
-    from perwiz.report import patterns as report
-    from perwiz.report import patterns_plot, patterns_text
-    from perwiz.report.patterns_causes import reference
+    from perwiz.report.patterns import document as report
+    from perwiz.report.patterns import plot as patterns_plot
+    from perwiz.report.patterns import text as patterns_text
+    from perwiz.report.patterns.causes import reference
     from perwiz.whatif.run import replayed
 
     if args.reference is not None and args.no_causes:
@@ -111,6 +112,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:
     from perwiz.formats.cube import write as cube_write
-    from perwiz.report import cube_findings
+    from perwiz.report.cube import findings as cube_findings
 
     cube_write.write(cube_findings.cube(replay, findings, gains), path)

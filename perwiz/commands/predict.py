@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report import prediction as report
+    from perwiz.report.predict import document as report
     from perwiz.whatif.hypotheses import parse
     from perwiz.whatif.predict import predict
 
@@ -106,7 +106,7 @@ def _recorded(prediction: Prediction) -> str:
 
 
 def _view(prediction: Prediction, path: str) -> None:
-    from perwiz.report.perfetto import View, write
+    from perwiz.report.perfetto.write import View, write
 
     before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
     title = prediction.predicted.made_by if prediction.hypotheses else "replayed unchanged"
@@ -114,7 +114,7 @@ def _view(prediction: Prediction, path: str) -> None:
 
 
 def _plot(prediction: Prediction, path: str) -> None:
-    from perwiz.report.timeline import Row, plot
+    from perwiz.report.picture.timeline import Row, plot
 
     rows = [Row(_recorded(prediction), prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
-    from perwiz.report import html_report
+    from perwiz.report.page import page as html_report
     from perwiz.whatif.hypotheses import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)

@@ -10,8 +10,8 @@ from perwiz.jobs import text
 from perwiz.jobs.report import Document
 from perwiz.jobs.routines import GROUPS, group
 from perwiz.report import jobs_plot
-from perwiz.report.html import digest
 from perwiz.report.jobs_plot import Bar
+from perwiz.report.page.html import digest
 
 PARTS = {"idle": "waiting", "transfer": "transfer", "latency": "latency", "other": "not communication", "rough": "only estimated"}
 """Parts of the time in MPI, in the order of the stacks, with the words of the text report."""

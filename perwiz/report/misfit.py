@@ -7,7 +7,7 @@ import dataclasses
 from perwiz import words
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
-from perwiz.report.parts import Document, Facts
+from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.held import held
 from perwiz.whatif.run import Run

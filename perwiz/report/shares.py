@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perwiz import words
-from perwiz.report.parts import Document, Facts
+from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif import init
 

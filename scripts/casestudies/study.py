@@ -164,7 +164,7 @@ def picture(folder: pathlib.Path) -> Callable[..., None]:
     """Return what draws a case: predicted above measured."""
 
     def draw(name: str, before: Runs, after: Runs, hypotheses: list[str]) -> None:
-        from perwiz.report import compare_plot
+        from perwiz.report.compare import plot as compare_plot
 
         compare_plot.plot(compare(before.middle, after.middle, "e1", hypotheses, MODEL), str(folder / f"{name}.png"))
 

@@ -15,7 +15,7 @@ import build
 import perwiz
 from browser.chromium import PATH, Chromium
 from perwiz import words
-from perwiz.report import html_report
+from perwiz.report.page import page as html_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"

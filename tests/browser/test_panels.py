@@ -11,7 +11,9 @@ import pytest
 import build
 import perwiz
 from browser.chromium import PATH, Chromium
-from perwiz.report import html, html_report, html_states
+from perwiz.report.page import html
+from perwiz.report.page import page as html_report
+from perwiz.report.page.panels import states as html_states
 from perwiz.trace.trace import Topology
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]

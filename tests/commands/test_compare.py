@@ -38,7 +38,9 @@ def predicted(tmp_path, capsys):
 
 def block(compare, *words, code=0):
     """Return the JSON document, valid by its schema."""
-    schema = json.loads(importlib.resources.files("perwiz.report.compare").joinpath("compare.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(
+        importlib.resources.files("perwiz.report.compare.document").joinpath("compare.schema.json").read_text(encoding="utf-8")
+    )
     jsonschema.Draft202012Validator.check_schema(schema)
     found, out, _ = compare(*words, "--json")
     assert found == code

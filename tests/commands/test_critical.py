@@ -14,7 +14,9 @@ import perwiz
 from perwiz.cli import main
 
 SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.critical").joinpath("critical.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    importlib.resources.files("perwiz.report.critical.document").joinpath("critical.schema.json").read_text(encoding="utf-8")
+)
 
 
 def test_text(capsys):

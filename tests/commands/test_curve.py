@@ -13,7 +13,7 @@ import perwiz
 from perwiz.cli import main
 
 SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve").joinpath("curve.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve.document").joinpath("curve.schema.json").read_text(encoding="utf-8"))
 
 
 def test_text(capsys):

@@ -17,7 +17,9 @@ from perwiz.cli import main
 from perwiz.formats import files
 from perwiz.whatif.predict import predict
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.patterns").joinpath("patterns.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    importlib.resources.files("perwiz.report.patterns.document").joinpath("patterns.schema.json").read_text(encoding="utf-8")
+)
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 

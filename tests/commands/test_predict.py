@@ -137,7 +137,7 @@ def test_plot(predict, tmp_path, name, magic):
     assert path.read_bytes().startswith(magic)
 
 
-@pytest.mark.parametrize("failing", ["perwiz.report.timeline.plot", "perwiz.formats.files.write"])
+@pytest.mark.parametrize("failing", ["perwiz.report.picture.timeline.plot", "perwiz.formats.files.write"])
 @pytest.mark.slow
 def test_outputs__none_when_one_fails(predict, tmp_path, monkeypatch, failing):
     (tmp_path / "out.alog").write_text("old")

@@ -153,7 +153,7 @@ def test_nothing_is_left_half_written(run, monkeypatch):
     def fail(*rest):
         raise UsageError("both.svg: cannot be drawn")
 
-    monkeypatch.setattr("perwiz.report.timeline.plot", fail)
+    monkeypatch.setattr("perwiz.report.picture.timeline.plot", fail)
     assert run("predict", SRTEST, "-o", "both.json", "--plot", "both.svg")[0] == 2
     assert run("predict", SRTEST, "-o", "both.prv", "--plot", "both.svg")[0] == 2
     assert os.listdir() == []

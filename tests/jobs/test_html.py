@@ -15,7 +15,7 @@ from perwiz.jobs import text as text_report
 from perwiz.jobs.benchmark import Benchmark
 from perwiz.jobs.query import Cell, Choice, Share
 from perwiz.jobs.record import Counts
-from perwiz.report.html import digest
+from perwiz.report.page.html import digest
 
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})
 HOSTILE = "</style><script>hacked()</script><img src=x onerror=hacked()>\"'&\u202e\n\x07"

@@ -7,7 +7,8 @@ import pathlib
 import pytest
 
 import build
-from perwiz.report import balance_plot, timeline
+from perwiz.report.balance import plot as balance_plot
+from perwiz.report.picture import timeline
 from perwiz.whatif.balance import balance
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.report import balance, critical, curve, domino, domino_text, prediction, shares
+from perwiz.report import shares
+from perwiz.report.balance import document as balance
+from perwiz.report.critical import document as critical
+from perwiz.report.curve import document as curve
+from perwiz.report.domino import document as domino
+from perwiz.report.domino import text as domino_text
+from perwiz.report.predict import document as prediction
 from perwiz.whatif.balance import balance as balanced
 from perwiz.whatif.critical import critical as path_of
 from perwiz.whatif.curve import curve as curve_of

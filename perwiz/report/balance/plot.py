@@ -1,0 +1,145 @@
+"""The picture of `perwiz balance`: for each region what every process computes in every step, and below what balancing a step gains.
+
+The amount drawn is bounded: neighbouring steps, and neighbouring processes, share a cell when there are too many.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.report.balance.document import gains
+from perwiz.report.picture import lanes
+from perwiz.whatif.balance import Balance, Balanced
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
+"""Regions drawn, columns and rows of cells, steps marked."""
+_DPI, _WIDTH, _LEFT, _RIGHT, _TOP, _FOOT = 150, 12.0, 0.95, 1.0, 0.35, 0.35
+_LANE, _LOWEST, _HIGHEST, _GAINS, _HEAD, _AXIS = 0.25, 1.0, 4.0, 1.2, 0.45, 0.45
+_TIME, _MESSAGES, _BAR = "#0072B2", "#E69F00", 0.4
+
+
+def plot(balance: Balance, path: str) -> None:
+    """Write the picture; the suffix of `path` (.png, .svg, .pdf) says in which format."""
+    import matplotlib
+
+    best = sorted(range(len(balance.regions)), key=lambda k: (-int(gains(balance, balance.regions[k]).max()), k))
+    drawn = [balance.regions[k] for k in sorted(best[:MOST_REGIONS])]
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    kind = path.rpartition(".")[2].lower()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({"svg.hashsalt": "perwiz", "pdf.fonttype": 42})
+        _draw(balance, drawn).savefig(path, format=kind, dpi=_DPI, metadata=undated[kind])
+
+
+def cells(value: Floats, row: NDArray[np.int64], step: NDArray[np.int64], most: tuple[int, int]) -> tuple[Floats, int, int]:
+    """Return (mean of the values of each cell, NaN where there is none; rows a cell; steps a cell), of at most so many rows and steps."""
+    many = [int(index.max(initial=0)) + 1 for index in (row, step)]
+    size = [-(-number // limit) for number, limit in zip(many, most, strict=True)]
+    shape = [-(-number // width) for number, width in zip(many, size, strict=True)]
+    at = row // size[0] * shape[1] + step // size[1]
+    count = np.bincount(at, minlength=shape[0] * shape[1])
+    total = np.bincount(at, value, minlength=len(count))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return mean.reshape(shape), size[0], size[1]
+
+
+def _draw(balance: Balance, drawn: list[Balanced]) -> Figure:
+    """Return the whole picture, places reckoned in inches from the top."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    trace = balance.run.trace
+    height = min(max(_LANE * len(trace.locations), _LOWEST), _HIGHEST)
+    panel = height + _GAINS + 2 * _HEAD + _AXIS
+    total = _TOP + len(drawn) * panel + _FOOT
+    figure = Figure(figsize=(_WIDTH, total))
+    FigureCanvasAgg(figure)
+    left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
+    figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
+    for number, region in enumerate(drawn):
+        low = total - _TOP - number * panel - _HEAD - height
+        axes = figure.add_axes((left, low / total, width, height / total))
+        beside = figure.add_axes(((_WIDTH - _RIGHT + 0.15) / _WIDTH, low / total, 0.15 / _WIDTH, height / total))
+        below = figure.add_axes((left, (low - _HEAD - _GAINS) / total, width, _GAINS / total))
+        together = _heat(axes, beside, balance, region)
+        _gains(below, balance, region, together)
+    left_out = len(balance.regions) - len(drawn)
+    note = f"; regions left out that gain less: {left_out}" if left_out else ""
+    said = f"white: the process takes no part; triangles: steps that gain most{note}"
+    figure.text(left, 0.14 / total, said, size=8, color="#444444", parse_math=False)
+    return figure
+
+
+def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
+    """Draw what each process computes in each step; return how many steps share a cell."""
+    locations = balance.run.trace.locations
+    step = np.repeat(np.arange(len(region.number)), np.diff(region.first))
+    lane = lanes.lanes(locations)[region.location]
+    scale, unit = lanes.unit(int(region.computation.max(initial=0)))
+    value, tall, wide = cells(region.computation / scale, np.asarray(lane, np.int64), step, (MOST_LANES, MOST_STEPS))
+    extent = (0.5, value.shape[1] * wide + 0.5, value.shape[0] * tall - 0.5, -0.5)
+    image = axes.imshow(value, cmap="viridis_r", aspect="auto", interpolation="nearest", extent=extent, vmin=0)
+    axes.set_xlim(0.5, len(region.number) + 0.5)
+    names = lanes.labels(locations)
+    every = max(1, -(-len(names) // 24))
+    axes.set_yticks(range(0, len(names), every), names[::every], size=8)
+    axes.tick_params("both", length=0, labelsize=8)
+    axes.tick_params("x", labelbottom=False)
+    gain = gains(balance, region)
+    for k in np.argsort(-gain, kind="stable")[:MARKED][::-1].tolist():
+        if gain[k] > 0:
+            axes.plot(k + 1, 1, marker="v", color="#D4002A", transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
+    shared = f" (a cell is the mean of {words.several(wide, 'step')})" if wide > 1 else ""
+    heading = f"{words.shown(region.name, 60)}: computation of each process in each step{shared}"
+    axes.annotate(heading, (0, 1), (0, 9), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
+    bar = axes.figure.colorbar(image, cax=beside)
+    bar.set_label(f"computation [{unit}]", size=8)
+    bar.ax.tick_params(labelsize=8)
+    return wide
+
+
+def _gains(axes: Axes, balance: Balance, region: Balanced, together: int) -> None:
+    """Draw what balancing each step gains, and the standard deviation of its computation."""
+    makespan, number = balance.run.makespan, np.arange(len(region.number))
+    answers = [("computation balanced", _TIME, makespan - region.time)]
+    if region.all_messages >= 0:
+        answers.append(("messages balanced", _MESSAGES, np.where(region.messages >= 0, makespan - region.messages, 0)))
+    sigma = region.spread(region.computation).sigma
+    scale, unit = lanes.unit(max(int(max(np.abs(gain).max() for _, _, gain in answers)), int(sigma.max())))
+    first = np.arange(0, len(number), together)
+    middle = 0.5 + first + np.minimum(together, len(number) - first) / 2
+    for k, (name, colour, gain) in enumerate(answers):
+        height = np.where(np.maximum.reduceat(gain, first) > -np.minimum.reduceat(gain, first), *_ends(gain, first)) / scale
+        width = together * 2 * _BAR / len(answers)
+        axes.bar(middle + (k - (len(answers) - 1) / 2) * width, height, width, color=colour, label=name)
+    axes.plot(middle, np.maximum.reduceat(sigma, first) / scale, color="black", linewidth=0.8, label="sigma of computation")
+    axes.axhline(0, color="#888888", linewidth=0.6)
+    axes.set_xlim(0.5, len(number) + 0.5)
+    _numbers(axes, region)
+    axes.set_xlabel("step", size=9)
+    shared = f", the largest of {words.several(together, 'step')}" if together > 1 else ""
+    axes.annotate(f"predicted gain [{unit}]{shared}", (0, 1), (0, 4), "axes fraction", "offset points", size=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=3, fontsize=8, frameon=False, borderaxespad=0)
+
+
+def _ends(value: NDArray[np.int64], first: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.maximum.reduceat(value, first), np.minimum.reduceat(value, first)
+
+
+def _numbers(axes: Axes, region: Balanced) -> None:
+    """Write the numbers of some steps below the bars."""
+    every = max(1, -(-len(region.number) // 20))
+    place = np.arange(0, len(region.number), every)
+    axes.set_xticks(place + 1, [str(number) for number in region.number[place].tolist()], size=8)
+    axes.tick_params("y", labelsize=8)

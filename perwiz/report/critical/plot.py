@@ -1,0 +1,69 @@
+"""The picture of `perwiz critical`: the recorded run, and over it the critical path, from lane to lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.report.correct.plot import thinned
+from perwiz.report.picture import lanes
+from perwiz.report.picture.timeline import Row
+from perwiz.report.picture.timeline import plot as draw
+from perwiz.trace.trace import Timeline
+from perwiz.whatif.critical import KINDS, Critical
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOUR, _CASING = "#D4002A", "white"
+_WIDTH, _EDGE = 1.6, 3.2
+
+
+def plot(critical: Critical, path: str) -> None:
+    """Write a picture of the recorded run with its critical path into a file (.png, .svg, .pdf).
+
+    Raises UsageError as `perwiz.report.picture.timeline.plot` does.
+    """
+    run = critical.run
+    title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
+    draw(run.trace, [Row(title, run.trace.timeline)], path, overlay=Path(critical))
+
+
+class Path:
+    """The critical path as a line: along the lane of a process while it is there, across to the next one with a message or collective."""
+
+    def __init__(self, critical: Critical) -> None:
+        self._critical = critical
+
+    def draw(self, axes: Axes, timeline: Timeline, scene: lanes.Scene) -> None:
+        """Draw the path into the panel of the recorded run."""
+        x, lane = points(self._critical, timeline, scene)
+        for colour, width in ((_CASING, _EDGE), (_COLOUR, _WIDTH)):
+            axes.plot(scene.times(x), lane, color=colour, linewidth=width, solid_joinstyle="round", zorder=5)
+
+    def handles(self) -> list[tuple[Any, str]]:
+        """Return a sample of the line."""
+        from matplotlib.lines import Line2D
+
+        return [(Line2D([], [], color=_COLOUR, linewidth=_WIDTH), "critical path")]
+
+    def notes(self) -> list[str]:
+        """Return nothing: where several changes of process share a column, the line covers all lanes it visits there."""
+        return []
+
+
+def points(critical: Critical, timeline: Timeline, scene: lanes.Scene) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return (columns, lanes): the corners of the path in the order of time, of each column four at most.
+
+    A transfer begins on the lane that the path comes from.
+    """
+    pieces = critical.pieces
+    lane = scene.lane[pieces.location]
+    begin = np.where(pieces.kind == KINDS.index("transfer"), np.concatenate((lane[:1], lane[:-1])), lane)
+    moments = np.stack((pieces.begin, pieces.begin + pieces.length), 1).ravel()
+    x, lane = scene.columns(timeline, moments), np.stack((begin, lane), 1).ravel()
+    drawn = np.flatnonzero(x >= 0)
+    kept = drawn[thinned(np.floor(np.maximum.accumulate(x[drawn])).astype("i8"), lane[drawn])]
+    return x[kept], lane[kept]

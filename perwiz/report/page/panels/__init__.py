@@ -1,0 +1,1 @@
+"""The panels of the page: `<id>.py` makes the data that `<id>.js` draws."""

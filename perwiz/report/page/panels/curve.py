@@ -1,0 +1,72 @@
+"""The panel of network curves: the makespan over latency, bytes and overhead, and how much of each the run tolerates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.report import shares
+from perwiz.report.blocks import Document
+from perwiz.report.curve import document as report
+from perwiz.report.page.tables import table
+from perwiz.whatif.curve import Curve, curve_of
+from perwiz.whatif.run import Run
+
+PARAMETERS = (("L", "latency L"), ("G", "time per byte G"), ("o", "overhead o"))
+POINTS = 400
+"""Corners of the longest curve drawn."""
+_BREAKS = 12
+
+
+def document(run: Run) -> Document:
+    """Return one curve for each parameter of the network that the model has, and in words which it does not have."""
+    curves, without, whole = [], [], shares.of(run.trace, run.makespan)
+    for letter, name in PARAMETERS:
+        try:
+            curves.append(_curve(curve_of(run, letter), name))
+        except UsageError:
+            without.append(f"no {name}")
+    notes = [text for _, text in shares.facts({"shares_of_ns": whole}, run.makespan)]
+    notes += [f"the model has {', '.join(without)}"] if without else []
+    return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(["dots: another path becomes critical", *notes])}
+
+
+def _curve(found: Curve, name: str) -> Document:
+    """Return the corners of a curve, the values of the parameter that are marked, and what is said of it."""
+    block, of = report.document(found), found.of
+    rows = np.unique(np.linspace(0, len(found.x) - 1, POINTS).round().astype("i8"))
+    marks = [(row["slower"], row["at"]) for row in block["tolerances"]]
+    return {
+        "name": name,
+        "recorded": found.recorded,
+        "ns": of.endswith("_ns"),
+        "x": found.x[rows].tolist(),
+        "y": found.value[rows].tolist(),
+        "marks": [[at, f"+{100 * slower:g} %"] for slower, at in marks if at is not None and at <= found.x[-1]],
+        "said": _said(found, name, marks[0][1]),
+        "tables": [
+            table(["slower", "at"], [[f"+{100 * slower:g} %", _at(of, at)] for slower, at in marks], caption="tolerance"),
+            _segments(found, block),
+        ],
+    }
+
+
+def _at(of: str, value: float | None) -> str:
+    return "never" if value is None else report.amount(of, value)
+
+
+def _said(found: Curve, name: str, first: float | None) -> str:
+    grows = "however much it grows, the run is not 1 % slower"
+    if first is not None:
+        grows = f"it may grow to {report.amount(found.of, first)} before the run is 1 % slower"
+    holds = f"{report.counted(found.of, found.recorded_slope)} {report.heading(found.of)}"
+    return f"{name} is {report.amount(found.of, found.recorded)}; {grows}. The critical path holds {holds}."
+
+
+def _segments(found: Curve, block: Document) -> Document:
+    of, shown = found.of, block["segments"][:_BREAKS]
+    rows = [[report.amount(of, row["from"]), words.duration(round(row["makespan_ns"])), report.counted(of, row["slope"])] for row in shown]
+    count = words.several(len(found.slope), "segment") + (f", the first {_BREAKS}" if len(found.slope) > _BREAKS else "")
+    gap = f"; the curve is at most {words.duration(max(1, round(found.gap)))} above them" if found.gap else ""
+    return table(["from", "makespan", f"{report.heading(of)} on the path"], rows, caption=count + gap)

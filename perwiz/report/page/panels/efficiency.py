@@ -1,0 +1,144 @@
+"""The panel of efficiency: POP efficiencies, where the critical path lies, lower bounds, and steps that could be balanced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perwiz import words
+from perwiz.patterns import efficiency
+from perwiz.report.balance import document as balances
+from perwiz.report.blocks import Document
+from perwiz.report.bound import document as bounds
+from perwiz.report.critical import document as criticals
+from perwiz.report.page.panels.states import Found
+from perwiz.report.page.tables import Cell, bar, fewer, table
+from perwiz.trace.trace import Trace
+from perwiz.whatif.balance import balance
+from perwiz.whatif.bound import bound_of
+from perwiz.whatif.critical import KINDS, Critical
+from perwiz.whatif.run import Run
+
+_ROWS = 15
+_PIECES = 20
+_REGIONS = 20
+_NAME = 80
+_ENOUGH = 0.8
+MOST = 300_000_000
+"""Steps times edges of the graph up to which steps are balanced: some seconds."""
+
+
+def document(one: Found, critical: Critical) -> Document:
+    """Return blocks, each with a title, a line of words and tables side by side."""
+    run = one.run
+    path = criticals.document(critical, _PIECES)
+    blocks = [_efficiencies(one)] if len(run.trace.locations) else []
+    blocks += [_critical(path), _block("", "", [_pieces(path)]), _bounds(bounds.document(bound_of(run)))]
+    return {"blocks": blocks + _balance(run)}
+
+
+def _block(title: str, note: str, tables: list[Document], legend: Sequence[str] = ()) -> Document:
+    return {"title": title, "note": note, "tables": tables, "legend": list(legend)}
+
+
+def _efficiencies(one: Found) -> Document:
+    found = efficiency.efficiencies(one.run, one.findings.severity)
+    keys = ("load_balance", "serialisation", "transfer", "parallel")
+    rows = [
+        [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in found[:_REGIONS]
+    ]
+    note = (
+        "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network, above 100 % where a region"
+        " waits longer there; below 80 %: !"
+    )
+    head = ["part", "time", "load balance", "serialisation", "transfer", "parallel"]
+    return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(found)))])
+
+
+def _part(value: float) -> Cell:
+    return bar(f"{100 * value:.1f} %{' !' if value < _ENOUGH else ''}", value, width=40)
+
+
+def _critical(block: Document) -> Document:
+    """Return the critical path by kind, and by rank, region and routine."""
+    whole = block["makespan_ns"]
+    kinds = [f"{words.percent(block['path'][f'{kind}_ns'], whole)} {kind}" for kind in KINDS if block["path"][f"{kind}_ns"]]
+    ways = f"{words.several(block['pieces'], 'piece')}, {words.several(block['changes'], 'change')} of process"
+    groups = [
+        ("rank", [(f"rank {words.rank(row['rank'], row['thread'])}", row) for row in block["processes"]]),
+        ("region", [(words.shown(row["region"], _NAME) or "(outside)", row) for row in block["regions"]]),
+        ("routine", [(row["routine"], row) for row in block["routines"]]),
+    ]
+    tables = [_group(name, rows, whole) for name, rows in groups if len(rows) > (name == "region")]
+    return _block("Critical path", f"{words.duration(whole)} in {ways}: {', '.join(kinds)}", tables, KINDS)
+
+
+def _group(name: str, rows: list[tuple[str, Document]], whole: int) -> Document:
+    """Return the rows with the largest parts of the path."""
+    order = sorted((row for row in rows if row[1]["total_ns"]), key=lambda row: -row[1]["total_ns"])
+    cells: list[list[Cell]] = [
+        [
+            label,
+            words.duration(row["total_ns"]),
+            bar(words.percent(row["total_ns"], whole), *(row[f"{kind}_ns"] / max(1, whole) for kind in KINDS), width=120),
+        ]
+        for label, row in order[:_ROWS]
+    ]
+    return table([name, "on the path", ""], cells, (0, 2), fewer(len(cells), len(order)))
+
+
+def _pieces(block: Document) -> Document:
+    rows, go = [], list[Document | None]()
+    for row in block["longest"]:
+        begin, length, call = row["begin_ns"], row["length_ns"], row["call"]
+        what = f"{row['routine']} {call}" if call else "-"
+        rank, where = words.rank(row["rank"], row["thread"]), words.shown(row["region"], _NAME) or "-"
+        rows.append([words.duration(begin), words.duration(length), row["kind"], rank, what, where])
+        go.append({"call": int(call[1:])} if call else {"from": begin - length, "to": begin + 2 * length})
+    return table(["begins", "length", "what", "rank", "call", "where"], rows, (2, 4, 5), "its longest pieces, in the order of time", go)
+
+
+def _bounds(block: Document) -> Document:
+    """Return what each combination of questions bounds."""
+    regions = block["regions"]
+    head = ["part", "longest process", *(" + ".join(row["questions"]) for row in regions[0]["bounds"])]
+    rows = [
+        [words.shown(row["region"] or "whole program", _NAME), *(words.duration(ns) for ns in (row["longest_ns"], *_times(row)))]
+        for row in regions[:_REGIONS]
+    ]
+    note = "from sums of what each process does: no program of this work is faster than a bound with zero-wait"
+    return _block("Lower bounds", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
+
+
+def _times(row: Document) -> list[int]:
+    return [one["time_ns"] for one in row["bounds"]]
+
+
+def _balance(run: Run) -> list[Document]:
+    """Return the steps that gain most if balanced; nothing if no region is marked as parallel."""
+    count, title = steps(run.trace), "Steps to balance"
+    if not count:
+        return []
+    if count * run.graph.edges > MOST:
+        return [_block(title, f"{count} steps are too many to predict each for this page; perwiz balance does.", [])]
+    block = balances.document(balance(run.trace, (), run.weighted.model, "none"), _ROWS)
+    head = ["step", "balanced computation gains", "balanced messages gain", "largest / mean", "rank by spread"]
+    note = f"all steps balanced gain {words.duration(block['gain_ns'])}"
+    return [_block(title, note, [table(head, [_step(row) for row in block["steps"]], caption=fewer(len(block["steps"]), count))])]
+
+
+def _step(row: Document) -> list[str]:
+    imbalance, messages = row["computation_ns"]["imbalance"], row["balance_messages"]
+    return [
+        f"{words.shown(row['region'], _NAME)}#{row['step']}",
+        words.duration(row["balance_time"]["gain_ns"]),
+        words.duration(messages["gain_ns"]) if messages else "-",
+        "-" if imbalance is None else f"{imbalance:.3f}",
+        str(row["sigma_rank"]),
+    ]
+
+
+def steps(trace: Trace) -> int:
+    """Return the number of steps of all parallel regions."""
+    regions, marked = trace.regions, trace.parallel[trace.paths.region[trace.regions.path]]
+    key = trace.paths.region[regions.path[marked]].astype("i8") << 32 | regions.instance[marked]
+    return len(set(key.tolist()))

@@ -1,0 +1,56 @@
+"""The panel of health: what the answers rest on, as facts."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perwiz import __version__, words
+from perwiz.clock.figures import Figures, figures
+from perwiz.report import blocks as parts
+from perwiz.report import misfit as misfits
+from perwiz.report.blocks import Document
+
+if TYPE_CHECKING:
+    from perwiz.report.page.page import Report
+
+
+def document(report: Report) -> Document:
+    """Return blocks of facts, each with a title."""
+    run = report.run
+    model = parts.model_facts(parts.model(run.weighted.model))
+    misfit = misfits.facts({"misfit": misfits.of_run(run), "replay_error_ns": run.replay_error, "engine": "sweep"})
+    blocks = [_health("Trace", report.run.trace.path, parts.health(run.health()))]
+    if report.comparison:
+        side = report.comparison.measured
+        blocks.append(_health("Re-measured trace", side.trace.path, parts.health(side.health)))
+    if run.clocks.correction:
+        blocks.append(_block("Clocks", _clocks(figures(run.clocks.correction))))
+    blocks.append(_block("Model and misfit", [*model, *misfit]))
+    blocks.append(_block("Made by", _made(report)))
+    return {"blocks": blocks}
+
+
+def _block(title: str, facts: parts.Facts) -> Document:
+    return {"title": title, "facts": [[label, text] for label, text in facts]}
+
+
+def _health(title: str, path: str, block: Document) -> Document:
+    return _block(title, [("file", words.shown(path, 300)), *parts.health_facts(block)])
+
+
+def _clocks(found: Figures) -> parts.Facts:
+    """Return how good the correction of the clocks is, as `perwiz correct` has it."""
+    pairs = (("messages", found.messages_before, found.messages_after), ("collectives", found.collectives_before, found.collectives_after))
+    facts = [(name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after") for name, before, after in pairs]
+    moved = f"{found.moved} of {found.events} events, {words.duration(round(found.average_displacement))} on average"
+    facts.append(("moved", f"{moved}, {words.duration(found.largest_displacement)} at most"))
+    changes = (("positions", found.position), ("distances", found.distance))
+    return [*facts, *((name, f"changed by {100 * by.average:.3g} % on average, {100 * by.maximum:.3g} % at most") for name, by in changes)]
+
+
+def _made(report: Report) -> parts.Facts:
+    versions = f"perwiz {__version__}, Python {platform.python_version()}, numpy {np.__version__}"
+    return [("command", words.shown(report.command, 4000)), ("versions", versions)]

@@ -1,0 +1,115 @@
+"""The panel of messages: which process sends to which, how much, and who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.report.blocks import Document
+from perwiz.report.page.columns import column
+from perwiz.report.page.tables import bar
+from perwiz.report.page.tables import table as htable
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif.run import Run
+
+SIDE = 256
+"""Rows of the largest matrix."""
+KINDS = (
+    *("messages", "bytes", "receivers wait for the sender", "senders wait for the receiver"),
+    "waits in collectives for who came last",
+)
+_WRITTEN: tuple[Callable[[int], str], ...] = (str, words.size, *[words.duration] * 3)
+_NAME = 60
+_PAIRS = 15
+
+
+def document(run: Run, side: int = SIDE) -> Document:
+    """Return the cells of the matrix that are not 0: a row is who sends or comes late, a column who receives or waits; times in ns."""
+    trace = run.trace
+    names, group, told = _groups(trace, side)
+    where = group[trace.calls.location]
+    table, late = trace.messages, _late(run)
+    waits = np.flatnonzero(late)
+    sent = where[table.send] * len(names) + where[table.receive_done]
+    waited = where[run.waits.partner[waits]] * len(names) + where[waits]
+    key, place = np.unique(np.concatenate([sent, waited]), return_inverse=True)
+    cell, wait = place[: len(sent)], place[len(sent) :]
+    values = [_sum(cell, 1, len(key)), _sum(cell, table.bytes, len(key))]
+    values += [_sum(wait, np.where(late[waits] == kind, run.waits.time[waits], 0), len(key)) for kind in (1, 2, 3)]
+    call = _worst(cell, table.receive_done, np.zeros(len(cell), "i8"), wait, waits, run.waits.time[waits], len(key))
+    kinds = [k for k, value in enumerate(values) if value.any()]
+    return {
+        "names": names,
+        "told": told,
+        "key": column(key, running=True),
+        "values": [column(value) for value in values],
+        "call": column(call),
+        "kinds": [{"value": k, "title": KINDS[k], "table": _heaviest(names, key, values, call, k)} for k in kinds],
+        "start": kinds.index(2) if 2 in kinds else 0,
+    }
+
+
+def _heaviest(names: list[str], key: Ints, values: list[Ints], call: Ints, kind: int) -> Document:
+    """Return the table of the pairs with the largest values of a kind, and what the colours of the matrix reach."""
+    mine, write = values[kind], _WRITTEN[kind]
+    order = np.argsort(-mine, kind="stable")[: min(_PAIRS, np.count_nonzero(mine))]
+    most, whole = int(mine.max()), int(mine.sum())
+    rows = [
+        [
+            *(names[key[k] // len(names)], names[key[k] % len(names)], bar(write(int(mine[k])), int(mine[k]) / most)),
+            *(words.percent(int(mine[k]), whole), str(values[0][k]), words.size(int(values[1][k]))),
+        ]
+        for k in order.tolist()
+    ]
+    head, go = ["from", "to", KINDS[kind], "", "messages", "bytes"], [{"call": int(call[k])} for k in order.tolist()]
+    caption = f"the heaviest pairs, in all {write(whole)}; colours: square root, darkest (on black: brightest) is {write(most)}"
+    return htable(head, rows, (0, 1), caption, go)
+
+
+def _groups(trace: Trace, side: int) -> tuple[list[str], Ints, str]:
+    """Return the names of the rows of the matrix, the row of each location, and in words what a row is."""
+    places = trace.locations
+    order = np.lexsort((places.thread, places.process))
+    group = np.empty(len(order), "i8")
+    rank = [words.rank(int(places.process[k]), int(places.thread[k])) for k in order.tolist()]
+    if len(order) <= side:
+        group[order] = np.arange(len(order))
+        return rank, group, ""
+    used, node = np.unique(places.node, return_inverse=True)
+    if 1 < len(used) <= side and used[0] >= 0:
+        return [words.shown(trace.nodes[k], _NAME) for k in used.tolist()], node, f"{len(order)} processes, put together by node; "
+    block = -(-len(order) // side)
+    group[order] = np.arange(len(order)) // block
+    names = [f"{rank[k]} to {rank[min(k + block, len(order)) - 1]}" for k in range(0, len(order), block)]
+    return names, group, f"{len(order)} processes, put together in blocks of {block}; "
+
+
+def _late(run: Run) -> NDArray[np.uint8]:
+    """Return, per call, what it waits for: 1 a sender, 2 a receiver, 3 another member of a collective; 0 nothing."""
+    table, waits = run.trace.messages, run.waits
+    out = np.where((waits.time > 0) & (waits.partner >= 0), 3, 0).astype("u1")
+    done = table.send_done
+    known = done >= 0
+    for kind, call, other in ((2, done[known], table.receive[known]), (1, table.receive_done, table.send)):
+        rows = call[(waits.partner[call] == other) & (waits.time[call] > 0)]
+        out[rows] = kind
+    return out
+
+
+def _sum(cell: Ints, value: Ints | int, cells: int) -> Ints:
+    out = np.zeros(cells, "i8")
+    np.add.at(out, cell, value)
+    return out
+
+
+def _worst(cell: Ints, call: Ints, none: Ints, wait: Ints, waits: Ints, time: Ints, cells: int) -> Ints:
+    """Return, per cell, the call that waits longest, or one that receives."""
+    place, calls, length = np.concatenate([cell, wait]), np.concatenate([call, waits]), np.concatenate([none, time])
+    order = np.lexsort((-calls, length, place))
+    out = np.zeros(cells, "i8")
+    out[place[order]] = calls[order]
+    return out

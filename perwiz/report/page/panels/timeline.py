@@ -1,0 +1,274 @@
+"""The data of the timeline: runs with their calls, and timelines over them, as columns small enough to be mailed.
+
+Times are counted in a unit, 1 ns where that fits the budget, else as many powers of two of it as needed; the page says so. Within a
+location what is written is the gap before each call and how long it lasts; of a second timeline over the same calls only by how much
+these differ. Messages and waits are sorted by the two processes they tie, so that their rows go on in small steps.
+Of a run with more calls than CALLS those are kept that last or wait longest, and those that an overlay names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.report.blocks import Document
+from perwiz.report.page.columns import column, size
+from perwiz.report.picture.lanes import GROUP, GROUPS, origin
+from perwiz.trace import operations
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.waits import Waits
+
+BUDGET = 3_800_000
+"""Characters of all columns of the timeline; what is needed at 1 ns may be less."""
+CALLS = 1_000_000
+"""Calls of a run that are kept."""
+BANDS = 50_000
+"""Instances of parallel regions that are kept."""
+_NAME = 300
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Moments:
+    """A timeline over the calls of a run, and what to call it."""
+
+    name: str
+    timeline: Timeline
+    waits: Waits | None = None
+    order: Ints | None = None
+    """Rows of calls by location and time; None: they are in this order."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Shown:
+    """A run, and all timelines over its calls."""
+
+    trace: Trace
+    moments: Sequence[Moments]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Overlays:
+    """What is drawn over the first timeline."""
+
+    path: tuple[int, ...] = ()
+    """Calls of the domino path."""
+    worth: Ints | None = None
+    """ns that the run gains, per call, if that one does not wait."""
+    critical: tuple[Ints, Ints, Ints] | None = None
+    """Location, begin and length, ns, of stretches of the critical path."""
+    pairs: tuple[Ints, Ints] | None = None
+    """Calls of the first run, and the same ones of the second."""
+    panes: tuple[int, int] = (0, -1)
+    """Timelines shown at first; -1 is none."""
+
+
+def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) -> Document:
+    """Return the data of the timeline panel, in the finest unit of time that fits the budget."""
+    tables = [_Run(shown, _kept(shown, overlays if not k else Overlays())) for k, shown in enumerate(runs)]
+    fixed = [run.tables() for run in tables]
+    calls = sum(len(run.keep) * len(run.shown.moments) for run in tables)
+    unit = 1
+    while True:
+        times = [_timelines(run, k, unit) for k, run in enumerate(tables)]
+        over = size(fixed) + size(times) - budget
+        if over <= 0 or unit > _span(runs) >> 10:
+            break
+        unit <<= max(1, min(8, round(over * 6 / (2 * calls))))
+    return {
+        "groups": list(GROUPS),
+        "unit": unit,
+        "panes": list(overlays.panes),
+        "origin": origin(runs[0].trace, [moments.timeline for moments in runs[0].moments]),
+        "runs": fixed,
+        "timelines": [one for several in times for one in several],
+        **_overlays(tables, overlays),
+    }
+
+
+def _span(runs: Sequence[Shown]) -> int:
+    return max((moments.timeline.makespan for shown in runs for moments in shown.moments), default=0)
+
+
+def _kept(shown: Shown, overlays: Overlays) -> Ints:
+    """Return the rows of the calls that are kept, ascending."""
+    count = len(shown.trace.calls)
+    if count <= CALLS:
+        return np.arange(count)
+    weight = np.zeros(count, "i8")
+    for moments in shown.moments:
+        times = moments.timeline.calls
+        np.maximum(weight, times.leave - times.enter, out=weight)
+    weight[list(overlays.path)] = np.iinfo("i8").max
+    if overlays.worth is not None:
+        weight[overlays.worth > 0] = np.iinfo("i8").max
+    return np.sort(np.argpartition(weight, count - CALLS)[count - CALLS :])
+
+
+class _Run:
+    """A run, and which of its calls are kept."""
+
+    def __init__(self, shown: Shown, keep: Ints) -> None:
+        self.shown, self.trace, self.keep = shown, shown.trace, keep
+        self.place = np.full(len(self.trace.calls) + 1, -1, "i8")
+        self.place[keep] = np.arange(len(keep))
+        self.location = self.trace.calls.location[keep].astype("i8")
+        self.bands = _bands(self.trace)
+
+    def tables(self) -> Document:
+        """Return what does not depend on times."""
+        trace, keep = self.trace, self.keep
+        used, op = np.unique(trace.calls.op[keep], return_inverse=True)
+        places = trace.locations
+        return {
+            "name": words.shown(trace.path, _NAME),
+            "calls": len(trace.calls),
+            "processes": places.process.tolist(),
+            "threads": places.thread.tolist() if places.thread.any() else None,
+            "nodes": places.node.tolist(),
+            "node_names": [words.shown(name, _NAME) for name in trace.nodes],
+            "metahosts": places.metahost.tolist(),
+            "metahost_names": [words.shown(name, _NAME) for name in trace.metahosts],
+            "ops": [operations.OPS[k] for k in used.tolist()],
+            "op_groups": GROUP[used].tolist(),
+            "names": [words.shown(name, _NAME) for name in trace.names],
+            "path_parents": trace.paths.parent.tolist(),
+            "path_names": trace.paths.region.tolist(),
+            "sites": [words.shown(name, _NAME) for name in trace.sites],
+            "counts": np.bincount(self.location, minlength=len(places)).tolist(),
+            "id": column(keep, running=True) if len(keep) < len(trace.calls) else None,
+            "op": column(op),
+            "path": column(trace.calls.path[keep]),
+            "site": column(trace.site[keep]) if len(trace.site) else None,
+            "messages": self._messages(),
+            "bands": self._bands(),
+        }
+
+    def _messages(self) -> Document:
+        table = self.trace.messages
+        send, receive = (self.place[rows] for rows in (table.send, table.receive_done))
+        rows = np.flatnonzero((send >= 0) & (receive >= 0))
+        rows = rows[self.sorted(send[rows], receive[rows])]
+        return {
+            "all": len(table),
+            "send": column(send[rows], running=True),
+            "receive": column(receive[rows], running=True),
+            "bytes": column(table.bytes[rows]),
+        }
+
+    def sorted(self, one: Ints, other: Ints) -> Ints:
+        """Return the order of pairs of calls by their locations, then by the first call; -1 is no call."""
+        location = np.append(self.location, -1)
+        return np.lexsort((one, location[other], location[one]))
+
+    def _bands(self) -> Document:
+        regions, rows = self.trace.regions, self.bands
+        return {
+            "all": int(self.trace.parallel[self.trace.paths.region[regions.path]].sum()),
+            "location": column(regions.location[rows], running=True),
+            "path": column(regions.path[rows]),
+            "instance": column(regions.instance[rows], running=True),
+        }
+
+
+def _bands(trace: Trace) -> NDArray[np.int64]:
+    """Return the instances of parallel regions that are kept: all, or of too many the longest."""
+    rows = np.flatnonzero(trace.parallel[trace.paths.region[trace.regions.path]])
+    times = trace.timeline.regions
+    length = (times.leave - times.enter)[rows]
+    return rows if len(rows) <= BANDS else np.sort(rows[np.argpartition(length, len(rows) - BANDS)[len(rows) - BANDS :]])
+
+
+def _timelines(run: _Run, number: int, unit: int) -> list[Document]:
+    """Return the timelines of a run in some unit, those behind the first as differences from it where their calls have its order."""
+    out: list[Document] = []
+    first = None
+    for moments in run.shown.moments:
+        ends, gap, length, order = _steps(run, moments, unit)
+        if order is None and first is not None:
+            written = gap - first[0], length - first[1]
+        else:
+            written = gap, length
+        relative = order is None and first is not None
+        first = first or ((gap, length) if order is None else None)
+        out.append(
+            {
+                "run": number,
+                "name": words.shown(moments.name, _NAME),
+                "makespan": moments.timeline.makespan,
+                "relative": relative,
+                "order": None if order is None else column(order, running=True),
+                "enter": ends[0].tolist(),
+                "leave": ends[1].tolist(),
+                "gap": column(written[0]),
+                "length": column(written[1]),
+                "waits": _waits(run, moments.waits, unit, run.shown.moments[0].waits if out else None),
+                "bands": _band_times(run, moments.timeline, unit),
+            }
+        )
+    return out
+
+
+def _units(timeline: Timeline, moments: Ints, unit: int) -> Ints:
+    """Return moments in units since the first instant of a timeline."""
+    begin = int(timeline.locations.enter.min(initial=np.iinfo("i8").max)) if len(timeline.locations) else 0
+    return np.asarray((moments - begin + unit // 2) // unit, "i8")
+
+
+def _steps(run: _Run, moments: Moments, unit: int) -> tuple[tuple[Ints, Ints], Ints, Ints, Ints | None]:
+    """Return the ends of locations, the gap before each call and its length, and the order of the calls if they have another one."""
+    timeline, rows, order = moments.timeline, run.keep, None
+    if moments.order is not None:
+        order = run.place[moments.order]
+        order = order[order >= 0]
+        rows = run.keep[order]
+    enter, leave = (_units(timeline, times[rows], unit) for times in (timeline.calls.enter, timeline.calls.leave))
+    ends = _units(timeline, timeline.locations.enter, unit), _units(timeline, timeline.locations.leave, unit)
+    before = np.concatenate([[0], leave[:-1]])[: len(leave)]
+    new = np.flatnonzero(np.diff(run.location, prepend=-1))
+    before[new] = ends[0][run.location[new]]
+    return ends, enter - before, leave - enter, order
+
+
+def _waits(run: _Run, waits: Waits | None, unit: int, first: Waits | None) -> Document | None:
+    """Return the calls that wait, for which call and how long; behind a first timeline those that wait otherwise than there."""
+    if waits is None:
+        return None
+    time, partner = _waiting(run, waits, unit)
+    before = _waiting(run, first, unit) if first else (np.zeros(len(time), "i8"), np.full(len(time), -1))
+    rows = np.flatnonzero((time != before[0]) | (partner != before[1]))
+    rows = rows[run.sorted(rows, partner[rows])]
+    return {"call": column(rows, running=True), "partner": column(partner[rows], running=True), "time": column(time[rows])}
+
+
+def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[Ints, Ints]:
+    """Return how long each call waits, in units, and for which; waits of less than half a unit are none."""
+    time = (waits.time[run.keep] + unit // 2) // unit
+    return time, np.where(time > 0, run.place[waits.partner[run.keep]], -1)
+
+
+def _band_times(run: _Run, timeline: Timeline, unit: int) -> Document:
+    enter, leave = (_units(timeline, times[run.bands], unit) for times in (timeline.regions.enter, timeline.regions.leave))
+    return {"enter": column(enter, running=True), "length": column(leave - enter)}
+
+
+def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:
+    first = runs[0]
+    out: dict[str, Any] = {"path": first.place[list(overlays.path)].tolist(), "worth": None, "critical": None, "pairs": None}
+    if overlays.worth is not None:
+        gain = overlays.worth[first.keep]
+        rows = np.flatnonzero(gain > 0)
+        out["worth"] = {"call": column(rows, running=True), "gain": column(gain[rows])}
+    if overlays.critical is not None:
+        location, begin, length = overlays.critical
+        out["critical"] = {"location": column(location), "begin": column(begin, running=True), "length": column(length)}
+    if overlays.pairs is not None:
+        one, other = first.place[overlays.pairs[0]], runs[1].place[overlays.pairs[1]]
+        both = (one >= 0) & (other >= 0)
+        out["pairs"] = {"first": column(one[both], running=True), "second": column(other[both], running=True)}
+    return out

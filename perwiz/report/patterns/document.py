@@ -1,0 +1,175 @@
+"""The report of `perwiz patterns`: a JSON document; `patterns_text` makes the text from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.patterns import grid
+from perwiz.patterns.causes import NAMES, Explained
+from perwiz.patterns.metrics import NS, Metric, ancestors
+from perwiz.patterns.pattern import Pattern
+from perwiz.patterns.search import Findings
+from perwiz.patterns.worth import Worth
+from perwiz.report import blocks, misfit, shares
+from perwiz.report.blocks import Document
+from perwiz.report.patterns import causes, tables
+from perwiz.whatif import init
+from perwiz.whatif.run import Run
+
+VERSION = 1
+"""Version of the document; patterns.schema.json describes it."""
+_TWINS = frozenset(twin.name for twin in grid.TWINS)
+
+
+def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
+    """Return the name of a pattern. Raises UsageError if there is none of that name."""
+    names = [pattern.name for pattern in patterns]
+    if name is not None and name not in names:
+        plain = ", ".join(name for name in names if name not in _TWINS)
+        raise UsageError(f"pattern '{name}': must be one of {plain}, or grid_ or ngrid_ before such a name")
+    return name
+
+
+def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int, explained: Explained | None = None) -> Document:
+    """Return the findings as a JSON document: the tree of metrics, per metric the `rows` call paths with most of it; times in ns."""
+    findings = findings if explained is None else explained.findings
+    cube = findings.severity
+    chosen = _below(findings, of)
+    base = shares.of(run.trace, run.makespan, run.makespan - worth.every)
+    part = _shares(run, findings, base)
+    return {
+        "version": VERSION,
+        "command": "patterns",
+        "trace": run.trace.path,
+        "format": run.trace.format,
+        "made_by": run.trace.timeline.made_by,
+        "makespan_ns": run.makespan,
+        "shares_of_ns": base,
+        "waiting_ns": worth.waiting,
+        "model_waiting_ns": int(run.waits.time.sum()),
+        "bound_ns": worth.every,
+        "of": of,
+        "metrics": [_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
+        "call_paths": _call_paths(findings, worth, run.makespan, chosen, rows),
+        "instances": _instances(run, findings, [name for name in chosen if name in findings.waits] if of is None else chosen[:1], rows),
+        "statistics": tables.statistics(findings, list(findings.instances) if of is None else chosen),
+        "causes": causes.causes(explained, rows),
+        "efficiencies": causes.efficiencies(run, explained),
+        "reference": None,
+        "processes": _processes(run, findings, of),
+        "metahosts": tables.metahosts(findings),
+        "failures": list(findings.failures),
+        "eager_late_receivers": _eager(run, findings),
+        "replay_error_ns": run.replay_error,
+        "model": blocks.model(run.weighted.model),
+        "misfit": misfit.of_run(run),
+        "health": blocks.health(run.health()),
+    }
+
+
+def _below(findings: Findings, of: str | None) -> list[str]:
+    """Return the patterns to list: that one and its special cases, by default those that are a special case of none."""
+    if of is None:
+        return [
+            metric.name
+            for metric in findings.severity.metrics
+            if metric.name in findings.instances and not _refines(findings, metric.parent)
+        ]
+    out: list[str] = []
+    for metric in findings.severity.metrics:
+        if metric.name == of or metric.parent in out:
+            out.append(metric.name)
+    return [name for name in out if name in findings.instances]
+
+
+def _refines(findings: Findings, parent: str) -> bool:
+    return parent in findings.instances or parent in (grid.BETWEEN, grid.WITHIN)
+
+
+def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
+    """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it."""
+    cube, rows = findings.severity, init.calls(run.trace)
+    calls, known = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
+    left_out = int((calls.leave[rows] - calls.enter[rows]).sum()) if base != run.makespan else 0
+    above = ancestors("mpi_init_exit", known) if left_out else []
+    whole = cube.total("time") - left_out
+    timed = [name for name in known if known[name].unit == NS and whole > 0 and name not in NAMES]
+    timed = [name for name in timed if not (left_out and name == "mpi_init_completion")]
+    return {name: (cube.total(name) - left_out * (name in above)) / whole for name in timed}
+
+
+def _eager(run: Run, findings: Findings) -> int:
+    """Return how many late receivers hold up nobody by the model: their messages are eager."""
+    some, table = findings.instances.get("mpi_latereceiver"), run.trace.messages
+    if some is None:
+        return 0
+    return len(some) - int(run.weighted.model.is_synchronous(table.bytes[some.message], table.mode[some.message]).sum())
+
+
+def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> Document:
+    name = metric.name
+    searched = name in findings.instances
+    return {
+        "name": name,
+        "title": metric.title,
+        "parent": metric.parent or None,
+        "unit": metric.unit,
+        "meaning": metric.meaning,
+        "total": findings.severity.total(name),
+        "share": part.get(name),
+        "instances": len(findings.instances[name]) if searched else None,
+        "gain_ns": makespan - worth.whole[name] if name in worth.whole else None,
+    }
+
+
+def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[Document]:
+    """Return the (pattern, call path) with most gain, then most severity; those that do not wait come last."""
+    cube, out = findings.severity, list[Document]()
+    for name in names:
+        some = findings.instances[name]
+        node = cube.tree.of_calls(cube.trace, some.call)
+        count = np.bincount(node, minlength=len(cube.tree))
+        severity = cube.by_node(name)
+        for at in np.flatnonzero(severity).tolist():
+            by_location = cube.cells[name].value[np.searchsorted(cube.cells[name].node, at)]
+            out.append(
+                {
+                    "pattern": name,
+                    "title": next(metric.title for metric in cube.metrics if metric.name == name),
+                    "call_path": cube.tree.full_name(at),
+                    "severity_ns": int(severity[at]),
+                    "instances": int(count[at]),
+                    "worst": words.location(cube.trace, int(by_location.argmax())),
+                    "worst_ns": int(by_location.max()),
+                    "gain_ns": makespan - worth.by_node[name, at] if (name, at) in worth.by_node else None,
+                }
+            )
+    out.sort(key=lambda row: (row["gain_ns"] is None, -(row["gain_ns"] or 0), -row["severity_ns"]))
+    return out[:rows]
+
+
+def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> list[Document]:
+    """Return the most severe instances."""
+    out = list[Document]()
+    for name in names:
+        some = findings.instances[name]
+        for at in np.argsort(-some.severity, kind="stable")[:rows].tolist():
+            cause = int(some.cause[at])
+            row = words.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
+            out.append(row | {"cause": words.call(run.trace, cause) if cause >= 0 else None})
+    return sorted(out, key=lambda row: -row["severity_ns"])[:rows]
+
+
+def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
+    """Return, per location, its time, its time in MPI, and the severity of every pattern there."""
+    cube = findings.severity
+    names = [name for name in findings.instances if cube.total(name)] if of is None else _below(findings, of)
+    columns = {name: cube.by_location(name) for name in ("time", "mpi", *names)}
+    return [
+        {**words.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
+        for at in range(len(run.trace.locations))
+    ]

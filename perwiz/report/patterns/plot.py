@@ -1,0 +1,200 @@
+"""The picture of `perwiz patterns`: where a pattern's waiting is, over the process topology, or by call path and rank without one.
+
+The amount drawn is bounded: neighbouring processes share a cell when there are too many, which then shows their mean.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.patterns import topology
+from perwiz.patterns.search import Findings
+from perwiz.report.picture import lanes, timeline
+from perwiz.trace.trace import Topology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+MOST_SLICES, MOST_CELLS, MOST_PATHS, MOST_RANKS = 16, 512, 12, 1024
+"""Panels of a topology, cells along a side of one, rows and columns without a topology."""
+_TEXT, _ROOM = 44, (40, 20)
+"""Characters of a call path, at most; width and height, in hundredths of an inch, from which on a cell carries its number."""
+_WIDTH, _LEFT, _RIGHT, _TOP, _FOOT, _ROW, _AXIS = 10.0, 0.9, 1.2, 0.8, 0.35, 0.3, 0.5
+
+
+def plot(findings: Findings, name: str, path: str) -> None:
+    """Write the picture of a pattern; the suffix of `path` (.png, .svg, .pdf) says in which format."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
+        timeline.write(_draw(findings, name), path, path.rpartition(".")[2].lower())
+
+
+def named(findings: Findings, name: str | None) -> str:
+    """Return the pattern to draw: by default the one that waits most. Raises UsageError for one not searched for in this trace."""
+    if name is None:
+        return max(findings.waits, key=lambda one: (findings.severity.total(one), one))
+    if name not in findings.instances:
+        raise UsageError(f"pattern '{name}': not searched for in this trace, so there is no picture of it")
+    return name
+
+
+def slices(field: Floats) -> tuple[Floats, list[str]]:
+    """Return a field as a stack of planes of its last two dimensions, and what each plane is: `0, 3` are its leading coordinates."""
+    if field.ndim < 2:
+        return field.reshape(1, 1, -1), [""]
+    planes = field.reshape(-1, *field.shape[-2:])
+    names = [", ".join(map(str, at)) for at in np.ndindex(*field.shape[:-2])]
+    return planes, names
+
+
+def coarser(plane: Floats, most: tuple[int, int]) -> Floats:
+    """Return a plane of at most so many rows and columns: the mean of cells merged, NaN where there is none."""
+    size = [-(-length // limit) for length, limit in zip(plane.shape, most, strict=True)]
+    if size == [1, 1]:
+        return plane
+    shape = [-(-length // width) for length, width in zip(plane.shape, size, strict=True)]
+    wide = np.full([count * width for count, width in zip(shape, size, strict=True)], np.nan)
+    wide[: plane.shape[0], : plane.shape[1]] = plane
+    blocks = wide.reshape(shape[0], size[0], shape[1], size[1])
+    count = (~np.isnan(blocks)).sum(axis=(1, 3))
+    return np.where(count > 0, np.nansum(blocks, axis=(1, 3)) / np.maximum(count, 1), np.nan)
+
+
+def _draw(findings: Findings, name: str) -> Figure:
+    grid = topology.main(findings.severity.trace)
+    return _over_paths(findings, name) if grid is None else _over_topology(findings, name, grid)
+
+
+def _figure(findings: Findings, name: str, height: float, note: str) -> Figure:
+    """Return an empty picture with its title and a note at its foot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    cube = findings.severity
+    total = height + _TOP + _FOOT
+    figure = Figure(figsize=(_WIDTH, total))
+    FigureCanvasAgg(figure)
+    title = next(metric.title for metric in cube.metrics if metric.name == name)
+    said = f"{words.shown(title)} ({words.shown(name, 40)}): {words.duration(cube.total(name))} in all"
+    figure.text(0.12 / _WIDTH, 1 - 0.12 / total, said, size=12, weight="bold", va="top", parse_math=False)
+    figure.text(0.12 / _WIDTH, 1 - 0.38 / total, lanes.title(cube.trace), size=9, va="top", color="#444444", parse_math=False)
+    figure.text(0.12 / _WIDTH, 0.12 / total, note, size=8, color="#444444", parse_math=False)
+    return figure
+
+
+def _over_topology(findings: Findings, name: str, grid: Topology) -> Figure:
+    """Return one panel per plane of the last two dimensions."""
+    cube = findings.severity
+    planes, names = slices(topology.field(cube.trace, grid, cube.by_location(name)))
+    drawn = min(len(planes), MOST_SLICES)
+    columns = math.ceil(math.sqrt(drawn))
+    rows = math.ceil(drawn / columns)
+    width = (_WIDTH - _LEFT - _RIGHT) / columns
+    tall = min(max(width * planes.shape[1] / planes.shape[2], 0.5), 7.0 / rows)
+    empty = bool(np.isnan(planes).any())
+    note = _topology_note(grid, len(planes) - drawn, planes.shape[1:], empty)
+    figure = _figure(findings, name, rows * (tall + _AXIS), note)
+    scale, unit, most = _scale(planes)
+    total = figure.get_figheight()
+    for k in range(drawn):
+        row, column = divmod(k, columns)
+        low = total - _TOP - row * (tall + _AXIS) - tall
+        place = ((_LEFT + column * width) / _WIDTH, low / total, (width - 0.35 * (columns > 1)) / _WIDTH, tall / total)
+        axes = figure.add_axes(place)
+        image = _heat(axes, planes[k] / scale, most / scale, (MOST_CELLS, MOST_CELLS))
+        _name_axes(axes, grid, names[k], row == rows - 1, column == 0)
+    _bar(figure, image, unit)
+    return figure
+
+
+def _topology_note(grid: Topology, left_out: int, plane: tuple[int, ...], empty: bool) -> str:
+    note = f"topology {words.shown(grid.name, 30)}: {' x '.join(map(str, grid.sizes))}; a cell is a process"
+    if max(plane) > MOST_CELLS:
+        note = note.replace("a cell is a process", "a cell is the mean of several processes")
+    note += "; white: none is there" if empty else ""
+    return note + (f"; planes left out: {left_out}" if left_out else "")
+
+
+def _name_axes(axes: Axes, grid: Topology, plane: str, lowest: bool, leftmost: bool) -> None:
+    if plane:
+        axes.set_title(f"{', '.join(grid.dimensions[:-2])} = {plane}", size=8, pad=3, parse_math=False)
+    if lowest:
+        axes.set_xlabel(words.shown(grid.dimensions[-1], 30), size=8, parse_math=False)
+    if leftmost and len(grid.sizes) > 1:
+        axes.set_ylabel(words.shown(grid.dimensions[-2], 30), size=8, parse_math=False)
+    if len(grid.sizes) == 1:
+        axes.set_yticks([])
+
+
+def _over_paths(findings: Findings, name: str) -> Figure:
+    """Return one row per call path, those with most of it, and one column per process or thread."""
+    cube = findings.severity
+    found = cube.cells[name]
+    order = np.argsort(-found.value.sum(axis=1), kind="stable")[:MOST_PATHS]
+    lane = lanes.lanes(cube.trace.locations)
+    value = np.zeros((max(len(order), 1), len(lane)))
+    value[: len(order), lane] = found.value[order]
+    texts = [words.shown(cube.tree.full_name(node), _TEXT) for node in found.node[order].tolist()] or [""]
+    left_out = len(found.node) - len(order)
+    many = "a cell is the mean of several; " if len(lane) > MOST_RANKS else ""
+    note = f"{many}call paths left out that have less: {left_out}" if left_out else f"{many}all call paths that have it"
+    height = max(_ROW * len(value), 0.6)
+    figure = _figure(findings, name, height + _AXIS, note)
+    scale, unit, most = _scale(value)
+    total, left = figure.get_figheight(), 0.2 + 0.068 * max(len(text) for text in texts)
+    axes = figure.add_axes((left / _WIDTH, (_FOOT + _AXIS) / total, (_WIDTH - left - _RIGHT) / _WIDTH, height / total))
+    image = _heat(axes, value / scale, most / scale, (MOST_PATHS, MOST_RANKS), stretch=True)
+    axes.set_yticks(range(len(value)), texts, size=8, parse_math=False)
+    threads = bool(cube.trace.locations.thread.any())
+    axes.set_xlabel("processes and their threads, in order of ranks" if threads else "rank", size=8)
+    _bar(figure, image, unit)
+    return figure
+
+
+def _scale(value: Floats) -> tuple[int, str, float]:
+    """Return (nanoseconds of the unit, the unit, the greatest value in ns)."""
+    most = float(np.nanmax(value, initial=0))
+    return *lanes.unit(int(most)), most
+
+
+def _heat(axes: Axes, value: Floats, most: float, cells: tuple[int, int], stretch: bool = False) -> Any:
+    """Draw a plane, with numbers if there is room; return the image."""
+    drawn = coarser(value, cells)
+    extent = (-0.5, value.shape[1] - 0.5, value.shape[0] - 0.5, -0.5)
+    square = not stretch and 0.2 < value.shape[0] / value.shape[1] < 5
+    image = axes.imshow(
+        drawn, cmap="viridis_r", aspect="equal" if square else "auto", interpolation="nearest", extent=extent, vmin=0, vmax=most or 1
+    )
+    axes.tick_params(labelsize=8)
+    axes.locator_params(integer=True)
+    if drawn.shape == value.shape and _room(axes, drawn.shape):
+        for (row, column), number in np.ndenumerate(drawn):
+            if not np.isnan(number):
+                dark = "white" if number > most / 2 else "black"
+                axes.text(column, row, f"{number:.3g}", size=7, ha="center", va="center", color=dark)
+    return image
+
+
+def _room(axes: Axes, cells: tuple[int, ...]) -> bool:
+    box = axes.get_window_extent()
+    return bool(box.width / cells[1] >= _ROOM[0] and box.height / cells[0] >= _ROOM[1])
+
+
+def _bar(figure: Figure, image: Any, unit: str) -> None:
+    """Draw the scale of colours."""
+    low, high = _FOOT + _AXIS, figure.get_figheight() - _TOP
+    place = ((_WIDTH - 0.95) / _WIDTH, low / figure.get_figheight(), 0.15 / _WIDTH, (high - low) / figure.get_figheight())
+    bar = figure.colorbar(image, cax=figure.add_axes(place))
+    bar.set_label(unit, size=8)
+    bar.ax.tick_params(labelsize=8)

@@ -1,0 +1,1 @@
+"""Runs as Trace Event JSON, which Perfetto shows."""

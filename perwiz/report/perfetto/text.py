@@ -1,0 +1,119 @@
+"""The events of one run as Trace Event JSON, column by column."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.formats.templates import ABSENT, Templates
+from perwiz.report.perfetto.events import CALL, REGION, SEND, Events
+from perwiz.report.perfetto.tracks import Tracks
+from perwiz.trace import operations
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif.waits import Waits
+
+LONGEST = 300
+"""Characters of a name; the middle of a longer one is left out."""
+_COLUMNS = (
+    *("pid", "tid", "time", "name", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site"),
+    "bytes",
+)
+_PLACE = '"pid":%(pid)d,"tid":%(tid)d,"ts":%(time)u'
+_TAIL = ',\n{"ph":"s",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d,"args":{"bytes":%(bytes)d,"tag":%(tag)d}}'
+_HEAD = ',\n{"ph":"f","bp":"e",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d}'
+_EARLY = '"received no later than sent","id"'
+_TEMPLATES = (
+    ',\n{"ph":"E",' + _PLACE + "}",
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"region","name":"%(name)s","args":{"instance":%(instance)d}}',
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"mpi","name":"%(name)s","args":{"call":"e%(number)d"'
+    '%(partner)[,"partner":"rank %(partner)d"%]%(tag)[,"tag":%(tag)d%]%(comm)[,"comm":"%(comm)s"%]%(root)[,"root":"rank %(root)d"%]'
+    '%(sent)[,"bytes_sent":%(sent)d%]%(received)[,"bytes_received":%(received)d%]%(wait)[,"wait_ns":%(wait)d%]'
+    '%(cause)[,"waits_for":"e%(cause)d"%]%(instance)[,"collective":%(instance)d%]%(site)[,"site":"%(site)s"%]}}',
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"wait","name":"wait"}',
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"receive","name":"receive"}',
+    _TAIL,
+    _HEAD,
+    _HEAD.replace('"message","id"', _EARLY),
+    _TAIL.replace('"message","id"', _EARLY),
+)
+"""Per kind of event, each behind the comma and the line of the one before."""
+
+
+def quoted(text: str) -> str:
+    """Return a name of at most LONGEST characters as JSON, in ASCII."""
+    return json.dumps(words.shown(text, LONGEST))
+
+
+class Calls:
+    """What the calls of one trace show, whatever the run: their names, partners, collectives."""
+
+    def __init__(self, trace: Trace) -> None:
+        several = (operations.OPS, trace.names, trace.communicators.names, trace.sites)
+        self.op, self.name, self.comm, self.site = np.cumsum([0, *map(len, several)])[:4].tolist()
+        pool = [quoted(text)[1:-1].encode("ascii") for texts in several for text in texts]
+        self.templates = Templates(_COLUMNS, _TEMPLATES, pool)
+        calls, messages = trace.calls, trace.messages
+        self.partner = calls.peer.copy()
+        anybody = np.flatnonzero(calls.peer[messages.receive] < -1)
+        self.partner[messages.receive[anybody]] = trace.locations.process[calls.location[messages.send[anybody]]]
+        self.collective = np.full(len(calls), -1, "i4")
+        self.collective[trace.members.call] = trace.members.collective
+
+
+class Rows:
+    """Makes text of the events of one run."""
+
+    def __init__(self, trace: Trace, calls: Calls, tracks: Tracks, run: int, waits: Waits | None, size: Ints) -> None:
+        self._trace, self._calls, self._tracks, self._run, self._waits, self._size = trace, calls, tracks, run, waits, size
+        more = size - trace.messages.bytes
+        self._sent, self._received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
+        np.add.at(self._sent, trace.messages.send, more)
+        np.add.at(self._received, trace.messages.receive_done, more)
+
+    def text(self, events: Events, later: int) -> memoryview:
+        """Return some events as text, their times so many ns later."""
+        cells = np.full((len(events), len(_COLUMNS)), ABSENT)
+        self._put(cells, np.arange(len(events)), "pid", self._tracks.pid(self._run, events.location))
+        self._put(cells, np.arange(len(events)), "tid", self._tracks.tid(self._run, events.location, events.track))
+        self._put(cells, np.arange(len(events)), "time", events.time + later)
+        for kind, fill in ((REGION, self._regions), (CALL, self._called)):
+            at = np.flatnonzero(events.kind == kind)
+            fill(cells, at, events.row[at])
+        at = np.flatnonzero(events.kind >= SEND)
+        self._messages(cells, at, events.row[at])
+        return self._calls.templates.fill(events.kind, cells)
+
+    def _put(self, cells: NDArray[np.int64], at: Ints, column: str, values: Ints, least: int | None = None) -> None:
+        """Fill in a column; values below the least one are none."""
+        values = values.astype("i8")
+        cells[at, _COLUMNS.index(column)] = values if least is None else np.where(values >= least, values, ABSENT)
+
+    def _regions(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
+        trace = self._trace
+        self._put(cells, at, "name", self._calls.name + trace.paths.region[trace.regions.path[row]])
+        self._put(cells, at, "instance", trace.regions.instance[row])
+
+    def _called(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
+        calls, known = self._trace.calls, self._calls
+        self._put(cells, at, "name", known.op + calls.op[row].astype("i8"))
+        self._put(cells, at, "number", row)
+        for column, values in (("partner", known.partner), ("tag", calls.tag), ("root", calls.root), ("instance", known.collective)):
+            self._put(cells, at, column, values[row], 0)
+        self._put(cells, at, "comm", known.comm + calls.comm[row].astype("i8"), known.comm)
+        self._put(cells, at, "sent", self._sent[row], 1)
+        self._put(cells, at, "received", self._received[row], 1)
+        if len(self._trace.site):
+            self._put(cells, at, "site", known.site + self._trace.site[row].astype("i8"), known.site)
+        if self._waits is not None:
+            self._put(cells, at, "wait", self._waits.time[row], 1)
+            self._put(cells, at, "cause", np.where(self._waits.time[row] > 0, self._waits.partner[row], -1), 0)
+
+    def _messages(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
+        messages = self._trace.messages
+        self._put(cells, at, "number", self._run * len(messages) + row.astype("i8"))
+        self._put(cells, at, "bytes", self._size[row])
+        self._put(cells, at, "tag", messages.tag[row])

@@ -1,0 +1,104 @@
+"""Draws what happened in one run into a panel: bars, message lines, marks of zeroed waits; lanes say what and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.report.picture import bars as lanes_bars
+from perwiz.report.picture import lanes
+from perwiz.trace.trace import Timeline, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#08306B", "#6FBDF0", "#8A2275", "#F6CD3A", "#22B088", "#666666")
+"""One per group of routines: told apart by the colour-blind, and in grey, as no two are equally light."""
+COMPUTATION, MESSAGE, ZEROED, EARLY = "#D6D6D6", "#222222", "#D4002A", "#D4002A"
+SHADES = ("#F3F3FA", "#E0E4F4")
+"""Parallel regions, one instance after the other."""
+MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65
+_BAND, _BAR, _THIN = 1.0, 0.66, 0.2
+_FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42
+_MOST_VECTORS = 5000
+"""More bars than this are pixels even in an SVG or PDF."""
+_POINT = 72 / 150
+"""Points per dot."""
+
+
+def panel(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene, calls: lanes_bars.Bars) -> None:
+    """Draw what happened in one run, from back to front; `calls` are the bars of its calls."""
+    regions, every = trace.regions, np.arange(len(trace.locations))
+    bands = lanes.bars(scene, timeline, timeline.regions, scene.bands, regions.location, regions.instance % 2)
+    _boxes(axes, bands, scene, _BAND, SHADES)
+    _boxes(axes, lanes.bars(scene, timeline, timeline.locations, every, every.astype(np.int32), every * 0), scene, _THIN, (COMPUTATION,))
+    _boxes(axes, calls, scene, _shares(calls), COLOURS)
+    _messages(axes, trace, timeline, scene)
+    if scene.marks == "none":
+        return
+    none = np.zeros(len(trace.calls), np.int64)
+    zeroed = lanes.bars(scene, timeline, timeline.calls, scene.zeroed, trace.calls.location, none)
+    (_frames if scene.marks == "frames" else _strips)(axes, zeroed, scene)
+
+
+def _shares(calls: lanes_bars.Bars) -> NDArray[np.float64]:
+    """Return the heights of bars: thin where calls cover little of the columns, but higher than the bar of computation."""
+    return _THIN + (_BAR - _THIN) * calls.share
+
+
+def _boxes(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene, height: NDArray[np.float64] | float, colours: Sequence[str]) -> None:
+    """Draw bars as one artist, each in the colour of its group; in fine lanes they are full and pale where calls cover little."""
+    from matplotlib.colors import to_rgb
+
+    fine = scene.size.lane <= lanes.FINE
+    faces = np.array([to_rgb(colour) for colour in colours])[bars.group]
+    if fine and isinstance(height, np.ndarray):
+        faces += (1 - bars.share[:, None]) * (np.array(to_rgb(COMPUTATION)) - faces)
+    corners = _corners(bars, scene, bars.lane, _BAND if fine else height)
+    _add(axes, corners, facecolors=faces, linewidths=0, antialiaseds=fine, zorder=2)
+
+
+def _corners(bars: lanes_bars.Bars, scene: lanes.Scene, middle: NDArray[Any], height: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    return lanes_bars.boxes(middle, scene.times(bars.left), scene.times(bars.right), height)
+
+
+def _add(axes: Axes, corners: Any, **look: Any) -> None:
+    """Draw boxes as one artist."""
+    from matplotlib.collections import PolyCollection
+
+    axes.add_collection(PolyCollection(corners, rasterized=len(corners) > _MOST_VECTORS, **look), autolim=False)
+
+
+def _messages(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:
+    """Draw a line per chosen message, from the enter of the sending call to the leave of the call that completes the receive."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
+    send, done = trace.messages.send[scene.messages], trace.messages.receive_done[scene.messages]
+    x = np.stack([scene.columns(timeline, timeline.calls.enter[send]), scene.columns(timeline, timeline.calls.leave[done])], 1)
+    y = scene.lane[np.stack([trace.calls.location[send], trace.calls.location[done]], 1)]
+    ends: Any = np.stack([scene.times(x), y], 2)
+    colours = np.array([to_rgb(MESSAGE), to_rgb(EARLY)])[np.isin(scene.messages, lanes.early(trace, timeline, scene.messages)).astype(int)]
+    lines = LineCollection(ends, colors=colours, linewidths=MESSAGE_STROKE, alpha=MESSAGE_ALPHA, zorder=3)
+    axes.add_collection(lines, autolim=False)
+
+
+def _frames(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene) -> None:
+    """Outline the zeroed waits and put a triangle on top of each."""
+    points = scene.size.lane * _POINT
+    width, size = float(np.clip(points / 9, 0.2, 1.2)), float(np.clip(points / 4, 3, 6))
+    _add(axes, _corners(bars, scene, bars.lane, _FRAME), facecolors="none", edgecolors=ZEROED, linewidths=width, zorder=4)
+    x, top = scene.times((bars.left + bars.right) / 2), bars.lane - _FRAME / 2
+    axes.plot(x, top, "v", color=ZEROED, markersize=size, markeredgecolor="white", markeredgewidth=0.5, zorder=5)
+
+
+def _strips(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene) -> None:
+    """Draw a strip above the bars where zeroed waits are, pale where they cover little of the columns."""
+    from matplotlib.colors import to_rgba
+
+    faces = np.tile(to_rgba(ZEROED), (len(bars), 1))
+    faces[:, 3] = 0.15 + 0.85 * bars.share
+    _add(axes, _corners(bars, scene, bars.lane - _ABOVE, _STRIP), facecolors=faces, linewidths=0, antialiaseds=False, zorder=4)

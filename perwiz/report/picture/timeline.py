@@ -1,0 +1,293 @@
+"""A picture of one or more runs over the same calls: a lane per process, panels one above the other with one time axis.
+
+The amount drawn is bounded by the size of the picture, not by the size of the trace; `lanes` decides what, this module draws it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.report.picture import lanes, marks
+from perwiz.report.picture.bars import Bars
+from perwiz.trace.trace import Timeline, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+_SOLID: dict[str, Any] = {"color": "black", "linewidth": 1.4}
+_DASHED: dict[str, Any] = {"color": "black", "linewidth": 1.2, "linestyle": (0, (4, 3))}
+_BREAK: dict[str, Any] = {"color": "black", "marker": [(-1, -2), (1, 2)], "markersize": 9, "markeredgewidth": 1}
+_DPI, _WIDTH, _LEFT, _RIGHT = 150, 12.0, 0.95, 0.3
+_TOP, _HEAD, _AXIS, _LEGEND_ROW, _NOTE = 0.4, 0.5, 0.5, 0.22, 0.17
+_LEGEND_COLUMNS, _TEXT = 6, 0.15
+_LANE, _LOWEST, _HIGHEST = 0.32, 0.8, 14.0
+_FEWEST, _MOST_BOXES = 100, 400_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Row:
+    """One panel of the picture: a timeline over the calls of the trace, and what to call it."""
+
+    title: str
+    timeline: Timeline
+    rival: bool = True
+    """Whether its makespan is compared with that of the first one."""
+    trace: Trace | None = None
+    """What it is the timeline of; None: of the trace that `plot` is given."""
+    marked: NDArray[np.integer[Any]] | Sequence[int] = ()
+    """Rows of calls to mark, if it has a trace of its own."""
+
+
+class Curves(Protocol):
+    """A panel of curves below the lanes, over the same axis."""
+
+    height: float
+    """Inches."""
+
+    def draw(self, axes: Axes, scene: lanes.Scene) -> None:
+        """Draw into a panel whose time axis is set up."""
+
+    def notes(self) -> list[str]:
+        """Return what the panel leaves out."""
+
+
+class Overlay(Protocol):
+    """Marks in front of the lanes, in every panel."""
+
+    def draw(self, axes: Axes, timeline: Timeline, scene: lanes.Scene) -> None:
+        """Draw into a panel that shows a timeline."""
+
+    def handles(self) -> list[tuple[Any, str]]:
+        """Return a sample and its meaning for each kind of mark."""
+
+    def notes(self) -> list[str]:
+        """Return what the marks leave out."""
+
+
+def plot(
+    trace: Trace,
+    rows: Sequence[Row],
+    path: str,
+    zeroed: NDArray[np.integer[Any]] | Sequence[int] = (),
+    curves: Curves | None = None,
+    overlay: Overlay | None = None,
+    meaning: str = "zeroed wait",
+) -> None:
+    """Write a picture of the timelines of one or more traces, the first on top; the suffix of `path` (.png, .svg, .pdf) says which format.
+
+    Each panel begins at the first instant of its run, and later ones are compared with the end of the first. `zeroed` are
+    rows of calls, marked in every panel as what `meaning` says. `curves` come below, `overlay` in front. The first row has no trace
+    of its own. The file appears complete or not at all.
+    Raises UsageError for another suffix, no rows, a call that is not there, or a place that cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
+    if not rows:
+        raise UsageError(f"{path}: no timeline to draw, must be one or more")
+    scenes = _scenes(trace, rows, np.asarray(zeroed, np.int64), meaning)
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
+        write(_draw(trace, rows, scenes, curves, overlay), path, suffix[1:])
+
+
+def _scenes(trace: Trace, rows: Sequence[Row], zeroed: NDArray[np.int64], meaning: str) -> list[lanes.Scene]:
+    """Return what each panel shows; panels of one trace share it."""
+    size = _size(max(len((row.trace or trace).locations) for row in rows), len(rows))
+    shared = lanes.scene(trace, [row.timeline for row in rows if row.trace is None], zeroed, size)
+    shared = dataclasses.replace(shared, meaning=meaning)
+    own = [shared if row.trace is None else lanes.scene(row.trace, [row.timeline], np.asarray(row.marked, np.int64), size) for row in rows]
+    return lanes.joined(own)
+
+
+def _size(lanes_drawn: int, panels: int) -> lanes.Size:
+    """Return the size of a panel; columns of the time axis are one and a half dots wide or, with many lanes, more."""
+    height = min(max(_LANE * lanes_drawn, _LOWEST), _HIGHEST / panels)
+    width = (_WIDTH - _LEFT - _RIGHT) * _DPI
+    columns = max(_FEWEST, min(int(width) * 2 // 3, _MOST_BOXES // max(1, lanes_drawn)))
+    return lanes.Size(width=width, lane=height / max(1, lanes_drawn) * _DPI, columns=columns)
+
+
+def write(figure: Figure, path: str, kind: str) -> None:
+    """Write the figure beside its place first and then move it there; leave nothing behind when that fails.
+
+    A PDF embeds its fonts as TrueType: publishers refuse the Type 3 fonts that matplotlib writes otherwise.
+    """
+    import matplotlib
+
+    target = Path(path)
+    temporary = target.with_name(f".perwiz-{os.urandom(6).hex()}.{kind}")
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    try:
+        with matplotlib.rc_context({"pdf.fonttype": 42}), temporary.open("xb") as file:
+            figure.savefig(file, format=kind, dpi=_DPI, metadata=undated[kind])
+        os.replace(temporary, target)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curves: Curves | None, overlay: Overlay | None) -> Figure:
+    """Return the whole picture; places are reckoned in inches from the top, so nothing overlaps at any height."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    traces = [row.trace or trace for row in rows]
+    calls = [lanes.calls(of, row.timeline, scene) for of, row, scene in zip(traces, rows, scenes, strict=True)]
+    handles, said = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
+    said += curves.notes() if curves else []
+    if overlay:
+        handles += overlay.handles()
+        said += overlay.notes()
+    legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(said) * _NOTE + 0.12
+    heights = [scene.size.lane * max(1, len(scene.labels)) / _DPI for scene in scenes]
+    lowest = _AXIS + legend + 0.1 + notes
+    below = _HEAD + curves.height if curves else 0
+    total = _TOP + sum(_HEAD + height for height in heights) + below + lowest
+    figure = Figure(figsize=(_WIDTH, total))
+    FigureCanvasAgg(figure)
+    left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
+    figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
+    low = total - _TOP
+    for number, (row, scene, height) in enumerate(zip(rows, scenes, heights, strict=True)):
+        low -= _HEAD + height
+        axes = figure.add_axes((left, low / total, width, height / total))
+        _frame(axes, row, scene, last=number == len(rows) - 1 and not curves)
+        marks.panel(axes, traces[number], row.timeline, scene, calls[number])
+        if overlay:
+            overlay.draw(axes, row.timeline, scene)
+        _ends(axes, row, scene, first=number == 0)
+    if curves:
+        axes = figure.add_axes((left, lowest / total, width, curves.height / total))
+        _time_axis(axes, scenes[0], last=True)
+        curves.draw(axes, scenes[0])
+    _legend(figure, handles, (left, notes / total, width, legend / total))
+    for line, text in enumerate(said):
+        figure.text(left, (notes - (line + 1) * _NOTE) / total, text, size=8, color="#444444", parse_math=False)
+    return figure
+
+
+def _frame(axes: Axes, row: Row, scene: lanes.Scene, last: bool) -> None:
+    """Set up one panel of lanes: limits, labels of lanes and of time, its title."""
+    _time_axis(axes, scene, last)
+    count = max(1, len(scene.labels))
+    axes.set_ylim(count - 0.4, -0.6)
+    step = lanes.label_step(scene.size.lane / _DPI, _TEXT)
+    axes.set_yticks(range(0, len(scene.labels), step), scene.labels[::step], size=8)
+    axes.tick_params("y", length=0)
+    axes.annotate(words.shown(row.title, 120), (0, 1), (0, 17), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
+
+
+def _time_axis(axes: Axes, scene: lanes.Scene, last: bool) -> None:
+    """Set up the time axis of a panel, with numbers below the last one."""
+    scale, unit = scene.unit
+    left, right, margin = scene.origin / scale, (scene.origin + scene.span) / scale, 0.004 * scene.span / scale
+    axes.set_xlim(left if scene.origin else left - margin, right + margin)
+    axes.tick_params("x", labelsize=8, labelbottom=last)
+    axes.ticklabel_format(axis="x", useOffset=False, style="plain")
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    if scene.origin:
+        axes.plot([0, 0.004], [0, 0], transform=axes.transAxes, clip_on=False, linewidth=0, zorder=7, **_BREAK)
+    if last:
+        axes.set_xlabel(f"time since the start of the run [{unit}]", size=9)
+
+
+def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
+    """Draw the end of the run and its makespan; below the first panel also the end of the first run and the gain."""
+    from matplotlib.transforms import ScaledTranslation
+
+    scale, makespan = scene.unit[0], row.timeline.makespan
+    beside = axes.get_xaxis_transform() + ScaledTranslation(1 / 72, 0, axes.figure.dpi_scale_trans)
+    axes.plot([makespan / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_SOLID)
+    text = f"makespan {words.duration(makespan)}"
+    if not first:
+        axes.plot([scene.recorded / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_DASHED)
+        text = ", ".join(filter(None, [text, lanes.gain(scene.recorded, makespan) if row.rival else ""]))
+    late = makespan - scene.origin > scene.span / 2
+    axes.annotate(
+        text,
+        (makespan / scale, 1),
+        (3 if late else -3, 3),
+        ("data", "axes fraction"),
+        "offset points",
+        ha="right" if late else "left",
+        size=9,
+    )
+
+
+def _notes(traces: Sequence[Trace], scenes: Sequence[lanes.Scene], calls: Sequence[Bars]) -> list[str]:
+    """Return what the picture leaves out, of one trace, or panel by panel."""
+    if all(of is traces[0] for of in traces):
+        return lanes.notes(traces[0], scenes[0], max(bars.merged for bars in calls))
+    said = [lanes.notes(of, scene, bars.merged) for of, scene, bars in zip(traces, scenes, calls, strict=True)]
+    return [f"panel {number}: {text}" for number, notes in enumerate(said, 1) for text in notes]
+
+
+def _seen(trace: Trace, row: Row, scene: lanes.Scene) -> NDArray[np.integer[Any]]:
+    """Return the groups of routines that a panel shows."""
+    drawn = row.timeline.calls.leave > lanes.start(row.timeline) + scene.origin if scene.origin else slice(None)
+    return np.unique(lanes.GROUP[trace.calls.op[drawn]])
+
+
+def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lanes.Scene]) -> list[tuple[Any, str]]:
+    """Return a sample and its meaning for all that occurs in the picture; what is no routine as in the first panel."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    trace, scene, panels = traces[0], scenes[0], list(zip(traces, rows, scenes, strict=True))
+    seen = np.unique(np.concatenate([_seen(*panel) for panel in panels if panel[1] is rows[0] or panel[1].trace]))
+    handles: list[tuple[Any, str]] = [(Patch(color=marks.COLOURS[group]), lanes.GROUPS[group]) for group in seen]
+    if len(trace.locations):
+        handles.append((Line2D([], [], color=marks.COMPUTATION, linewidth=3), "computation"))
+    if len(scene.bands):
+        names = {trace.names[name] for name in trace.paths.region[trace.regions.path[scene.bands]]}
+        meaning = f"region {words.shown(names.pop(), 24)}" if len(names) == 1 else "parallel regions"
+        handles.append((tuple(Patch(color=shade) for shade in marks.SHADES), meaning))
+    if len(scene.messages):
+        handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8), "message"))
+    if any(len(lanes.early(of, row.timeline, drawn.messages)) for of, row, drawn in panels):
+        handles.append((Line2D([], [], color=marks.EARLY, linewidth=0.8), "received before it was sent"))
+    if len(scene.zeroed) and scene.marks != "none":
+        sample = {"marker": "v", "linewidth": 0, "markersize": 7} if scene.marks == "frames" else {"linewidth": 3}
+        handles.append((Line2D([], [], color=marks.ZEROED, **sample), scene.meaning))
+    handles.append((Line2D([], [], **_SOLID), "end of the run"))
+    if len(rows) > 1:
+        first = words.shown(rows[0].title, 20)
+        handles.append((Line2D([], [], **_DASHED), f"end of {first}"))
+    return handles
+
+
+def _legend(figure: Figure, handles: list[tuple[Any, str]], box: tuple[float, float, float, float]) -> None:
+    """Draw the legend into a box of the figure, below all lanes."""
+    from matplotlib.legend_handler import HandlerTuple
+
+    legend = figure.legend(
+        [sample for sample, _ in handles],
+        [meaning for _, meaning in handles],
+        loc="center left",
+        bbox_to_anchor=box,
+        ncols=_LEGEND_COLUMNS,
+        fontsize=8.5,
+        frameon=False,
+        borderpad=0,
+        borderaxespad=0,
+        handler_map={tuple: HandlerTuple(None, pad=0)},
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -1,0 +1,184 @@
+"""The report and the picture of balanced steps: worked by hand, and every awkward trace against the schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+import json
+import math
+
+import jsonschema
+import numpy as np
+import pytest
+
+from build import CATALOGUE, Builder, hand_model
+from perwiz.report.balance import document as report
+from perwiz.report.balance import plot as picture
+from perwiz.trace.trace import Counts
+from perwiz.whatif.balance import balance
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.balance.document").joinpath("balance.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def sigma_misleads():
+    """In a, ranks 1 and 2 compute 100 and 0; in b, ranks 0 and 3 compute 110 and 30: sigma 50 and 40, but rank 0 ends last."""
+    b = Builder(4)
+    b.barrier(at=[(0, 0)] * 4)
+    for rank, name, ns in ((0, "b", 110), (1, "a", 100), (2, "a", 0), (3, "b", 30)):
+        with b.region(rank, name):
+            b.compute(rank, ns)
+    return b.trace("misleading.alog")
+
+
+def document(trace, *regions, steps=10):
+    block = report.document(balance(trace, regions, hand_model(), clock="none"), steps)
+    VALIDATOR.validate(block)
+    assert json.loads(json.dumps(block)) == block
+    return block
+
+
+def test_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_document__by_hand():
+    block = document(sigma_misleads(), "a", "b")
+    assert block.pop("health")["incomplete"] is False
+    assert block.pop("model")["name"] == "by hand"
+    assert block.pop("misfit")["messages_lowered"] == 0
+    none = {"least": 0, "mean": 0, "largest": 0, "sigma": 0, "imbalance": None}
+    common = {"step": 1, "processes": 2, "sent_bytes": none, "balance_messages": None}
+    assert block == {
+        "version": 1,
+        "command": "balance",
+        "trace": "misleading.alog",
+        "format": "built",
+        "made_by": "measured",
+        "recorded_ns": 110,
+        "shares_of_ns": 110,
+        "replay_error_ns": 0,
+        "predicted_ns": 70,
+        "gain_ns": 40,
+        "regions": [
+            {
+                "region": name,
+                "steps": 1,
+                "balance_time": {"predicted_ns": ns, "gain_ns": 110 - ns},
+                "balance_messages": None,
+                "both": {"predicted_ns": ns, "gain_ns": 110 - ns},
+            }
+            for name, ns in (("a", 110), ("b", 100))
+        ],
+        "steps": [
+            common
+            | {
+                "region": "b",
+                "computation_ns": {"least": 30, "mean": 70, "largest": 110, "sigma": 40, "imbalance": 1.571429},
+                "balance_time": {"predicted_ns": 100, "gain_ns": 10},
+                "sigma_rank": 2,
+            },
+            common
+            | {
+                "region": "a",
+                "computation_ns": {"least": 0, "mean": 50, "largest": 100, "sigma": 50, "imbalance": 2},
+                "balance_time": {"predicted_ns": 110, "gain_ns": 0},
+                "sigma_rank": 1,
+            },
+        ],
+        "deadlocks": 0,
+    }
+
+
+def test_text__by_hand():
+    lines = report.text(document(sigma_misleads(), "a", "b")).splitlines()
+    assert lines[:19] == [
+        "misleading.alog: balance a, b",
+        "",
+        "recorded      110 ns",
+        "balanced      70 ns, gain 40 ns (36.4 %) if computation and messages of all 2 steps were balanced",
+        "best step     computation of b#1: 100 ns, gain 10 ns (9.1 %)",
+        "",
+        "all steps of a region at once",
+        "region  steps  computation   gain         messages  gain       both   gain",
+        "a           1       110 ns   0 ns  0.0 %         -     -  -  110 ns   0 ns  0.0 %",
+        "b           1       100 ns  10 ns  9.1 %         -     -  -  100 ns  10 ns  9.1 %",
+        "",
+        "steps by predicted gain (sigma: by how much computation differs, # its place by that)",
+        "step  sigma  #  max/mean  computation   gain         messages  gain",
+        "b#1   40 ns  2      1.57       100 ns  10 ns  9.1 %         -     -  -",
+        "a#1   50 ns  1      2.00       110 ns   0 ns  0.0 %         -     -  -",
+        "",
+        "what a process computes and sends in these steps",
+        "step  ranks  least   mean  largest  sent: least  mean  largest  sigma  max/mean",
+        "b#1       2  30 ns  70 ns   110 ns          0 B   0 B      0 B    0 B         -",
+    ]
+
+
+def test_text__nothing_gains_and_no_steps():
+    text = report.text(document(sigma_misleads(), "a"))
+    assert "\nbest step     none: balancing any single step gains nothing\n" in text
+    assert "\nsteps by" not in report.text(document(sigma_misleads(), "a", steps=0))
+
+
+def test_text__messages_pay_more():
+    """Rank 0 sends 41 bytes, rank 1 sends 9; see test_messages in tests/whatif/test_balance.py: 70 becomes 66."""
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step", at=(0, None)):
+            b.send(rank, 1 - rank, (41, 9)[rank], at=((10, 13), (15, 18))[rank])
+            b.recv(rank, 1 - rank, at=((30, 50), (20, 70))[rank])
+    block = report.document(balance(b.trace(), ["step"], hand_model(G=1)), 1)
+    assert "\nbest step     messages of step#1: 66 ns, gain 4 ns (5.7 %)\n" in report.text(block)
+
+
+@pytest.mark.parametrize("name", [name for name, make in CATALOGUE.items() if make().names])
+def test_every_awkward_trace(name):
+    trace = CATALOGUE[name]()
+    assert all(len(line) <= 140 for line in report.text(document(trace, *trace.names)).splitlines())
+
+
+def test_incomplete__is_marked():
+    trace = dataclasses.replace(sigma_misleads(), counts=Counts(unmatched_sends=1))
+    assert report.text(document(trace, "a")).startswith("misleading.alog: balance a  (INCOMPLETE trace)\n")
+
+
+def test_deadlock__is_told():
+    """Both send before they receive, 190 and 20 bytes; balanced both are synchronous."""
+    b = Builder(2, eager=100)
+    for rank in (0, 1):
+        with b.region(rank, "step"):
+            b.send(rank, 1 - rank, (190, 20)[rank])
+            b.recv(rank, 1 - rank)
+    assert "\ndeadlock      messages that balancing makes synchronous so that the program would stop: 1\n" in report.text(
+        document(b.trace(), "step")
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot(tmp_path, suffix):
+    """The same picture each time, in every format; regions beyond the third are left out."""
+    trace = CATALOGUE["nested_regions"]()
+    found, paths = balance(trace, trace.names), [tmp_path / f"{k}.{suffix}" for k in (1, 2)]
+    for path in paths:
+        picture.plot(found, str(path))
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_plot__more_steps_than_columns(tmp_path, monkeypatch):
+    monkeypatch.setattr(picture, "MOST_STEPS", 2)
+    monkeypatch.setattr(picture, "MOST_REGIONS", 1)
+    trace = CATALOGUE["nested_regions"]()
+    picture.plot(balance(trace, trace.names), str(path := tmp_path / "few.svg"))
+    assert path.stat().st_size > 10_000
+
+
+def test_cells():
+    """Three rows and four steps in two by two cells: means of what is there, NaN where nothing is."""
+    row, step = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 0, 2, 3])
+    mean, tall, wide = picture.cells(np.array([1.0, 2, 6, 10, 20]), row, step, (2, 2))
+    assert (tall, wide, mean[0, 0], mean[1, 1]) == (2, 2, 3, 15)
+    assert math.isnan(mean[0, 1])
+    assert math.isnan(mean[1, 0])

@@ -1,0 +1,229 @@
+"""The report of a comparison: one worked by hand, and every awkward trace against the schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from build import CATALOGUE, Builder, hand_model
+from perwiz.report.compare import document as report
+from perwiz.whatif.compare import Spans, compare
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.compare.document").joinpath("compare.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def late_sender(work=1000, extra=False, path="late.alog"):
+    """Rank 1 waits for rank 0, which computes; then it computes 58 ns, all in a parallel region. A barrier follows if `extra`.
+
+    rank 0  ========= send              work .. work + 10
+    rank 1  recv ~~~~~~~~~ ===          0 .. work + 42 .. + 58
+    """
+    b = Builder(2)
+    b.send(0, 1, 1, at=(work, work + 10))
+    with b.region(1, "solve", at=(0, work + 100)):
+        b.recv(1, 0, at=(0, work + 42))
+    if extra:
+        b.barrier(at=[(work + 100, work + 110)] * 2)
+    return dataclasses.replace(b.trace(path), parallel=np.array([True]))
+
+
+def document(*arguments, calls=5, most=None, **settings):
+    block = report.document(compare(*arguments, **settings), calls, most)
+    VALIDATOR.validate(block)
+    assert json.loads(json.dumps(block)) == block
+    return block
+
+
+def times(predicted, measured, prefix=""):
+    return {f"{prefix}predicted_ns": predicted, f"{prefix}measured_ns": measured, f"{prefix}error_ns": predicted - measured}
+
+
+def spread(*values):
+    return dict(zip(("median_ns", "percentile_95_ns", "worst_ns"), values, strict=True))
+
+
+def test_document__by_hand():
+    """The work shrinks from 1000 to 400, a barrier is new; see the test of the same name of whatif/compare."""
+    block = document(late_sender(), late_sender(400, extra=True, path="after.alog"), most=0.5)
+    runs = [block.pop(name) for name in ("predicted", "measured")]
+    assert [run.pop("health")["incomplete"] for run in runs] == [False, False]
+    same = {"format": "built", "made_by": "measured", "start_ns": 0, "processes": 2}
+    assert runs == [
+        {**same, "trace": "late.alog", "makespan_ns": 1100, "whole_ns": 1100, "calls": 2},
+        {**same, "trace": "after.alog", "makespan_ns": 510, "whole_ns": 510, "calls": 4},
+    ]
+    places = [{"rank": rank, "thread": 0} for rank in (0, 1)]
+    instances = {"predicted_instances": 1, "measured_instances": 1}
+    assert block == {
+        "version": 1,
+        "command": "compare",
+        "hypotheses": [],
+        "model": None,
+        "from": "start",
+        "error_ns": 590,
+        "error": 1.156863,
+        "max_error": {"asked": 0.5, "missed": True},
+        "locations": {"both": 2, "only_predicted": 0, "only_measured": 0},
+        "calls": {
+            "same": 2,
+            "moved": 0,
+            "elsewhere": 0,
+            "only_predicted": 0,
+            "only_measured": 2,
+            "compared": 2,
+            "enter": spread(0, 600, 600),
+            "leave": spread(600, 600, 600),
+            "duration": spread(0, 600, 600),
+        },
+        "processes": [
+            {**places[0], **times(1010, 510, "end_"), **times(1010, 510, "span_")},
+            {**places[1], **times(1100, 510, "end_"), **times(1100, 510, "span_")},
+        ],
+        "regions": [{"region": "solve", **times(1100, 500), **instances, "processes": [{**places[1], **times(1100, 500), **instances}]}],
+        "steps": [{"region": "solve", "step": 1, **times(1100, 500)}],
+        "routines": [
+            {"routine": "MPI_Send", "predicted_calls": 1, "measured_calls": 1, **times(10, 10)},
+            {"routine": "MPI_Recv", "predicted_calls": 1, "measured_calls": 1, **times(1042, 442)},
+            {"routine": "MPI_Barrier", "predicted_calls": 0, "measured_calls": 2, **times(0, 20)},
+        ],
+        "furthest": [
+            {
+                "call": "e1",
+                "measured_call": "e2",
+                "routine": "MPI_Recv",
+                "region": "solve",
+                "moved": False,
+                "leave_error_ns": 600,
+                **(places[1] | times(1042, 442) | times(0, 0, "enter_")),
+            }
+        ],
+    }
+
+
+def test_text__by_hand():
+    block = document(late_sender(), late_sender(400, extra=True, path="after.alog"), most=0.5)
+    assert report.text(block).splitlines() == [
+        "late.alog against after.alog",
+        "",
+        "first         1.100 us",
+        "second        510 ns, error +590 ns (+115.7 %)",
+        "              the error asked for, at most 50 %, is missed",
+        "from          the first instant of each run",
+        "calls         2 the same; 0 only in the first run, 2 only in the second run",
+        "",
+        "errors of 2 calls",
+        "          median    95 %   worst",
+        "enter       0 ns  600 ns  600 ns",
+        "leave     600 ns  600 ns  600 ns",
+        "duration    0 ns  600 ns  600 ns",
+        "",
+        "processes",
+        "rank     first  second               error",
+        "0     1.010 us  510 ns   +500 ns (+98.0 %)",
+        "1     1.100 us  510 ns  +590 ns (+115.7 %)",
+        "",
+        "regions, time of all processes",
+        "region     first  second               error",
+        "solve   1.100 us  500 ns  +600 ns (+120.0 %)",
+        "",
+        "parallel steps",
+        "step        first  second               error",
+        "solve#1  1.100 us  500 ns  +600 ns (+120.0 %)",
+        "",
+        "routines, time of all processes",
+        "routine         first  second               error",
+        "MPI_Send        10 ns   10 ns                0 ns",
+        "MPI_Recv     1.042 us  442 ns  +600 ns (+135.7 %)",
+        "MPI_Barrier      0 ns   20 ns   -20 ns (-100.0 %)",
+        "",
+        "calls whose durations differ most",
+        "call  second as  rank  routine   region     first  second    error  first at  second at",
+        "e1    e2            1  MPI_Recv  solve   1.042 us  442 ns  +600 ns      0 ns       0 ns",
+        "",
+        "health        both traces complete",
+    ]
+    assert report.too_far(block) == "late.alog, after.alog: the makespan is off by +590 ns (+115.69 %), must be at most 50 %"
+
+
+def test_text__of_a_prediction():
+    """What is predicted is called so, and the model is told."""
+    settings = {"hypotheses": ["zero-wait e1"], "model": hand_model(), "clock": "none", "start": "e0"}
+    block = document(late_sender(), late_sender(path="after.alog"), calls=0, most=1, **settings)
+    lines = report.text(block).splitlines()
+    assert lines[0] == "late.alog (predicted under zero-wait e1) against after.alog"
+    assert lines[2:7] == [
+        "predicted     0 ns",
+        "measured      90 ns, error -90 ns (-100.0 %)",
+        "              the error asked for, at most 100 %, is kept",
+        "from          the return of e0, 1.010 us and 1.010 us after the first instant of each run",
+        "              whole runs 1.010 us and 1.100 us, error -90 ns (-8.2 %)",
+    ]
+    assert any(line.startswith("model         by hand: L_ns=10 ") for line in lines)
+    assert not any(line.startswith("calls whose") for line in lines)
+
+
+def test_text__moved_and_more_processes():
+    one, other = Builder(1), Builder(2)
+    for b, tags in ((one, (1, 2, 3)), (other, (2, 3, 1))):
+        for tag in tags:
+            b.send(0, 0, tag=tag, work=1500 if tag > 1 else tags[0] * 10)
+    text = report.text(document(one.trace(), other.trace()))
+    assert "calls         3 the same, of which 1 at another place; 0 only in the first run, 0 only in the second run\n" in text
+    assert "processes     1 and 2: calls are the same only on those of both\n" in text
+    assert "e0    e2 moved      0  MPI_Send  -" in text
+
+
+def test_text__incomplete():
+    text = report.text(document(CATALOGUE["unmatched"](), CATALOGUE["unmatched"]()))
+    assert text.splitlines()[0] == "built against built  (INCOMPLETE trace)"
+    assert text.count("\nhealth        INCOMPLETE") == 2
+    assert "\nfirst: built\n" in text
+
+
+def test_text__long_tables():
+    """Of 40 processes those that are furthest off are shown."""
+    runs = []
+    for factor in (1, 2):
+        b = Builder(40)
+        for rank in range(40):
+            b.call(rank, "Comm_rank", work=factor * rank * 100 + 10)
+        runs.append(b.trace())
+    lines = report.text(document(*runs)).splitlines()
+    at = lines.index("processes")
+    assert [line.split()[0] for line in lines[at + 2 : at + 18]] == [str(rank) for rank in range(24, 40)]
+    assert lines[at + 18] == "and 24 more, which differ less (--json lists all)"
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "text"), [(0, 0, "0 ns"), (5, 0, "+5 ns"), (-1, 10_000, "-1 ns (<0.1 %)"), (-12_340, 100_000, "-12.34 us (-12.3 %)")]
+)
+def test_error(value, whole, text):
+    assert report.error(value, whole) == text
+
+
+def test_differing():
+    """Errors of 0 3 -5 5 1: the largest first, equal ones by row, none that is 0."""
+    spans = Spans(np.array([0, 3, 0, 5, 1]), np.array([0, 0, 5, 0, 0]))
+    assert [report.differing(spans, most).tolist() for most in (0, 1, 3, 9)] == [[], [2], [2, 3, 1], [2, 3, 1, 4]]
+
+
+def test_missed():
+    found = compare(late_sender(), late_sender(400))
+    assert [report.missed(found, most) for most in (0, 1.19, 1.2, 1.21)] == [True, True, False, False]
+    assert report.finite(float("inf")) is None
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_trace(name):
+    trace = CATALOGUE[name]()
+    block = document(trace, trace)
+    assert (block["error_ns"], block["furthest"]) == (0, [])
+    text = report.text(block)
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 140

@@ -1,0 +1,94 @@
+"""The picture of a comparison: what it draws, as numbers, and the file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from build import Builder
+from perwiz.report.compare import plot as compare_plot
+from perwiz.report.picture import lanes
+from perwiz.report.picture.timeline import Row, plot
+from perwiz.whatif.compare import compare
+
+
+def run(works, processes=2, path="run.alog"):
+    """Return a run in which all leave MPI_Init at 1000 at the latest, and rank 1 computes `works` before each barrier."""
+    b = Builder(processes)
+    for rank in range(processes):
+        b.call(rank, "Init", at=(0, 1000 - rank))
+    now = 1000
+    for work in works:
+        b.barrier(at=[(now + work * (rank == 1), now + work + 10) for rank in range(processes)])
+        now += work + 10
+    return b.trace(path)
+
+
+def test_since_start():
+    """MPI_Init takes no time in the picture, and the run begins where it ends."""
+    found = compare(run([100]), run([300]))
+    timeline = compare_plot.since_start(found.measured)
+    assert timeline.calls.enter.tolist() == [0, 0, 0, 300]
+    assert timeline.calls.leave.tolist() == [0, 310, 0, 310]
+    assert (timeline.locations.enter.tolist(), timeline.makespan) == ([0, 0], 310)
+
+
+def test_curves():
+    """The second run takes 200 more in its first step, 100 less in its second: its barriers return 200 and 100 later."""
+    found = compare(run([100, 300]), run([300, 200]))
+    curves = compare_plot.Curves(found)
+    assert curves.drawn.tolist() == [0, 1]
+    size = lanes.Size(width=520.0, lane=48.0, columns=52)
+    scene = lanes.scene(found.predicted.trace, [compare_plot.since_start(found.predicted)], np.zeros(0, "i8"), size)
+    x, y = curves.curve(1, lanes.joined([scene, scene])[0])
+    assert y.tolist() == [-200, -100]
+    assert (x * scene.span / 52).round(6).tolist() == [310, 520]
+    assert curves.notes() == [
+        "the picture begins where the last process has left MPI_Init",
+        "furthest off: rank 0, -200 ns at 310 ns of the lower run",
+    ]
+
+
+def test_curves__nothing_is_off():
+    found = compare(run([100]), run([100]), "e1")
+    assert compare_plot.Curves(found).notes() == ["the picture begins at the return of e1"]
+
+
+def test_curves__too_many():
+    found = compare(run([100], 20), run([200], 20))
+    curves = compare_plot.Curves(found)
+    assert len(curves.drawn) == 12
+    assert curves.notes()[-1] == "errors of 12 of 20 processes drawn, those furthest off"
+
+
+def test_joined():
+    """Both panels have the longer axis, and the end of the first to compare with."""
+    size = lanes.Size(width=520.0, lane=48.0, columns=52)
+    traces = [run([100]), run([5000])]
+    scenes = lanes.joined([lanes.scene(trace, [trace.timeline], np.zeros(0, "i8"), size) for trace in traces])
+    assert [scene.recorded for scene in scenes] == [1110, 1110]
+    assert {(scene.origin, scene.span) for scene in scenes} == {(1000, 5010)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [2, 3])
+def test_plot(tmp_path, processes):
+    """Also of runs with different processes; SVG holds what is written as text of both runs."""
+    path = tmp_path / "both.svg"
+    compare_plot.plot(compare(run([100, 300]), run([300, 200], processes, "after.alog")), str(path))
+    assert path.read_bytes().startswith(b"<?xml")
+    assert [one.name for one in tmp_path.iterdir()] == ["both.svg"]
+    text = path.read_text()
+    for words in ("measured: run.alog", "measured: after.alog", "duration differs most", "upper minus lower run"):
+        assert words in text
+    assert text.count("<!-- rank 1 -->") == 2
+    assert text.count("<!-- rank 2 -->") == processes - 2
+
+
+@pytest.mark.slow
+def test_plot__notes_name_the_panel(tmp_path):
+    path = tmp_path / "both.svg"
+    one, other = run([100] * 900), run([90] * 900)
+    plot(one, [Row("one", one.timeline), Row("other", other.timeline, trace=other)], str(path))
+    assert "panel 1: 900 of 1802 calls are shorter than a dot" in path.read_text()
+    assert "panel 2: " in path.read_text()

@@ -1,0 +1,159 @@
+"""The report of a curve: one worked by hand, every awkward trace against the schema, and the picture."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import re
+
+import jsonschema
+import pytest
+
+from build import CATALOGUE, Builder, hand_model
+from perwiz.errors import UsageError
+from perwiz.report.curve import document as report
+from perwiz.report.curve import plot as curve_plot
+from perwiz.whatif.curve import curve
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve.document").joinpath("curve.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def late_sender():
+    """Rank 1 waits for rank 0: 1100 = 1000 + o + L + 30 + 58, beside 1095 on rank 0. Equal at L = 5; o + L is 2 + 10."""
+    b = Builder(2)
+    b.compute(0, 1000)
+    b.send(0, 1, 1, at=(1000, 1010))
+    b.compute(0, 85)
+    b.recv(1, 0, at=(0, 1042))
+    b.compute(1, 58)
+    return b.trace("late.alog")
+
+
+def document(trace, *asked, points=0, **settings):
+    block = report.document(curve(trace, *asked, model=settings.pop("model", hand_model()), clock="none", **settings), points)
+    VALIDATOR.validate(block)
+    assert json.loads(json.dumps(block)) == block
+    return block
+
+
+def test_document__by_hand():
+    block = document(late_sender(), points=3)
+    for part in ("health", "model", "misfit"):
+        block.pop(part)
+    assert [row["slower"] for row in block.pop("tolerances")] == [0.01, 0.02, 0.05, 0.1]
+    assert block.pop("sweeps") > 4
+    assert block == {
+        "version": 1,
+        "command": "curve",
+        "trace": "late.alog",
+        "format": "built",
+        "made_by": "measured",
+        "of": "L_ns",
+        "recorded": 10,
+        "recorded_ns": 1100,
+        "recorded_slope": 1,
+        "interval": [0, 100],
+        "gap_ns": 0,
+        "multiples": [
+            {"factor": factor, "at": 10 * factor, "makespan_ns": makespan}
+            for factor, makespan in ((0, 1095), (1, 1100), (2, 1110), (10, 1190))
+        ],
+        "segments": [{"from": 0, "to": 5, "slope": 0, "makespan_ns": 1095}, {"from": 5, "to": 100, "slope": 1, "makespan_ns": 1095}],
+        "points": [{"at": 0, "makespan_ns": 1095}, {"at": 50, "makespan_ns": 1140}, {"at": 100, "makespan_ns": 1190}],
+        "shares_of_ns": 1100,
+        "replay_error_ns": 0,
+    }
+
+
+def test_text__by_hand():
+    lines = report.text(document(late_sender(), points=2)).splitlines()
+    assert lines[:27] == [
+        "late.alog: makespan as a function of L_ns",
+        "",
+        "recorded      1.100 us; L_ns is 10 ns",
+        "tolerance     L_ns may grow by 11 ns before the run is 1 % slower",
+        "on the path   1 latency, just above the recorded value",
+        "found         2 segments from 0 ns to 100 ns, all there are",
+        "",
+        "slower by   change  L_ns at  times",
+        "1 %         +11 ns    21 ns    2.1",
+        "2 %         +22 ns    32 ns    3.2",
+        "5 %         +55 ns    65 ns    6.5",
+        "10 %       +110 ns   120 ns     12",
+        "",
+        "times    L_ns  makespan   change",
+        "0        0 ns  1.095 us  -0.45 %",
+        "1       10 ns  1.100 us  +0.00 %",
+        "2       20 ns  1.110 us  +0.91 %",
+        "10     100 ns  1.190 us  +8.18 %",
+        "",
+        "from      to  latencies  makespan   change",
+        "0 ns    5 ns          0  1.095 us  -0.45 %",
+        "5 ns  100 ns          1  1.095 us  -0.45 %",
+        "",
+        "  L_ns  makespan   change",
+        "  0 ns  1.095 us  -0.45 %",
+        "100 ns  1.190 us  +8.18 %",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("rank:0",), "tolerance     rank:0 may compute 1.011 times as long before the run is 1 % slower"),
+        (("rank:0",), "on the path   1.000 us of its computation, just above the recorded value"),
+        (("O", 0, 9), "recorded      1.100 us; O_ns_per_byte is 0 ns/B"),
+        (("rank:0",), "recorded      1.100 us; the factor of rank:0 is 1"),
+        (("O", 0, 9), "on the path   2 bytes (O), just above the recorded value"),
+        (("g", 0, 9), "tolerance     g_ns may grow without end, the run is never 1 % slower"),
+    ],
+)
+def test_text__other_parameters(asked, said):
+    assert said in report.text(document(late_sender(), *asked)).splitlines()
+
+
+def ring():
+    """Three ranks whose computation differs from step to step: a curve of many segments."""
+    b = Builder(3)
+    for step in range(40):
+        for rank in range(3):
+            b.compute(rank, 1000 + 7919 * (step + 1) * (3 * rank + step) % 9000)
+            b.sendrecv(rank, (rank + 1) % 3, (rank - 1) % 3)
+    return b.trace()
+
+
+def test_text__many_segments(monkeypatch):
+    whole = report.text(document(ring(), "rank:0"))
+    assert re.search(r"^and [0-9]+ more, along which it grows less \(--json lists all\)$", whole, re.MULTILINE)
+    monkeypatch.setattr("perwiz.whatif.curve._SWEEPS", 3)
+    monkeypatch.setattr("perwiz.whatif.curve._EDGES", 1)
+    short = report.text(document(ring(), "rank:0"))
+    assert re.search(r"^found .*; the curve lies at most [0-9.]+ [num]?s above them \(--exact finds all\)$", short, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_document__catalogue(name):
+    trace = CATALOGUE[name]()
+    for of in ("L", "o", *(f"region:{region}" for region in trace.names)):
+        block = document(trace, of, points=2)
+        text = report.text(block)
+        assert max(map(len, text.splitlines())) <= 140
+        assert ("INCOMPLETE" in text) == block["health"]["incomplete"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ["L", "rank:0", "O"])
+def test_plot(of, tmp_path):
+    found = curve(ring(), of, most=4, model=hand_model(), clock="none")
+    curve_plot.plot(found, str(tmp_path / "curve.svg"))
+    drawn = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert "makespan [" in drawn
+    assert curve_plot.heading(found.of) in drawn
+
+
+def test_plot__another_suffix(tmp_path):
+    with pytest.raises(UsageError, match=r"curve\.gif: a picture of type '\.gif', must be one of \.png \.svg \.pdf$"):
+        curve_plot.plot(curve(late_sender(), model=hand_model()), str(tmp_path / "curve.gif"))

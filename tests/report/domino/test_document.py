@@ -1,0 +1,327 @@
+"""What `perwiz domino` says, worked by hand: the document, and every sentence of the text."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from perwiz.report.domino import document as report
+from perwiz.report.domino.text import text
+from perwiz.whatif import greedy
+from perwiz.whatif.domino import COUNTED, domino
+from tests.build import CATALOGUE, Builder, hand_model
+from tests.falling import falling
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.domino.document").joinpath("domino.schema.json").read_text(encoding="utf-8"))
+VALID = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def document(trace, most=9, family="site", model=None, **settings):
+    block = report.document(domino(trace, model or hand_model(), **settings), most, family)
+    VALID.validate(block)
+    return block
+
+
+def lines(block, *labels):
+    """Return the facts under some labels, with what continues them."""
+    found, label = [], ""
+    for line in text(block).splitlines():
+        label = line[:14].strip() or label
+        if label in labels:
+            found.append(line[14:])
+    return " ".join(found).strip()
+
+
+def test_schema():
+    VALID.check_schema(SCHEMA)
+
+
+def test_document__by_hand():
+    """With half the costs a message takes 6 of the 12 ns, so 6 are work that stays: 778, 756 and 768 instead of 772, 750 and 762."""
+    block = document(falling(), 1)
+    assert (block["recorded_ns"], block["bound_ns"], block["waiting_ns"], block["waiting_calls"], block["gaining_calls"]) == (
+        834,
+        750,
+        600,
+        3,
+        2,
+    )
+    call = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "", "site": "", "partner": {"call": "e0", "rank": 0, "thread": 0}}
+    worth = {"time_ns": 62, "wait_ns": 62, "makespan_ns": 772, "gain_ns": 62, "receives_passed": 0, "zero_wait_ns": 772}
+    best = {"change": "--zero-wait e2", "call": "e2", **call, **worth}
+    assert block["changes"] == [best | {"range_ns": [772, 778]}]
+    assert block["longest_wait"] | {"partner": None} == {
+        "change": "--zero-wait e1",
+        "call": "e1",
+        **call,
+        "rank": 0,
+        "partner": None,
+        "time_ns": 314,
+        "wait_ns": 314,
+        "makespan_ns": 834,
+        "gain_ns": 0,
+        "receives_passed": 0,
+        "zero_wait_ns": 834,
+    }
+    assert block["path"] == {
+        "makespan_ns": 772,
+        "trigger": "e2",
+        "paths": 2,
+        "calls": 2,
+        "steps": [{"number": 1, **best, "wait_then_ns": 0, "fewer_calls": 2, "less_ns": 124, "more_ns": 0}],
+        "listed": [["e2", "e5"], ["e2"]],
+    }
+    assert block["sets"] == [
+        {
+            "change": "--zero-wait site:MPI_Recv",
+            "name": "MPI_Recv",
+            "members": None,
+            "calls": 3,
+            "wait_ns": 600,
+            "makespan_ns": 750,
+            "gain_ns": 84,
+            "range_ns": [750, 756],
+        }
+    ]
+
+
+def test_text__by_hand():
+    assert text(document(falling(), family="rank")).partition("\n\nmodel ")[0].splitlines() == [
+        "falling.alog: what to change first",
+        "",
+        "recorded      834 ns; all processes together wait 600 ns in 3 of 6 calls",
+        "at best       750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
+        "best call     --zero-wait e2: 772 ns, gain 62 ns (7.4 %); it waits 62 ns, then 2 others 124 ns less",
+        "best rank     --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %); its 3 calls wait 62 ns",
+        "longest wait  e1, 314 ns: removing it alone gives nothing",
+        "",
+        "single calls that pay: 2 of 6",
+        "change           gain         makespan    costs /2 to *2   waits  rank  routine   waits for    where",
+        "--zero-wait e2  62 ns  7.4 %    772 ns  772 ns to 778 ns   62 ns     1  MPI_Recv  e0 (rank 0)  -",
+        "--zero-wait e5  10 ns  1.2 %    824 ns              same  224 ns     2  MPI_Recv  e3 (rank 1)  -",
+        "",
+        "domino path, 2 calls in the order of time; `then`: when e2 (*) is changed; 1 more gives the same (--json)",
+        "     call  rank  routine   waits for     waits    then  alone gains  others wait less  and more  where",
+        "1 *  e2       1  MPI_Recv  e0 (rank 0)   62 ns    0 ns        62 ns       124 ns in 2      0 ns  -",
+        "2    e5       2  MPI_Recv  e3 (rank 1)  224 ns  162 ns        10 ns         0 ns in 0      0 ns  -",
+        "",
+        "ranks that pay, all calls of one at once",
+        " gain         makespan    costs /2 to *2   waits  of all  calls  change",
+        "62 ns  7.4 %    772 ns  772 ns to 778 ns   62 ns  10.3 %      3  --zero-wait rank:1",
+        "10 ns  1.2 %    824 ns              same  224 ns  37.3 %      1  --zero-wait rank:2",
+    ]
+
+
+def test_text__ends_with_model_and_health():
+    *_, replay, misfit, _, health = text(document(falling())).partition("\nrecords ")[0].splitlines()
+    assert replay == "replay        the unchanged run is exactly the recorded one"
+    assert misfit == "misfit        messages that came faster than the model says: 0 of 3"
+    assert health == "health        complete"
+
+
+def test_text__fixes_by_hand():
+    found = domino(falling(), hand_model())
+    block = report.document(found, 1)
+    block["fixes"] = report.fixes(found, greedy.greedy(found.run, 2), greedy.greedy(found.run, 2, choose=greedy.by_wait))
+    VALID.validate(block)
+    assert text(block).partition("\n\none fix ")[2].partition("\n\nmodel")[0].splitlines() == [
+        "after the other, each the one that gains most by then",
+        "   waited  makespan   gain  in all  all wait then  change",
+        "1   62 ns    772 ns  62 ns   7.4 %         414 ns  --zero-wait e2",
+        "2  162 ns    762 ns  10 ns   8.6 %         252 ns  --zero-wait e5",
+        "",
+        "for contrast, each the call that waits longest by then",
+        "   waited  makespan   gain  in all  all wait then  change",
+        "1  314 ns    834 ns   0 ns   0.0 %         286 ns  --zero-wait e1",
+        "2  224 ns    812 ns  22 ns   2.6 %          62 ns  --zero-wait e5",
+    ]
+
+
+def with_target(text, most=greedy.MOST, question="zero-wait", trace=None):
+    found = domino(trace or falling(), hand_model(), question=question)
+    block = report.document(found, 1)
+    block["target"] = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
+    VALID.validate(block)
+    return block
+
+
+def test_text__target_by_hand():
+    assert text(with_target("765ns")).partition("\n\ntarget ")[2].partition("\n\nmodel")[0].splitlines() == [
+        "       765ns, 765 ns: reached by 2 changes, the fewest found (each gains most behind the ones before it; spare",
+        "              ones left out)",
+        "              762 ns to 768 ns if the model's costs were half or twice as large",
+        "   waited  makespan   gain  in all  all wait then  change",
+        "1   62 ns    772 ns  62 ns   7.4 %         414 ns  --zero-wait e2",
+        "2  162 ns    762 ns  10 ns   8.6 %         252 ns  --zero-wait e5",
+        "perwiz predict falling.alog --zero-wait e2 --zero-wait e5",
+    ]
+
+
+def test_text__target_missed():
+    assert lines(with_target("2x"), "target").startswith("2x, 417 ns: out of reach: 750 ns even if no call waited; 3 changes give 750 ns")
+    said = "765ns, 765 ns: not reached by 1 change, at 772 ns; more calls at once may: --by site, --by routine"
+    assert lines(with_target("765ns", 1), "target").startswith(said)
+    assert "see zero-wait" in lines(with_target("2x", question="advance"), "target")
+
+
+def test_text__target_already_met():
+    assert lines(with_target("1x"), "target") == "1x, 834 ns: the run is as fast already"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("empty", "0 ns; there are no MPI calls to change"),
+        ("one_process", "none: the run would take as long if no call waited"),
+        ("no_messages", "none: the run would take as long if no call waited"),
+    ],
+)
+def test_text__nothing_to_change(name, said):
+    block = document(CATALOGUE[name]())
+    assert said in text(block)
+    assert (block["changes"], block["sets"], block["longest_wait"], block["path"]["steps"]) == ([], [], None, [])
+
+
+def test_text__no_single_call_but_several():
+    """Ranks 1 and 2 wait for rank 0 alike, so the run is shorter only if neither waits: both then end at 100."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    b.compute(0, 50)
+    for rank in (1, 2):
+        b.send(0, rank)
+        b.recv(rank, 0)
+        b.compute(rank, 100)
+    block = document(b.trace())
+    assert (block["recorded_ns"], block["bound_ns"], block["changes"]) == (162, 100, [])
+    assert lines(block, "best call").startswith("none: several paths through the run are equally long, and one call shortens only one")
+    assert lines(block, "best site") == "--zero-wait site:MPI_Recv: 100 ns, gain 62 ns (38.3 %); its 2 calls wait 124 ns"
+
+
+def test_text__zero_time_counts_the_time_of_calls():
+    block = document(falling(), question="zero-time")
+    assert lines(block, "at best").endswith("if no call took time: --zero-time all")
+    assert lines(block, "best call").startswith("--zero-time e2: 772 ns, gain 62 ns (7.4 %); it takes 62 ns")
+    assert lines(block, "longest wait") == ""
+
+
+def test_text__advance_names_the_promise():
+    """Six tasks, each worker's second waits for the master, who can send it earlier."""
+    block = document(CATALOGUE["master_worker"](), model="default", question="advance")
+    head = next(line for line in text(block).splitlines() if line.startswith("change "))
+    assert " ".join(head.split()) == "change gain makespan zero-wait passes waits rank routine waits for where"
+    assert block["changes"][0]["change"].startswith("--advance e")
+    assert "if no call waited: --zero-wait all" in lines(block, "no waits")
+    assert block["sets"] == []
+    assert f"\nsingle calls that pay: {block['gaining_calls']} of those tried, whose waits are worth most" in text(block)
+    assert "\nwhat would move: perwiz predict TRACE --advance eN\n" in text(block)
+    assert "all calls of one at once" not in text(block)
+
+
+def test_text__waits_that_cost_little():
+    """834 to 800 is less than a twentieth, 834 to 750 more."""
+    said = "one process takes that long without waiting for anybody: see perwiz critical and perwiz balance"
+    assert said not in text(document(falling()))
+    assert said in text(document(falling()) | {"bound_ns": 800})
+
+
+def test_text__a_family_of_which_no_set_gains():
+    assert "\nsteps that pay, all calls of one at once: none\n" in text(document(falling(), family="step"))
+
+
+def test_text__the_longest_wait_may_be_the_best():
+    block = document(CATALOGUE["late_sender"]())
+    assert lines(block, "longest wait").startswith("the same call, ") or block["changes"] == []
+
+
+def test_text__what_the_longest_wait_gives():
+    block = document(falling()) | {"longest_wait": document(falling())["changes"][1]}
+    assert lines(block, "longest wait") == "e5, 224 ns: removing it alone gives 10 ns"
+
+
+def test_text__more_than_is_shown():
+    block = document(falling(), 1)
+    assert "single calls that pay: 2 of 6, the first 1\n" in text(block)
+    assert "domino path, 2 calls in the order of time, 1 of them here; " in text(block)
+    block["path"]["paths"] = COUNTED
+    assert f"; {COUNTED} or more paths give the same" in text(block).replace("\n", " ")
+
+
+def test_text__incomplete():
+    assert text(document(CATALOGUE["unmatched"]())).startswith("built: what to change first  (INCOMPLETE trace)\n")
+
+
+def test_text__where_in_the_program():
+    """The region path, and the place in the source instead of it if the trace has one."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 50)
+    b.send(0, 1)
+    with b.region(1, "main"), b.region(1, "solve"):
+        b.recv(1, 0)
+    trace = b.trace()
+    row = document(trace)["changes"][0]
+    assert (row["region"], row["site"]) == ("main/solve", "")
+    assert "e0 (rank 0)  main/solve\n" in text(document(trace))
+    trace = dataclasses.replace(trace, site=np.array([-1, 0], "i4"), sites=("solve.c:12 solve",))
+    assert document(trace)["changes"][0]["site"] == "solve.c:12 solve"
+    assert "e0 (rank 0)  solve.c:12 solve\n" in text(document(trace))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_text__of_every_awkward_trace(name):
+    for question in ("zero-wait", "zero-time"):
+        for family in ("site", "pair"):
+            block = document(CATALOGUE[name](), family=family, question=question)
+            assert text(block).isascii()
+
+
+def test_text__advance_says_what_a_receive_may_bring():
+    """As in a ring: the only change that gains sends ahead of a receive."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.recv(0, 1)
+    b.compute(0, 300)
+    b.send(0, 1)
+    b.compute(1, 200)
+    b.send(1, 0)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    block = document(b.trace(), question="advance")
+    assert [row["receives_passed"] for row in block["changes"]] == [1]
+    assert lines(block, "best call").endswith(" only if it needs nothing of the 1 receive it then runs ahead of")
+    assert "\nwhat runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass" in text(block)
+
+
+def test_document__sets_without_an_option_list_their_calls():
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(9):
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+    block = document(b.trace(), family="pair")
+    (row,) = block["sets"]
+    assert (row["change"], row["name"], row["calls"]) == (None, "rank 1 waits for rank 0", 9)
+    assert row["members"] == [f"e{call}" for call in range(9, 18)]
+    assert text(block).partition("all calls of one at once\n")[2].splitlines()[1].endswith("100.0 %      9  (rank 1 waits for rank 0)")
+    assert "\n(...): no option of perwiz predict names these calls; --json lists them\n" in text(block)
+
+
+def test_text__the_best_set_does_not_hold_every_wait_if_another_gains():
+    block = document(falling(), family="rank")
+    block["sets"].insert(0, block["sets"][0] | {"change": "--zero-wait rank:9", "wait_ns": block["waiting_ns"]})
+    assert lines(block, "best rank").startswith("--zero-wait rank:1: ")
+
+
+def test_text__advance_with_nothing_to_move():
+    """Rank 0 computes 100 and sends; there is nothing that this could run ahead of."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    block = document(b.trace(), question="advance")
+    assert block["changes"] == []
+    assert lines(block, "best call") == ("none: what the waits that are worth something wait for cannot run earlier, or that gains nothing")

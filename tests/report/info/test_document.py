@@ -1,0 +1,179 @@
+"""The report of `perwiz info`: one worked by hand, and every awkward trace against the schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+import json
+
+import jsonschema
+import pytest
+
+from build import CATALOGUE, Builder, hand_model
+from perwiz.engines.sweep import sweep
+from perwiz.report.info import document as overview
+from perwiz.whatif.health import health
+from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.waits import waiting
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.info").joinpath("info.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def document(trace, most=5):
+    weighted = weighted_graph(trace, hand_model())
+    waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
+    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, "by hand")
+    VALIDATOR.validate(block)
+    assert json.loads(json.dumps(block)) == block
+    return block
+
+
+def program():
+    """Rank 0 solves for 100 and sends; rank 1 solves for 300, of which it waits 112 for the message and works 38 in the receive."""
+    b = Builder(2)
+    with b.region(0, "solve"):
+        b.compute(0, 100)
+    b.send(0, 1, 2000, mode="B", at=(100, 110))
+    with b.region(1, "solve"):
+        b.recv(1, 0, at=(0, 150))
+        b.compute(1, 150)
+    return b.trace("run.alog")
+
+
+def test_document__by_hand():
+    block = document(program())
+    assert block.pop("health")["incomplete"] is False
+    place = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "solve", "partner": {"call": "e0", "rank": 0, "thread": 0}}
+    assert block == {
+        "version": 1,
+        "command": "info",
+        "trace": "run.alog",
+        "format": "built",
+        "made_by": "measured",
+        "properties": {},
+        "makespan_ns": 300,
+        "processes_ns": 410,
+        "processes": 2,
+        "locations": 2,
+        "communicators": [{"name": "world", "ranks": 2}],
+        "calls": 2,
+        "time_ns": 160,
+        "waiting_ns": 112,
+        "model": "by hand",
+        "messages": {"matched": 1, "bytes": 2000},
+        "collectives": 0,
+        "routines": [
+            {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "waiting_ns": 112, "bytes_sent": 0},
+            {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "waiting_ns": 0, "bytes_sent": 2000},
+        ],
+        "regions": [
+            {"region": "solve", "parallel": False, "instances": 2, "steps": 1, "time_ns": 400, "mean_ns": 200, "largest_ns": 300},
+        ],
+        "waits": [{"call": "e1", **place, "wait_ns": 112}],
+    }
+
+
+def test_text__by_hand():
+    assert overview.text(document(program()), regions=True, waits=True).splitlines() == [
+        "run.alog: built",
+        "",
+        "makespan      300 ns",
+        "processes     2",
+        "calls         2, 160 ns in them (39.0 % of the processes' time)",
+        "waiting       112 ns (27.3 %) under model by hand",
+        "messages      1, 2.000 kB",
+        "collectives   none",
+        "regions       1, 2 instances",
+        "",
+        "health        complete",
+        "records       0 read",
+        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown",
+        "clocks        consistent: nothing is received before it was sent",
+        "",
+        "routine    calls    time  of all  waiting      sent",
+        "MPI_Recv       1  150 ns  36.6 %   112 ns       0 B",
+        "MPI_Bsend      1   10 ns   2.4 %     0 ns  2.000 kB",
+        "",
+        "region  parallel  instances  steps    time  mean of a process  largest  largest/mean",
+        "solve   -                 2      1  400 ns             200 ns   300 ns          1.50",
+        "",
+        "longest waits",
+        "call  rank  routine   waits for    region    wait",
+        "e1       1  MPI_Recv  e0 (rank 0)  solve   112 ns",
+    ]
+
+
+def test_routines__those_with_most_time_first():
+    """The probes take longest and wait for nobody."""
+    b = Builder(2)
+    b.call(0, "Probe", work=90_000)
+    b.barrier()
+    b.call(1, "Probe", work=90_000)
+    rows = document(b.trace())["routines"]
+    assert [(row["routine"], row["waiting_ns"] > 0) for row in rows] == [("MPI_Probe", False), ("MPI_Barrier", True)]
+
+
+def test_text__only_what_was_asked_for():
+    text = overview.text(document(program()), regions=False, waits=False)
+    assert "regions       1, 2 instances; --regions lists them\n" in text
+    assert text.endswith("MPI_Bsend      1   10 ns   2.4 %     0 ns  2.000 kB")
+
+
+def test_text__nothing_there():
+    text = overview.text(document(Builder(1).trace("x")), regions=True, waits=True)
+    assert text.startswith(
+        "x: built\n\nmakespan      0 ns\nprocesses     1\n"
+        "calls         none of MPI, so nothing waits; only regions can be asked about\nregions       none\n\nhealth "
+    )
+    assert text.endswith("\n\nno user regions\n\nno call waits")
+
+
+def test_text__threads_communicators_and_who_made_it():
+    b = Builder(3)
+    b.comm("odd", [1])
+    b.barrier()
+    trace = b.trace("x")
+    locations = dataclasses.replace(trace.locations, process=trace.locations.process // 2, thread=trace.locations.process % 2)
+    trace = dataclasses.replace(trace, locations=locations, properties={"made_by": "predicted_under_\x1b[1m"})
+    lines = overview.text(document(trace), regions=False, waits=False).splitlines()
+    assert lines[2] == "made by       predicted_under_\\x1b[1m"
+    assert lines[4] == "processes     2, 3 threads"
+    assert lines[10] == "communicators 2"
+
+
+def test_text__measured_is_not_worth_a_line():
+    trace = dataclasses.replace(program(), properties={"made_by": "measured"})
+    assert "made by" not in overview.text(document(trace), regions=False, waits=False)
+
+
+def test_regions__inside_one_of_the_same_name_count_once():
+    b = Builder(1)
+    with b.region(0, "solve"):
+        b.compute(0, 100)
+        with b.region(0, "part"), b.region(0, "solve"):
+            b.compute(0, 40)
+    rows = document(b.trace())["regions"]
+    assert [(row["region"], row["instances"], row["steps"], row["time_ns"]) for row in rows] == [("solve", 2, 2, 140), ("part", 1, 1, 40)]
+
+
+def test_regions__parallel_ones_and_odd_names():
+    b = Builder(1)
+    for name in ("\x1b]0;title\x07" + "x" * 90, "tab\there"):
+        with b.region(0, name):
+            pass
+    trace = b.trace()
+    trace = dataclasses.replace(trace, parallel=~trace.parallel)
+    assert overview.text(document(trace), regions=True, waits=False).splitlines()[-3:] == [
+        "region                                    parallel  instances  steps  time  mean of a process  largest  largest/mean",
+        "\\x1b]0;title\\x07xxx...xxxxxxxxxxxxxxxxxx  yes               1      1  0 ns               0 ns     0 ns             -",
+        "tab\\there                                 yes               1      1  0 ns               0 ns     0 ns             -",
+    ]
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_awkward_trace(name):
+    text = overview.text(document(CATALOGUE[name]()), regions=True, waits=True)
+    assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
+    assert "None" not in text
+    assert "nan" not in text

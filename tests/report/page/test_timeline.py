@@ -1,0 +1,152 @@
+"""The data of a page's timeline, read back as its script does."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+
+import build
+import naive_html
+import perwiz
+from perwiz.report.page import page as html_report
+from perwiz.report.page.panels import timeline as html_timeline
+from perwiz.report.page.panels.timeline import Moments, Overlays, Shown, document
+from perwiz.whatif.run import replayed
+
+SRTEST = str(pathlib.Path(__file__).parents[3] / "traces" / "srtest.alog")
+
+
+@pytest.fixture
+def run():
+    return replayed(perwiz.read(SRTEST))
+
+
+def times(timeline):
+    """Return (enter, leave) per call in ns since the first instant."""
+    begin = int(timeline.locations.enter.min())
+    return dict(enumerate(zip((timeline.calls.enter - begin).tolist(), (timeline.calls.leave - begin).tolist(), strict=True)))
+
+
+def test_times__to_the_nanosecond_where_they_fit(run):
+    data = document([Shown(run.trace, [Moments("measured", run.trace.timeline, run.waits)])], Overlays())
+    assert data["unit"] == 1
+    assert naive_html.timelines(data) == [times(run.trace.timeline)]
+
+
+@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"empty"}))
+def test_times__of_awkward_traces(name):
+    trace = build.CATALOGUE[name]()
+    data = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())
+    assert naive_html.timelines(data) == [times(trace.timeline)]
+
+
+def test_times__other_timelines_and_another_order():
+    """The second timeline is written as its difference; that with another order of calls says which."""
+    trace = perwiz.read(SRTEST)
+    for asked, relative in (("zero-wait e25", True), ("advance e25", False)):
+        report = html_report.gathered(trace, asked)
+        data = html_report.timeline(report)
+        assert [one["relative"] for one in data["timelines"]] == [False, relative]
+        assert naive_html.timelines(data) == [times(report.run.trace.timeline), times(report.prediction.predicted)]
+
+
+def test_times__a_coarser_unit_if_they_do_not_fit(run):
+    shown = [Shown(run.trace, [Moments("measured", run.trace.timeline)])]
+    data = document(shown, Overlays(), budget=300)
+    unit = data["unit"]
+    assert unit > 1
+    for call, both in naive_html.timelines(data)[0].items():
+        assert np.abs(np.array(both) * unit - times(run.trace.timeline)[call]).max() <= unit / 2
+    assert document(shown, Overlays(), budget=10**9)["unit"] == 1
+
+
+def waiting(waits):
+    return {row: (int(waits.partner[row]), int(waits.time[row])) for row in np.flatnonzero(waits.time).tolist()}
+
+
+def test_waits(run):
+    data = document([Shown(run.trace, [Moments("measured", run.trace.timeline, run.waits)])], Overlays())
+    assert naive_html.waits(data) == [waiting(run.waits)]
+
+
+@pytest.mark.parametrize("asked", ["zero-wait e25", "zero-wait rank:0", "advance e25"])
+def test_waits__of_a_prediction_are_those_that_differ(asked):
+    """e25 does not wait any more, and others wait less."""
+    report = html_report.gathered(perwiz.read(SRTEST), asked)
+    data = html_report.timeline(report)
+    assert naive_html.waits(data) == [waiting(report.run.waits), waiting(report.prediction.waits_after)]
+    assert 25 not in naive_html.waits(data)[1] or asked == "zero-wait rank:0"
+
+
+def test_messages(run):
+    table = run.trace.messages
+    data = document([Shown(run.trace, [Moments("measured", run.trace.timeline)])], Overlays())["runs"][0]["messages"]
+    found = zip(*(naive_html.column(data[name]) for name in ("send", "receive", "bytes")), strict=True)
+    assert sorted(found) == sorted(zip(table.send.tolist(), table.receive_done.tolist(), table.bytes.tolist(), strict=True))
+    assert data["all"] == len(table)
+
+
+def test_calls__the_longest_are_kept(run, monkeypatch):
+    """Of 36 calls 10 are kept, those of the domino path among them; messages need both ends."""
+    monkeypatch.setattr(html_timeline, "CALLS", 10)
+    timeline = run.trace.timeline
+    data = document([Shown(run.trace, [Moments("measured", timeline, run.waits)])], Overlays(path=(12, 25, 10)))
+    table = data["runs"][0]
+    kept = naive_html.column(table["id"])
+    assert (len(kept), table["calls"]) == (10, 36)
+    assert [kept[row] for row in data["path"]] == [12, 25, 10]
+    length = timeline.calls.leave - timeline.calls.enter
+    assert set(np.argsort(-length)[:7].tolist()) <= set(kept)
+    assert naive_html.timelines(data)[0] == {row: times(timeline)[call] for row, call in enumerate(kept)}
+    both = [
+        call for call in zip(run.trace.messages.send.tolist(), run.trace.messages.receive_done.tolist(), strict=True) if {*call} <= {*kept}
+    ]
+    messages = table["messages"]
+    assert messages["all"] == 15
+    ends = zip(naive_html.column(messages["send"]), naive_html.column(messages["receive"]), strict=True)
+    assert sorted((kept[send], kept[receive]) for send, receive in ends) == sorted(both)
+
+
+def test_bands__the_longest_are_kept(monkeypatch):
+    """Of the eight steps of four ranks two are kept; the last rank computes longest."""
+    halo = build.CATALOGUE["halo"]()
+    trace = dataclasses.replace(halo, parallel=halo.parallel | True)
+    times = trace.timeline.regions
+    length = times.leave - times.enter
+    monkeypatch.setattr(html_timeline, "BANDS", 2)
+    data = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())
+    bands, moments = data["runs"][0]["bands"], data["timelines"][0]["bands"]
+    assert (bands["all"], bands["path"]["rows"]) == (8, 2)
+    assert sorted(naive_html.column(moments["length"])) == np.sort(length)[-2:].tolist()
+
+
+def test_overlays__worth_and_critical_path():
+    """What e25 gains alone; the stretches of the critical path are as long as the run."""
+    report = html_report.gathered(perwiz.read(SRTEST))
+    data = html_report.timeline(report)
+    worth = dict(zip(*(naive_html.column(data["worth"][name]) for name in ("call", "gain")), strict=True))
+    assert worth[25] == 9_437_066
+    assert len(worth) == 16
+    begin, length = (naive_html.column(data["critical"][name]) for name in ("begin", "length"))
+    assert sum(length) == report.run.makespan
+    assert begin == sorted(begin)
+    assert data["panes"] == [0, 1]
+
+
+def test_pairs__of_a_re_measured_run(tmp_path):
+    """A run predicted, written and read again: every call has its twin."""
+    trace = perwiz.read(SRTEST)
+    path = str(tmp_path / "again.alog")
+    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
+    report = html_report.gathered(trace, "advance e25", against=perwiz.read(path))
+    data = html_report.timeline(report)
+    assert [one["run"] for one in data["timelines"]] == [0, 0, 1]
+    assert data["panes"] == [1, 2]
+    pairs = list(zip(*(naive_html.column(data["pairs"][name]) for name in ("first", "second")), strict=True))
+    assert len(pairs) == 36
+    _, predicted, measured = naive_html.timelines(data)
+    assert [measured[other] for _, other in pairs] == [predicted[one] for one, _ in pairs]
+    assert report.comparison.error == 0

@@ -1,0 +1,129 @@
+"""What stands first in the report of `perwiz patterns`, and what its shares are of; worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from build import Builder, hand_model
+from perwiz.loggps.model import load
+from perwiz.patterns.causes import explain
+from perwiz.patterns.search import search
+from perwiz.patterns.worth import worth
+from perwiz.report.patterns import document as patterns
+from perwiz.report.patterns import text as patterns_text
+from perwiz.whatif.run import replayed
+from perwiz.whatif.worth import under
+
+
+def document(trace, model=None, rows=10):
+    run = replayed(trace, model)
+    findings = search(run.trace)
+    return patterns.document(run, findings, worth(run, findings), None, rows, explain(findings))
+
+
+def shown(block):
+    return patterns_text.text(block, False).splitlines()
+
+
+def late():
+    """Two processes of 1000 ns, 900 of them in MPI_Init; rank 1 receives from 900 to 950 and waits for rank 0, which sends at 938.
+
+    A message takes o + L = 12 ns. By the pattern it waits 38 ns, for the send; by the model 50, for the message.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, 900))
+    b.compute(0, 38)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 50)
+    return b.trace("late.alog")
+
+
+def test_answer():
+    """Without the wait rank 0 ends at 938 and rank 1 at 950."""
+    block = document(late(), hand_model())
+    assert (block["waiting_ns"], block["model_waiting_ns"], block["bound_ns"], block["shares_of_ns"]) == (38, 50, 950, 100)
+    assert shown(block)[:8] == [
+        "late.alog: wait states",
+        "",
+        "recorded      1.000 us",
+        "waiting       38 ns in these patterns, 50 ns under the model, all processes together",
+        "              percentages are of the 100 ns after MPI_Init; `of all` leaves MPI_Init out",
+        "no waits      950 ns, gain 50 ns (50.0 %), if none of these calls waited",
+        "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %); waiting 38 ns in 1 call",
+        "main cause    program: 38 ns (100.0 %) of the waiting is for a process that spends more time there than others",
+    ]
+
+
+def test_shares():
+    """Of 1938 ns 1800 are in MPI_Init: 138 are left, 88 of computation and 50 of the receive. MPI_Init itself has no share."""
+    share = {row["name"]: row["share"] for row in document(late(), hand_model())["metrics"] if row["unit"] == "ns"}
+    assert share["time"] == share["execution"] == 1
+    assert (share["comp"], share["mpi"], share["mpi_latesender"]) == (88 / 138, 50 / 138, 38 / 138)
+    assert (share["mpi_management"], share["mpi_init_exit"]) == (0, 0)
+    assert share["delay"] is None, "causes are no part of the time"
+
+
+def test_no_waits():
+    b = Builder(1)
+    b.compute(0, 10)
+    block = document(b.trace("one.alog"))
+    assert shown(block)[2] == "recorded      10 ns; no wait states"
+    assert (block["waiting_ns"], block["bound_ns"]) == (0, 10)
+
+
+def wrong_order():
+    """Rank 0 receives from 0 to 60 what rank 1 sends at 50, then what rank 2 sent at 10; then a barrier, which rank 0 leaves late."""
+    b = Builder(3)
+    b.recv(0, 1, at=(0, 60))
+    b.recv(0, 2, at=(70, 80))
+    b.send(1, 0, at=(50, 55))
+    b.send(2, 0, at=(10, 15))
+    b.barrier(at=[(90, 120), (85, 100), (85, 100)])
+    return b.trace()
+
+
+def test_every__one_wait_per_call():
+    """A call in two patterns counts once, and the makespan without waits is that of all such calls at once."""
+    run = replayed(wrong_order(), hand_model())
+    found = worth(run, search(run.trace))
+    assert {"mpi_latesender", "mpi_latesender_wo", "mpi_lswo_different", "mpi_barrier_wait"} == set(found.whole)
+    assert (found.every, found.waiting) == (under(run, "zero-wait", [0, 4, 6]), 50 + 5 + 5)
+
+
+def test_longest_waits():
+    """Time after the first has left a barrier is no wait: neither among the longest, nor before what waits among the call paths."""
+    block = document(wrong_order(), hand_model())
+    assert [row["pattern"] for row in block["instances"]] == ["mpi_latesender", "mpi_barrier_wait", "mpi_barrier_wait"]
+    assert block["call_paths"][-1]["pattern"] == "mpi_barrier_completion"
+    assert block["call_paths"][-1]["severity_ns"] > block["call_paths"][-2]["severity_ns"]
+    assert block["call_paths"][-2]["gain_ns"] == 0
+
+
+def test_longest_waits__of():
+    """Those of the pattern asked for, not once more for each special case."""
+    run = replayed(wrong_order(), hand_model())
+    findings = search(run.trace)
+    block = patterns.document(run, findings, worth(run, findings), "mpi_latesender", 10)
+    assert [row["pattern"] for row in block["instances"]] == ["mpi_latesender"]
+    assert {row["pattern"] for row in block["call_paths"]} == {"mpi_latesender", "mpi_latesender_wo", "mpi_lswo_different"}
+
+
+@pytest.mark.parametrize(("size", "eager"), [(65_535, 1), (65_536, 0)])
+def test_eager(size, eager):
+    """Rank 0 sends at 0 until 90, rank 1 receives from 50: up to S bytes the model has no wait, and says so."""
+    b = Builder(2)
+    b.send(0, 1, size, at=(0, 90))
+    b.recv(1, 0, at=(50, 90))
+    block = document(b.trace(), load("default"))
+    assert block["eager_late_receivers"] == eager
+    assert next(row["total"] for row in block["metrics"] if row["name"] == "mpi_latereceiver") == 50
+    assert any(line.startswith("eager         1 of 1 late receivers: by the model") for line in shown(block)) == bool(eager)
+
+
+def test_rows():
+    """No rows asked for: what stands first is told all the same, but for the best and the worst row."""
+    lines = shown(document(late(), hand_model(), 0))
+    assert [line.split("  ")[0] for line in lines[2:6]] == ["recorded", "waiting", "", "no waits"]
+    assert lines[6] == ""

@@ -1,0 +1,302 @@
+"""The report of a prediction: one worked by hand, and every awkward trace against the schema."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from build import CATALOGUE, Builder, hand_model
+from perwiz.report.predict import document as report
+from perwiz.whatif.hypotheses import Network, Scale, Speed, ZeroWait
+from perwiz.whatif.predict import predict
+
+SCHEMA = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def late_sender():
+    """Rank 1 waits from 0 to 1000 for rank 0, which computes; the message takes 12 ns (o + L), the receive works 30 ns more.
+
+    rank 0  ========= send              0 .. 1000 .. 1010
+    rank 1  recv ~~~~~~~~~              0 .. 1042, of which 1012 wait
+    """
+    b = Builder(2)
+    b.compute(0, 1000)
+    b.send(0, 1, 1, at=(1000, 1010))
+    with b.region(1, "solve"):
+        b.recv(1, 0, at=(0, 1042))
+        b.compute(1, 58)
+    return b.trace("late.alog")
+
+
+def document(trace, *hypotheses, waits=5, **settings):
+    block = report.document(predict(trace, hypotheses, settings.pop("model", hand_model()), clock="none", **settings), waits)
+    VALIDATOR.validate(block)
+    assert json.loads(json.dumps(block)) == block
+    return block
+
+
+def test_document__by_hand():
+    block = document(late_sender(), ZeroWait("e1"))
+    health = block.pop("health")
+    assert health["incomplete"] is False
+    assert block.pop("model")["name"] == "by hand"
+    place = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "solve", "partner": {"call": "e0", "rank": 0, "thread": 0}}
+    keys = ("rank", "thread", "recorded_end_ns", "predicted_end_ns", "gain_ns", "waiting_ns", "waiting_predicted_ns")
+    assert block == {
+        "version": 1,
+        "command": "predict",
+        "trace": "late.alog",
+        "format": "built",
+        "made_by": "measured",
+        "hypotheses": ["zero-wait e1"],
+        "engine": "sweep",
+        "recorded_ns": 1100,
+        "predicted_ns": 1010,
+        "gain_ns": 90,
+        "predicted_range_ns": [1010, 1010],
+        "shares_of_ns": 1100,
+        "replay_error_ns": 0,
+        "calls": 2,
+        "calls_moved": 1,
+        "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
+        "order": [],
+        "matching": {"wildcards": 0, "receives": [], "waits": 0, "completions": [], "contradicting": 0},
+        "waiting_ns": 1012,
+        "waiting_predicted_ns": 0,
+        "networks": [],
+        "deadlocks": 0,
+        "misfit": {
+            "requests": 0,
+            "requests_lowered": 0,
+            "messages": 1,
+            "messages_lowered": 0,
+            "collectives": 0,
+            "collectives_lowered": 0,
+            "gaps": 0,
+            "gaps_lowered": 0,
+            "violations": 0,
+            "eager_after_all": 0,
+            "held": None,
+            "inner": 0,
+        },
+        "processes": [
+            dict(zip(keys, (0, 0, 1010, 1010, 0, 0, 0), strict=True)),
+            dict(zip(keys, (1, 0, 1100, 88, 1012, 1012, 0), strict=True)),
+        ],
+        "waits_before": [{"call": "e1", **place, "wait_ns": 1012, "other_wait_ns": 0}],
+        "waits_after": [],
+    }
+
+
+def test_text__by_hand():
+    assert report.text(document(late_sender(), ZeroWait("e1"))).splitlines() == [
+        "late.alog: zero-wait e1",
+        "",
+        "recorded      1.100 us",
+        "predicted     1.010 us, gain 90 ns (8.2 %)",
+        "              1.010 us to 1.010 us if the model's costs were half or twice as large",
+        "waiting       1.012 us recorded, 0 ns predicted, all processes together",
+        "zeroed        1 call, which waited 1.012 us",
+        "moved         1 of 2 calls",
+        "",
+        "rank       end  predicted      gain   waiting  predicted",
+        "0     1.010 us   1.010 us      0 ns      0 ns       0 ns",
+        "1     1.100 us      88 ns  1.012 us  1.012 us       0 ns",
+        "",
+        "longest waits in the recorded run",
+        "call  rank  routine   waits for    region  recorded  predicted",
+        "e1       1  MPI_Recv  e0 (rank 0)  solve   1.012 us       0 ns",
+        "",
+        "model         by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0",
+        "              request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'",
+        "source        the test",
+        "replay        the unchanged run is exactly the recorded one (engine sweep)",
+        "misfit        messages that came faster than the model says: 0 of 1",
+        "",
+        "health        complete",
+        "records       0 read",
+        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown",
+        "clocks        consistent: nothing is received before it was sent",
+    ]
+
+
+def test_text__of_no_hypothesis_has_one_run():
+    text = report.text(document(late_sender()))
+    assert text.startswith(
+        "late.alog: no hypothesis\n\nrecorded      1.100 us\npredicted     1.100 us, gain 0 ns (0.0 %)\n"
+        "waiting       1.012 us recorded, all processes together\n\n"
+        "rank       end   waiting\n0     1.010 us      0 ns\n1     1.100 us  1.012 us\n\n"
+        "longest waits in the recorded run\n"
+        "call  rank  routine   waits for    region  recorded\n"
+        "e1       1  MPI_Recv  e0 (rank 0)  solve   1.012 us\n\nmodel "
+    )
+
+
+def facts(block, *labels):
+    """Return the facts under some labels, with what continues them."""
+    found, label = [], ""
+    for line in report.text(block).splitlines():
+        label = line[:14].strip() or label
+        if label in labels and line:
+            found.append(line[14:])
+    return found
+
+
+def test_text__nothing_changes():
+    assert facts(document(late_sender(), ZeroWait("e0")), "zeroed", "moved") == [
+        "1 call, which did not wait in the recorded run",
+        "0 of 2 calls, nothing changes",
+    ]
+
+
+@pytest.mark.parametrize("argument", ["all", "e0,rank:1"])
+def test_text__several_zeroed(argument):
+    found = facts(document(late_sender(), ZeroWait(argument)), "zeroed")
+    assert found == ["2 calls, of which 1 waited in the recorded run, 1.012 us together"]
+
+
+def test_text__several_zeroed_that_do_not_wait():
+    b = Builder(1)
+    b.barrier()
+    b.barrier()
+    assert facts(document(b.trace(), ZeroWait("all")), "zeroed", "moved") == [
+        "2 calls, of which none that is known waited in the recorded run",
+        "0 of 2 calls, nothing changes",
+    ]
+
+
+def test_text__a_longer_end_is_no_nothing():
+    b = Builder(2)
+    b.barrier(at=[(0, 10), (5, 10)])
+    with b.region(0, "after"):
+        b.compute(0, 90)
+    assert facts(document(b.trace(), Scale("after=0.5")), "moved", "predicted")[-1] == "0 of 2 calls"
+
+
+def test_text__loss():
+    found = facts(document(late_sender(), Speed("rank:0=0.5")), "predicted")
+    assert found[0] == "2.100 us, loss 1.000 us (90.9 %)"
+
+
+def test_text__no_range_of_another_network():
+    block = document(late_sender(), Network("L_ns=1000"))
+    assert block["predicted_range_ns"] is None
+    assert facts(block, "predicted")[1] == "no range: it would tell nothing where the model itself is changed"
+
+
+def test_text__replay_error():
+    block = document(late_sender()) | {"replay_error_ns": 1500}
+    assert facts(block, "replay") == ["the unchanged run is at most 1.500 us off the recorded one (engine sweep)"]
+
+
+def test_text__other_networks_and_their_sources():
+    block = document(late_sender(), ZeroWait("e1"), Network("cray-t3e"), Network("L_ns=1000,s_bytes=7"))
+    assert [model["name"] for model in block["networks"]] == ["cray-t3e", "cray-t3e with L_ns=1000,s_bytes=7"]
+    assert block["networks"][1]["parameters"]["L_ns"] == 1000
+    found = facts(block, "network")
+    assert found[0].startswith("cray-t3e: L_ns=")
+    assert found[2].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
+
+
+def test_text__misfit():
+    b = Builder(2)
+    b.send(0, 1, 200, at=(0, 20))
+    b.send(0, 1, 1, at=(21, 22))
+    b.recv(1, 0, at=(30, 40))
+    b.recv(1, 0, at=(40, 41))
+    b.send(1, 0, 1, at=(90, 95))
+    b.recv(0, 1, at=(50, 60))
+    model = hand_model(g=50, gap="sending call")
+    assert facts(document(b.trace(), model=model), "misfit") == [
+        "messages that came faster than the model says: 1 of 3",
+        "so many say that the model is of another machine: see perwiz calibrate",
+        "sends that followed the one before sooner than the model says: 1 of 1",
+        "messages above S_bytes that did not hold their sender: 1",
+        "effects recorded before their cause, which stay as far before it: 1",
+    ]
+
+
+def test_text__incomplete_is_in_the_first_line():
+    b = Builder(2)
+    b.send(0, 1)
+    assert report.text(document(b.trace("x"))).startswith("x: no hypothesis  (INCOMPLETE trace)\n")
+
+
+def test_text__control_characters_are_escaped():
+    b = Builder(1)
+    with b.region(0, "\x1b[2Jsolve"):
+        b.compute(0, 5)
+    block = document(b.trace("odd\x07.alog"), Scale("\x1b[2Jsolve=0.5"))
+    assert block["hypotheses"] == ["scale \x1b[2Jsolve=0.5"]
+    assert report.text(block).startswith("odd\\x07.alog: scale \\x1b[2Jsolve=0.5\n")
+
+
+def test_text__many_hypotheses_are_wrapped():
+    block = document(late_sender(), *[ZeroWait("e1")] * 12)
+    first, second, third = report.text(block).splitlines()[:3]
+    assert first.startswith("late.alog: zero-wait e1; zero-wait e1;")
+    assert second.startswith(("  zero-wait e1;", "  e1;"))
+    assert third == ""
+
+
+def test_text__of_many_processes_lists_those_that_gain_most():
+    b = Builder(1024)
+    for rank in range(1024):
+        b.compute(rank, 1000 + rank)
+    block = document(b.trace(), Speed("rank:3=2"), Speed("rank:1001=4"))
+    assert len(block["processes"]) == 1024
+    table = report.text(block).split("\n\n")[2].splitlines()
+    assert len(table) == 18
+    assert [line.split()[0] for line in table[1:-1]] == [*map(str, range(15)), "1001"]
+    assert table[-1] == "and 1008 more, which gain or wait less (--json lists all)"
+
+
+def test_text__of_many_processes_unchanged_lists_those_that_wait_most():
+    block = document(late_sender())
+    block["processes"] = [block["processes"][0] | {"rank": k, "waiting_ns": k} for k in range(40)]
+    table = report.text(block).split("\n\n")[2].splitlines()
+    assert [line.split()[0] for line in table[1:-1]] == [str(k) for k in range(24, 40)]
+    assert table[-1] == "and 24 more, which wait less (--json lists all)"
+
+
+def test_document__waits_by_location():
+    b = Builder(3)
+    b.compute(1, 500)
+    b.barrier()
+    prediction = predict(b.trace(), [], hand_model())
+    waits = prediction.waits_before.time.tolist()
+    assert [row["waiting_ns"] for row in report.document(prediction, 0)["processes"]] == waits
+    assert np.count_nonzero(waits) == 2
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_awkward_trace(name):
+    trace = CATALOGUE[name]()
+    hypotheses = [ZeroWait("all")] if len(trace.calls) else []
+    text = report.text(document(trace, *hypotheses, waits=3))
+    assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
+    assert "None" not in text
+    assert "nan" not in text
+
+
+def test_text__deadlock():
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 50, at=(0, 10))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(20, 40))
+    found = facts(document(b.trace(), Network("S_bytes=0")), "deadlock")
+    assert found == ["2 messages would be synchronous and stop the program for good; their senders are not held here"]
+
+
+def test_text__a_send_shorter_than_its_request():
+    """200 bytes are above S, o + L is 12, the send takes 5."""
+    b = Builder(2)
+    b.recv(1, 0, at=(0, 40))
+    b.send(0, 1, 200, at=(20, 25))
+    assert "synchronous sends shorter than their own request: 1 of 1" in facts(document(b.trace(), model=hand_model()), "misfit")

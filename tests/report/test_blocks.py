@@ -1,0 +1,137 @@
+"""Waits, health and model: the documents, and their lines."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from build import Builder, hand_model
+from perwiz.clock.condition import Violations
+from perwiz.report import blocks
+from perwiz.trace.trace import Counts
+from perwiz.whatif.health import Health
+from perwiz.whatif.waits import Waits
+
+SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), Violations(0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
+
+
+@pytest.fixture
+def pair():
+    """Return a trace of three calls and their waits: e2 waits for e0, e1 for nobody known."""
+    b = Builder(2)
+    b.send(0, 1)
+    with b.region(1, "solve"):
+        b.recv(1, 0)
+        b.recv(1, 0)
+    return b.trace(), Waits(np.array([0, 7, 5]), np.array([-1, -1, 0]))
+
+
+def test_longest__longest_first(pair):
+    trace, waits = pair
+    place = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "solve"}
+    assert blocks.longest(trace, waits, 5) == [
+        {"call": "e1", **place, "partner": None, "wait_ns": 7},
+        {"call": "e2", **place, "partner": {"call": "e0", "rank": 0, "thread": 0}, "wait_ns": 5},
+    ]
+
+
+def test_longest__beside_another_run(pair):
+    trace, waits = pair
+    other = Waits(np.array([1, 2, 3]), np.array([-1, -1, -1]))
+    assert [row["other_wait_ns"] for row in blocks.longest(trace, waits, 5, other)] == [2, 3]
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_longest__at_most(pair, most):
+    assert len(blocks.longest(*pair, most)) == most
+
+
+@given(st.lists(st.integers(0, 4)), st.integers(0, 8))
+def test_largest__as_sorting_all_says(values, most):
+    rows = sorted((row for row, value in enumerate(values) if value > 0), key=lambda row: (-values[row], row))
+    assert blocks._largest(np.array(values, "i8"), most).tolist() == rows[:most]
+
+
+def test_wait_lines(pair):
+    trace, waits = pair
+    assert blocks.wait_lines(blocks.longest(trace, waits, 5), "wait") == [
+        "call  rank  routine   waits for    region  wait",
+        "e1       1  MPI_Recv  -            solve   7 ns",
+        "e2       1  MPI_Recv  e0 (rank 0)  solve   5 ns",
+    ]
+
+
+def test_wait_lines__of_two_runs_and_odd_regions(pair):
+    rows = blocks.longest(*pair, 1, pair[1])
+    rows[0] |= {"region": "\x1b[2J" + "x" * 90, "thread": 2, "partner": {"call": "e9", "rank": 1023, "thread": 1}}
+    assert blocks.wait_lines(rows, "recorded", "predicted") == [
+        "call  rank  routine   waits for         region                          recorded  predicted",
+        "e1     1.2  MPI_Recv  e9 (rank 1023.1)  \\x1b[2Jxxxxxxx...xxxxxxxxxxxxx      7 ns       7 ns",
+    ]
+
+
+def lines(**changes):
+    return blocks.health_lines(blocks.health(dataclasses.replace(SOUND, **changes)))
+
+
+def test_health__sound():
+    assert lines() == [
+        "health        complete",
+        "records       9 read",
+        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown",
+        "clocks        consistent: nothing is received before it was sent",
+    ]
+
+
+def test_health__everything_wrong():
+    counts = Counts(
+        records=9, unmatched_sends=1, unmatched_receives=2, incomplete_collectives=3, silent_processes=4, size_differs=5, bare=16
+    )
+    found = lines(
+        counts=counts,
+        defects={"not six integers": 6},
+        violations=Violations(7, 8000, 9, 10_000_000),
+        recorded=Violations(7, 8000, 9, 10_000_000),
+        contradictions=11,
+        partnerless=15,
+        untied=13,
+        endless=14,
+        not_modelled=0.25,
+    )
+    assert found == [
+        "health        INCOMPLETE: what is left out or missing waits for nobody here and delays nobody",
+        "records       9 read",
+        "left out      not six integers: 6",
+        "missing       unmatched sends: 1",
+        "missing       unmatched receives: 2",
+        "missing       sends and receives without a message record: 12",
+        "missing       collectives with members missing: 3",
+        "missing       sends and receives logged outside MPI states, their waits not recorded: 16",
+        "missing       waits for requests that the trace does not name: 14",
+        "missing       processes that logged nothing: 4",
+        "missing       processes that nothing ties to another: 13",
+        "missing       edges left out of the graph (cycles): 11",
+        "not modelled  25.0 % of the processes' time, in calls whose partners are unknown",
+        "sizes         messages whose ends name different ones: 5; the receiver's counts",
+        "clocks        messages received before they were sent: 7, worst 8.000 us",
+        "clocks        calls that left a collective before its last member came: 9, worst 10.00 ms",
+    ]
+
+
+def test_model__units_source_and_what_is_assumed():
+    block = blocks.model(dataclasses.replace(hand_model(G=0.25), assumed=("g_ns", "s_bytes")))
+    assert blocks.model_facts(block) == [
+        ("model", "by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
+        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'"),
+        ("source", "the test"),
+        ("assumed", "g_ns, s_bytes (not in the source)"),
+    ]
+    assert block["parameters"]["gap"] == "none"
+
+
+def test_model__nothing_assumed():
+    assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "", "source"]
