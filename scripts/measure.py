@@ -27,10 +27,10 @@ from perwiz.formats.files import read, write
 from perwiz.graph.build import build
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import synchronous, weigh
-from perwiz.whatif.families import Family
 from perwiz.whatif.run import replayed
-from perwiz.whatif.sets import makespans
-from perwiz.whatif.singles import singles
+from perwiz.whatif.worth.families import Family
+from perwiz.whatif.worth.sets import makespans
+from perwiz.whatif.worth.singles import singles
 
 
 def best(action: Callable[[], object], times: int = 3) -> float:

@@ -14,8 +14,8 @@ from measure import best, row
 
 from patterns import pattern, ring
 from perwiz.trace.trace import Trace
-from perwiz.whatif.critical import critical
-from perwiz.whatif.curve import curve, lines_of
+from perwiz.whatif.limits.critical import critical
+from perwiz.whatif.limits.curve import curve, lines_of
 from perwiz.whatif.run import replayed
 
 

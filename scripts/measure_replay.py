@@ -15,9 +15,11 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from patterns import pattern
-from perwiz.clock import distributed, logical, replay
-from perwiz.clock.parts import cut
-from perwiz.clock.team import Team
+from perwiz.clock import logical
+from perwiz.clock.spread import mpi as distributed
+from perwiz.clock.spread import replay
+from perwiz.clock.spread.partition import cut
+from perwiz.clock.spread.team import Team
 from perwiz.clock.wiring import wire
 from perwiz.formats.files import read
 from perwiz.graph.build import build

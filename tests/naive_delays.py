@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 
 from build import Builder
-from perwiz.patterns import delays as real
-from perwiz.patterns.collectives import BARRIER, EXCHANGE, FINALIZE, START
+from perwiz.patterns.analysis import delays as real
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import search
 

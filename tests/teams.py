@@ -13,10 +13,10 @@ import threading
 import numpy as np
 
 import build
-from perwiz.clock import distributed
 from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
-from perwiz.clock.replay import follow
+from perwiz.clock.spread import mpi as distributed
+from perwiz.clock.spread.replay import follow
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 

@@ -40,7 +40,7 @@ HOMES = {
     "networkx": "perwiz/graph/",
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
-    "mpi4py": "perwiz/clock/distributed.py",
+    "mpi4py": "perwiz/clock/spread/mpi.py",
     "sqlalchemy": "perwiz/jobs/database.py",
 }
 LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy"}

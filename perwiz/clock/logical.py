@@ -15,9 +15,9 @@ from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, chosen, rule
 from perwiz.clock.regions import follow
-from perwiz.clock.replay import lead
 from perwiz.clock.roles import with_world_barriers
-from perwiz.clock.team import Team
+from perwiz.clock.spread.replay import lead
+from perwiz.clock.spread.team import Team
 from perwiz.clock.wiring import Wiring, shortest, vertex_times, wire
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph

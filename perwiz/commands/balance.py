@@ -10,7 +10,7 @@ from perwiz.commands import options, outputs
 if TYPE_CHECKING:
     from perwiz.loggps.model import Model
     from perwiz.trace.trace import Trace
-    from perwiz.whatif.balance import Balance
+    from perwiz.whatif.limits.balance import Balance
 
 HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Balance:
     """Return what balancing gives, while a terminal shows how far that is."""
     from perwiz.progress import Progress
-    from perwiz.whatif.balance import balance
+    from perwiz.whatif.limits.balance import balance
 
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
         return balance(trace, args.regions, model, args.clock, progress)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.bound import document as report
-    from perwiz.whatif.bound import bound
+    from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
     block = report.document(bound(read(args.trace), args.regions, model, args.clock))

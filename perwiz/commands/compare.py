@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options, outputs, questions
 
 if TYPE_CHECKING:
-    from perwiz.whatif.compare import Comparison
+    from perwiz.whatif.compare.compare import Comparison
 
 HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
 _ENDING = """
@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED
     from perwiz.report.compare import document as report
-    from perwiz.whatif.compare import compare
-    from perwiz.whatif.hypotheses import parse
+    from perwiz.whatif.compare.compare import compare
+    from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)

@@ -12,7 +12,7 @@ from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
-    from perwiz.clock.team import Team
+    from perwiz.clock.spread.team import Team
     from perwiz.trace.trace import Trace
 
 HELP = "correct clocks that disagree, and say how far they did"
@@ -69,7 +69,7 @@ def _rate(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the figures; under mpiexec all processes take part."""
-    from perwiz.clock.distributed import together
+    from perwiz.clock.spread.mpi import together
 
     return together(partial(_run, args))
 
@@ -115,7 +115,7 @@ def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Cor
     from perwiz.clock.logical import correct
     from perwiz.clock.treatment import treat
     from perwiz.errors import UsageError
-    from perwiz.whatif.hypotheses import zeroes
+    from perwiz.whatif.hypotheses.base import zeroes
 
     if zeroes(trace.timeline.made_by):
         raise UsageError(f"{trace.path}: {trace.timeline.made_by}, where effects may come before causes; must be a recorded run")

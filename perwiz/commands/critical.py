@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.report.critical import document as report
     from perwiz.report.critical import plot as critical_plot
-    from perwiz.whatif.critical import critical
+    from perwiz.whatif.limits.critical import critical
 
     if args.slacks and not args.json:
         raise UsageError("--slacks: as text there is only a summary of slack, must be given with --json")

@@ -110,9 +110,9 @@ def _read(path: str, clock: str) -> Cube:
     """Return the cube in a file, or that of a trace."""
     from perwiz.commands.reading import read
     from perwiz.formats.cube import read as cube_read
-    from perwiz.patterns.causes import explain
+    from perwiz.patterns.analysis.causes import explain
+    from perwiz.patterns.analysis.worth import worth
     from perwiz.patterns.search import search
-    from perwiz.patterns.worth import worth
     from perwiz.report.cube import findings as cube_findings
     from perwiz.whatif.run import replayed
 

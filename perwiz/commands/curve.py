@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.progress import Progress
     from perwiz.report.curve import document as report
     from perwiz.report.curve import plot as curve_plot
-    from perwiz.whatif.curve import curve, parameter
+    from perwiz.whatif.limits.curve import curve, parameter
 
     parameter(args.of)
     model = options.machine(args)

@@ -10,8 +10,8 @@ from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
     from perwiz.report.blocks import Document
-    from perwiz.whatif.domino import Domino
-    from perwiz.whatif.greedy import Chooser, Plan
+    from perwiz.whatif.worth.domino import Domino
+    from perwiz.whatif.worth.greedy import Chooser, Plan
 
 HELP = "say what to change first: the waits that pay, what falls with them, and how far that goes"
 _ENDING = """
@@ -37,9 +37,9 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 
 
 FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "partner-region")
-"""Words of `perwiz.whatif.families`."""
+"""Words of `perwiz.whatif.worth.families`."""
 QUESTIONS = ("zero-wait", "zero-time", "advance")
-"""Words of `perwiz.whatif.worth`."""
+"""Words of `perwiz.whatif.worth.worth`."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
     from perwiz.progress import Progress
     from perwiz.report.domino.text import text
-    from perwiz.whatif.domino import domino
-    from perwiz.whatif.greedy import target
+    from perwiz.whatif.worth.domino import domino
+    from perwiz.whatif.worth.greedy import target
 
     if args.target is not None:
         target(args.target, 1)
@@ -104,7 +104,7 @@ def _document(args: argparse.Namespace, found: Domino) -> Document:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
-    from perwiz.whatif import greedy
+    from perwiz.whatif.worth import greedy
 
     choose = greedy.by_gain(args.question, args.by)
     with Progress("ranking sets of calls", noun="set") as progress:
@@ -122,7 +122,7 @@ def _document(args: argparse.Namespace, found: Domino) -> Document:
 def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
     """Return the fixes that reach the target; if nothing can, the first rows of how far they go."""
     from perwiz.progress import Progress
-    from perwiz.whatif import greedy
+    from perwiz.whatif.worth import greedy
 
     wanted = greedy.target(args.target, found.run.makespan)
     with Progress("searching for fixes", noun="fix") as progress:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options
 
 if TYPE_CHECKING:
+    from perwiz.patterns.analysis.worth import Worth
     from perwiz.patterns.search import Findings
-    from perwiz.patterns.worth import Worth
     from perwiz.whatif.run import Run
 
 HELP = "find wait states: late senders, wrong orders, waits in collectives, and what each is worth"
@@ -63,13 +63,13 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.cube import check_output
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, UsageError
-    from perwiz.patterns.causes import explain
-    from perwiz.patterns.efficiency import computation
-    from perwiz.patterns.grid import TWINS
+    from perwiz.patterns.analysis.causes import explain
+    from perwiz.patterns.analysis.efficiency import computation
+    from perwiz.patterns.analysis.worth import worth
+    from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
     from perwiz.patterns.search import BUILT_IN, search
     from perwiz.patterns.topology import arranged
-    from perwiz.patterns.worth import worth
     from perwiz.progress import Progress
     from perwiz.report.patterns import document as report
     from perwiz.report.patterns import plot as patterns_plot

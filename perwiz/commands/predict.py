@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.predict import document as report
-    from perwiz.whatif.hypotheses import parse
+    from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
     from perwiz.report.page import page as html_report
-    from perwiz.whatif.hypotheses import parse
+    from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)

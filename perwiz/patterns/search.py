@@ -7,9 +7,9 @@ import inspect
 import traceback
 from collections.abc import Sequence
 
-from perwiz.patterns import collectives, grid, point_to_point, rma
-from perwiz.patterns.basics import counts, times
 from perwiz.patterns.callpaths import CallTree, call_tree
+from perwiz.patterns.library import collectives, grid, point_to_point, rma
+from perwiz.patterns.library.basics import counts, times
 from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
 from perwiz.patterns.own import checked
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View

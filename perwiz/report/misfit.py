@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from perwiz import words
+from perwiz.loggps.eager_limit import held
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif.held import held
 from perwiz.whatif.run import Run
 
 _MANY = 0.1

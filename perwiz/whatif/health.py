@@ -15,7 +15,7 @@ from perwiz.trace.defects import REASONS
 from perwiz.trace.table import Ints, pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
-from perwiz.whatif.hypotheses import zeroes
+from perwiz.whatif.hypotheses.base import zeroes
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""

@@ -16,10 +16,10 @@ from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, Network, ZeroWait
+from perwiz.whatif.hypotheses.base import Hypothesis, Network, ZeroWait
 from perwiz.whatif.matching import Matching, Side, matching
-from perwiz.whatif.reorder import Reordered, recorded_rows
-from perwiz.whatif.reorder_tables import placed
+from perwiz.whatif.order.reorder import Reordered, recorded_rows
+from perwiz.whatif.order.tables import placed
 from perwiz.whatif.run import ENGINES, Asked, changed, checked, graph_of, listed, loaded, makespan, replay_of, treated
 from perwiz.whatif.waits import Waits, in_order, waiting
 

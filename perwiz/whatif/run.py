@@ -21,7 +21,7 @@ from perwiz.trace.memory import give_back
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses import Hypothesis, parse, together, zeroes
+from perwiz.whatif.hypotheses.base import Hypothesis, parse, together, zeroes
 from perwiz.whatif.waits import Waits, waiting
 
 ENGINES = {"sweep": sweep, "replay": replay}

@@ -13,8 +13,8 @@ from runs import MODEL, Lab, Row, Runs, asked, region_of, span
 
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
-from perwiz.whatif.domino import domino
 from perwiz.whatif.waits import Waits
+from perwiz.whatif.worth.domino import domino
 
 RANKS = 16
 WAYS = {"zero-wait": "domino path (zero-wait)", "advance": "domino path (advance)", "longest": "longest wait"}

@@ -17,8 +17,8 @@ from runs import MODEL, Lab, Row, Runs, calls_of, row
 from perwiz.errors import PerwizError
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
-from perwiz.whatif.bound import COMBINATIONS, bound
-from perwiz.whatif.compare import compare
+from perwiz.whatif.compare.compare import compare
+from perwiz.whatif.limits.bound import COMBINATIONS, bound
 from perwiz.words import table
 
 MEDIAN, WORST = 0.01, 0.03

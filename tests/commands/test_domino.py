@@ -11,7 +11,7 @@ import pytest
 import perwiz
 from perwiz.cli import main
 from perwiz.commands import domino as command
-from perwiz.whatif import families, worth
+from perwiz.whatif.worth import families, worth
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 SRTEST = str(TRACES / "srtest.alog")

@@ -10,7 +10,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import CUT, timeline_of
-from perwiz.whatif.hypotheses import Network
+from perwiz.whatif.hypotheses.base import Network
 from perwiz.whatif.run import weighted_graph
 
 SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces").iterdir() if path.suffix != ".md")

@@ -7,7 +7,7 @@ import pytest
 import build
 import naive_delays as naive
 from naive_delays import causes_of
-from perwiz.patterns import impact
+from perwiz.patterns.analysis import impact
 
 
 def compare(trace):

@@ -10,7 +10,7 @@ import pytest
 
 from build import Builder, hand_model
 from perwiz.loggps.weigh import CUT
-from perwiz.whatif.hypotheses import parse
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import weighted_graph
 

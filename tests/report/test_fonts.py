@@ -9,7 +9,7 @@ import pytest
 import build
 from perwiz.report.balance import plot as balance_plot
 from perwiz.report.picture import timeline
-from perwiz.whatif.balance import balance
+from perwiz.whatif.limits.balance import balance
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,11 @@ from perwiz.report.curve import document as curve
 from perwiz.report.domino import document as domino
 from perwiz.report.domino import text as domino_text
 from perwiz.report.predict import document as prediction
-from perwiz.whatif.balance import balance as balanced
-from perwiz.whatif.critical import critical as path_of
-from perwiz.whatif.curve import curve as curve_of
-from perwiz.whatif.domino import domino as paths_of
+from perwiz.whatif.limits.balance import balance as balanced
+from perwiz.whatif.limits.critical import critical as path_of
+from perwiz.whatif.limits.curve import curve as curve_of
 from perwiz.whatif.predict import predict
+from perwiz.whatif.worth.domino import domino as paths_of
 from tests.build import Builder, hand_model
 
 

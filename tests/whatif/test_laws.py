@@ -13,10 +13,10 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps import model as models
 from perwiz.trace import operations
-from perwiz.whatif.hypotheses import HYPOTHESES, BalanceMessages, parse
+from perwiz.whatif.hypotheses.base import HYPOTHESES, BalanceMessages, parse
+from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import weighted_graph
-from perwiz.whatif.stretch import Segments
 
 MODELS = "default", "perwiz-cluster"
 ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")

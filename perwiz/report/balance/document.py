@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
-from perwiz.whatif.balance import Balance, Balanced, Spread
+from perwiz.whatif.limits.balance import Balance, Balanced, Spread
 
 VERSION = 1
 """Version of the document; balance.schema.json describes it."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from perwiz import words
 from perwiz.report.balance.document import gains
 from perwiz.report.picture import lanes
-from perwiz.whatif.balance import Balance, Balanced
+from perwiz.whatif.limits.balance import Balance, Balanced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

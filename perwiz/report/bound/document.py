@@ -8,7 +8,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Trace
-from perwiz.whatif.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
+from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
 
 VERSION = 1
 """Version of the document; bound.schema.json describes it."""

@@ -12,8 +12,8 @@ from perwiz.report import blocks
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
 from perwiz.trace.table import Ints
-from perwiz.whatif import sums
-from perwiz.whatif.compare import Comparison, Side, Spans, share
+from perwiz.whatif.compare import sums
+from perwiz.whatif.compare.compare import Comparison, Side, Spans, share
 
 VERSION = 1
 """Version of the document; compare.schema.json describes it."""

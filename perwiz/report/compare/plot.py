@@ -15,7 +15,7 @@ from perwiz.report.picture import lanes, timeline
 from perwiz.trace.table import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
-from perwiz.whatif.compare import Comparison, Side
+from perwiz.whatif.compare.compare import Comparison, Side
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
-from perwiz.whatif.critical import KINDS, Critical
+from perwiz.whatif.limits.critical import KINDS, Critical
 
 VERSION = 1
 """Version of the document; critical.schema.json describes it."""

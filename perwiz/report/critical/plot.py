@@ -12,7 +12,7 @@ from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
 from perwiz.trace.trace import Timeline
-from perwiz.whatif.critical import KINDS, Critical
+from perwiz.whatif.limits.critical import KINDS, Critical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,10 +26,10 @@ from perwiz.formats.cube.cube import (
     compact,
 )
 from perwiz.patterns import metrics as searched
+from perwiz.patterns.analysis.worth import Worth
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Severity
-from perwiz.patterns.worth import Worth
 from perwiz.trace import operations
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace

@@ -7,7 +7,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
-from perwiz.whatif.curve import NETWORK, Curve
+from perwiz.whatif.limits.curve import NETWORK, Curve
 
 VERSION = 1
 """Version of the document; curve.schema.json describes it."""

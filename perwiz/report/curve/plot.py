@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.report.curve.document import SHARES, heading
 from perwiz.report.picture import lanes, timeline
-from perwiz.whatif.curve import NETWORK, Curve
+from perwiz.whatif.limits.curve import NETWORK, Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

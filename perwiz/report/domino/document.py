@@ -11,10 +11,10 @@ from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document
 from perwiz.trace.trace import Trace
-from perwiz.whatif import worth
-from perwiz.whatif.domino import Domino
-from perwiz.whatif.greedy import Fix, Plan
-from perwiz.whatif.groups import Group, gaining
+from perwiz.whatif.worth import worth
+from perwiz.whatif.worth.domino import Domino
+from perwiz.whatif.worth.greedy import Fix, Plan
+from perwiz.whatif.worth.groups import Group, gaining
 
 VERSION = 1
 """Version of the document; domino.schema.json describes it."""

@@ -15,9 +15,9 @@ from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif import worth
-from perwiz.whatif.domino import Domino
-from perwiz.whatif.reorder import Reordered
+from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.worth import worth
+from perwiz.whatif.worth.domino import Domino
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
-from perwiz.whatif.domino import COUNTED
+from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _LITTLE, _WHOLE = 20, 0.05, 4000
 _WORDS = {"zero-wait": ("wait", "waited", "waits"), "zero-time": ("time", "took time", "takes"), "advance": ("wait", "waited", "waits")}

@@ -22,13 +22,13 @@ from perwiz.report.page.panels import waits as html_waits
 from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
 from perwiz.trace.table import Ints
 from perwiz.trace.trace import Trace
-from perwiz.whatif.compare import Comparison, compare
-from perwiz.whatif.critical import Critical, critical_of
-from perwiz.whatif.domino import Domino, domino_of
+from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses import ZeroWait
+from perwiz.whatif.hypotheses.base import ZeroWait
+from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.run import Asked, Run, listed, loaded, replayed
+from perwiz.whatif.worth.domino import Domino, domino_of
 
 Tell = Callable[[int, int], object]
 """Is told how many of how many steps are done."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.patterns import efficiency
-from perwiz.patterns.causes import Explained
-from perwiz.patterns.delays import Floats
-from perwiz.patterns.efficiency import Efficiency
+from perwiz.patterns.analysis import efficiency
+from perwiz.patterns.analysis.causes import Explained
+from perwiz.patterns.analysis.delays import Floats
+from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.table import Ints
 from perwiz.whatif.run import Run

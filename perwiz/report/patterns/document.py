@@ -8,12 +8,12 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.patterns import grid
-from perwiz.patterns.causes import NAMES, Explained
+from perwiz.patterns.analysis.causes import NAMES, Explained
+from perwiz.patterns.analysis.worth import Worth
+from perwiz.patterns.library import grid
 from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
-from perwiz.patterns.worth import Worth
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document
 from perwiz.report.patterns import causes, tables

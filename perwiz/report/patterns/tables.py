@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.patterns import grid
+from perwiz.patterns.library import grid
 from perwiz.patterns.pattern import Instances
 from perwiz.patterns.search import Findings
 from perwiz.report.blocks import Document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perwiz import words
-from perwiz.patterns.causes import NAMES
+from perwiz.patterns.analysis.causes import NAMES
 from perwiz.patterns.metrics import NS
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts

@@ -11,7 +11,7 @@ from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
 from perwiz.report.predict import order
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses import Network
+from perwiz.whatif.hypotheses.base import Network
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.waits import Waits
 

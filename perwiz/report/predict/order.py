@@ -6,7 +6,7 @@ from perwiz import words
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.matching import Matching
-from perwiz.whatif.reorder import Moved
+from perwiz.whatif.order.reorder import Moved
 
 _MOVES = 12
 """Lines on blocks that run earlier."""

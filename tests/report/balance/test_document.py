@@ -15,7 +15,7 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.report.balance import document as report
 from perwiz.report.balance import plot as picture
 from perwiz.trace.trace import Counts
-from perwiz.whatif.balance import balance
+from perwiz.whatif.limits.balance import balance
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.balance.document").joinpath("balance.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -122,7 +122,7 @@ def test_text__nothing_gains_and_no_steps():
 
 
 def test_text__messages_pay_more():
-    """Rank 0 sends 41 bytes, rank 1 sends 9; see test_messages in tests/whatif/test_balance.py: 70 becomes 66."""
+    """Rank 0 sends 41 bytes, rank 1 sends 9; see test_messages in tests/whatif/limits/test_balance.py: 70 becomes 66."""
     b = Builder(2)
     for rank in (0, 1):
         with b.region(rank, "step", at=(0, None)):

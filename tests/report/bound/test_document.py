@@ -12,14 +12,14 @@ import pytest
 from build import CATALOGUE, Builder, hand_model
 from perwiz.report.bound import document as report
 from perwiz.trace.trace import Counts
-from perwiz.whatif.bound import bound
+from perwiz.whatif.limits.bound import bound
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.bound.document").joinpath("bound.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender():
-    """Rank 1 waits 92 for rank 0, see tests/whatif/test_bound.py."""
+    """Rank 1 waits 92 for rank 0, see tests/whatif/limits/test_bound.py."""
     b = Builder(2)
     b.compute(0, 100)
     b.send(0, 1, 1, at=(100, 110))

@@ -12,7 +12,7 @@ import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from perwiz.report.compare import document as report
-from perwiz.whatif.compare import Spans, compare
+from perwiz.whatif.compare.compare import Spans, compare
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.compare.document").joinpath("compare.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

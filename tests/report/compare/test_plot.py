@@ -9,7 +9,7 @@ from build import Builder
 from perwiz.report.compare import plot as compare_plot
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row, plot
-from perwiz.whatif.compare import compare
+from perwiz.whatif.compare.compare import compare
 
 
 def run(works, processes=2, path="run.alog"):

@@ -13,7 +13,7 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.report.critical import document as report
 from perwiz.report.critical import plot as critical_plot
 from perwiz.report.picture import lanes
-from perwiz.whatif.critical import critical
+from perwiz.whatif.limits.critical import critical
 
 SCHEMA = json.loads(
     importlib.resources.files("perwiz.report.critical.document").joinpath("critical.schema.json").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ import pytest
 import build
 from build import Builder
 from perwiz.formats.cube.cube import Region
+from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search
-from perwiz.patterns.worth import worth
 from perwiz.report.cube import findings as cube_findings
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict

@@ -13,7 +13,7 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.errors import UsageError
 from perwiz.report.curve import document as report
 from perwiz.report.curve import plot as curve_plot
-from perwiz.whatif.curve import curve
+from perwiz.whatif.limits.curve import curve
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve.document").joinpath("curve.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -127,8 +127,8 @@ def ring():
 def test_text__many_segments(monkeypatch):
     whole = report.text(document(ring(), "rank:0"))
     assert re.search(r"^and [0-9]+ more, along which it grows less \(--json lists all\)$", whole, re.MULTILINE)
-    monkeypatch.setattr("perwiz.whatif.curve._SWEEPS", 3)
-    monkeypatch.setattr("perwiz.whatif.curve._EDGES", 1)
+    monkeypatch.setattr("perwiz.whatif.limits.curve._SWEEPS", 3)
+    monkeypatch.setattr("perwiz.whatif.limits.curve._EDGES", 1)
     short = report.text(document(ring(), "rank:0"))
     assert re.search(r"^found .*; the curve lies at most [0-9.]+ [num]?s above them \(--exact finds all\)$", short, re.MULTILINE)
 

@@ -12,8 +12,8 @@ import pytest
 
 from perwiz.report.domino import document as report
 from perwiz.report.domino.text import text
-from perwiz.whatif import greedy
-from perwiz.whatif.domino import COUNTED, domino
+from perwiz.whatif.worth import greedy
+from perwiz.whatif.worth.domino import COUNTED, domino
 from tests.build import CATALOGUE, Builder, hand_model
 from tests.falling import falling
 

@@ -7,8 +7,8 @@ import pytest
 
 from perwiz.report.domino import plot as domino_plot
 from perwiz.report.picture import timeline
-from perwiz.whatif import worth
-from perwiz.whatif.domino import domino
+from perwiz.whatif.worth import worth
+from perwiz.whatif.worth.domino import domino
 from tests.build import CATALOGUE, Builder, hand_model
 from tests.falling import falling
 

@@ -18,7 +18,7 @@ from perwiz.report.page.panels import messages as html_messages
 from perwiz.report.page.panels import states as html_states
 from perwiz.report.page.panels import waits as html_waits
 from perwiz.report.page.tables import bar, fewer, table
-from perwiz.whatif.critical import critical_of
+from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import Waits
 

@@ -6,13 +6,13 @@ import pytest
 
 from build import Builder, hand_model
 from perwiz.loggps.model import load
-from perwiz.patterns.causes import explain
+from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search
-from perwiz.patterns.worth import worth
 from perwiz.report.patterns import document as patterns
 from perwiz.report.patterns import text as patterns_text
 from perwiz.whatif.run import replayed
-from perwiz.whatif.worth import under
+from perwiz.whatif.worth.worth import under
 
 
 def document(trace, model=None, rows=10):

@@ -11,7 +11,7 @@ import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from perwiz.report.predict import document as report
-from perwiz.whatif.hypotheses import Network, Scale, Speed, ZeroWait
+from perwiz.whatif.hypotheses.base import Network, Scale, Speed, ZeroWait
 from perwiz.whatif.predict import predict
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from perwiz.report import shares
 from perwiz.report.blocks import Document
 from perwiz.report.curve import document as report
 from perwiz.report.page.tables import table
-from perwiz.whatif.curve import Curve, curve_of
+from perwiz.whatif.limits.curve import Curve, curve_of
 from perwiz.whatif.run import Run
 
 PARAMETERS = (("L", "latency L"), ("G", "time per byte G"), ("o", "overhead o"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.patterns import efficiency
+from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
 from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
@@ -13,9 +13,9 @@ from perwiz.report.critical import document as criticals
 from perwiz.report.page.panels.states import Found
 from perwiz.report.page.tables import Cell, bar, fewer, table
 from perwiz.trace.trace import Trace
-from perwiz.whatif.balance import balance
-from perwiz.whatif.bound import bound_of
-from perwiz.whatif.critical import KINDS, Critical
+from perwiz.whatif.limits.balance import balance
+from perwiz.whatif.limits.bound import bound_of
+from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.run import Run
 
 _ROWS = 15

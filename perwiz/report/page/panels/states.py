@@ -14,11 +14,11 @@ import numpy as np
 
 from perwiz import words
 from perwiz.patterns import topology
-from perwiz.patterns.causes import explain
+from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.metrics import Metric
 from perwiz.patterns.search import Findings, search
 from perwiz.patterns.severity import Cells, Severity, added
-from perwiz.patterns.worth import Worth, worth
 from perwiz.report import shares
 from perwiz.report.blocks import Document
 from perwiz.report.page.columns import column, size

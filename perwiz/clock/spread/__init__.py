@@ -1,0 +1,1 @@
+"""The correction spread over processes."""

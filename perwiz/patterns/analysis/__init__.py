@@ -1,0 +1,1 @@
+"""What findings come from, and what they are worth."""

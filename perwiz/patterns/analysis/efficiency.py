@@ -1,0 +1,166 @@
+"""Parallel efficiencies as the POP centre of excellence defines them, with the ideal network replayed instead of guessed.
+
+    load balance  mean(u) / max(u)       u is what each process computes
+    serialisation max(u) / ideal         ideal is the time on an ideal network
+    transfer      ideal / time
+    parallel      mean(u) / time         the product of the three
+
+The ideal run is the replay of the same graph in which MPI calls take no time and messages none to arrive: computation is kept, and who
+waits for whom. MPI_Init, MPI files and calls that may wait for partners perwiz does not know stay as they are: they are no transfer. The
+estimate beside it takes from every process its own MPI time but waiting and files (as Cube's Advisor does): what that brings to others is
+left out.
+
+A region's ideal time is what the longest process spends in it in the ideal run; it may be above its time, where a wait moves into it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.engines.sweep import sweep
+from perwiz.graph.graph import LOCAL
+from perwiz.loggps.weigh import CUT, timeline_of
+from perwiz.patterns.callpaths import CallTree, call_tree
+from perwiz.patterns.library.basics import times
+from perwiz.patterns.library.collectives import FINALIZE, START
+from perwiz.patterns.pattern import View
+from perwiz.patterns.severity import Severity
+from perwiz.trace import operations
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import Times
+from perwiz.trace.trace import Trace
+from perwiz.whatif.run import Run, makespan
+
+_WAITS = (
+    *("mpi_latesender", "mpi_latereceiver", "mpi_earlyreduce", "mpi_earlyscan", "mpi_latebroadcast"),
+    *("mpi_wait_nxn", "mpi_barrier_wait", "mpi_finalize_wait"),
+)
+_FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
+PROGRAM, BETWEEN = "program", "MPI_Init to MPI_Finalize"
+"""Names of the whole program, and of its part between starting and ending MPI."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Efficiency:
+    """The efficiencies of the whole program or a region."""
+
+    name: str
+    """PROGRAM, BETWEEN, or a call path."""
+    region: bool
+    """Whether it is a region."""
+    useful: Ints
+    """ns of computation per process."""
+    time: int
+    """ns: of the program from its first to its last instant, of a region the longest of all processes."""
+    ideal: int
+    """The same on an ideal network."""
+
+    @property
+    def load_balance(self) -> float:
+        """Mean of the computation by the most of any process."""
+        return float(_part(self.useful.mean(), self.useful.max()))
+
+    @property
+    def serialisation(self) -> float:
+        """Most computation of any process by the ideal time."""
+        return _part(self.useful.max(), self.ideal)
+
+    @property
+    def transfer(self) -> float:
+        """Ideal time by time."""
+        return _part(self.ideal, self.time)
+
+    @property
+    def communication(self) -> float:
+        """Most computation of any process by the time."""
+        return _part(self.useful.max(), self.time)
+
+    @property
+    def parallel(self) -> float:
+        """Mean of the computation by the time."""
+        return _part(self.useful.mean(), self.time)
+
+
+def _part(some: float, whole: float) -> float:
+    return float(some) / float(whole) if whole else 1.0
+
+
+def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
+    """Return the efficiencies of the whole program, of its part between MPI_Init and MPI_Finalize, and of the regions of its first level.
+
+    The second is missing if not every location calls both; the first level is the first from the top that has several regions.
+    """
+    time = sweep(run.graph, ideal(run))
+    best = timeline_of(run.weighted, time, "ideal")
+    out = [Efficiency(PROGRAM, False, severity.by_location("comp"), run.makespan, makespan(run.graph, time)), *_between(run, best.calls)]
+    tree, computed = severity.tree, _inclusive(severity, "comp")
+    for node in first_level(tree):
+        lengths = (_longest(run, tree, node, regions) for regions in (run.trace.timeline.regions, best.regions))
+        out.append(Efficiency(tree.full_name(node), True, computed[node], *lengths))
+    return out
+
+
+def _between(run: Run, best: Times) -> list[Efficiency]:
+    """Return the efficiency of the part between MPI_Init and MPI_Finalize; nothing if a location does not call each once."""
+    calls, real, number = run.trace.calls, run.trace.timeline.calls, np.arange(len(run.trace.locations))
+    first, last = np.flatnonzero(START[calls.op]), np.flatnonzero(FINALIZE[calls.op])
+    if not len(number) or any(not np.array_equal(calls.location[some], number) for some in (first, last)):
+        return []
+    inside = np.append(0, np.cumsum(real.leave - real.enter))
+    useful = real.enter[last] - real.leave[first] - (inside[last] - inside[first + 1])
+    spans = (int(some.enter[last].max() - some.leave[first].min()) for some in (real, best))
+    return [Efficiency(BETWEEN, False, useful, *spans)]
+
+
+def ideal(run: Run) -> Ints:
+    """Return the weights of the run in which calls take no time and messages none: what binds stays, with nothing added."""
+    graph, weight = run.graph, run.weighted.weight.copy()
+    binds = (graph.kind != LOCAL) & (weight != CUT)
+    weight[binds] = np.minimum(weight[binds], 0)
+    free = ~(_FILES | START | operations.UNMODELLED)[run.trace.calls.op]
+    weight[graph.start[graph.returned[free]]] = 0
+    return weight
+
+
+def estimate(severity: Severity) -> int:
+    """Return the ideal time, ns, without a replay: the most that any process has besides transfer."""
+    waits = sum((severity.by_location(name) for name in _WAITS), np.zeros(len(severity.trace.locations), "i8"))
+    transfer = severity.by_location("mpi") - waits - severity.by_location("mpi_io")
+    return int((severity.by_location("execution") - transfer).max(initial=0))
+
+
+def first_level(tree: CallTree) -> list[int]:
+    """Return the regions below the first node from the top that has several, none if there is no such node."""
+    regions = [0]
+    while len(regions) == 1:
+        regions = np.flatnonzero((tree.parent == regions[0]) & (tree.op < 0)).tolist()
+    return regions
+
+
+def _inclusive(severity: Severity, name: str) -> NDArray[np.int64]:
+    """Return a metric by (node, location) with all call paths below."""
+    out = np.zeros((len(severity.tree), len(severity.trace.locations)), "i8")
+    out[severity.cells[name].node] = severity.cells[name].value
+    return severity.tree.inclusive(out)
+
+
+def _longest(run: Run, tree: CallTree, node: int, at: Times) -> int:
+    """Return the most time, ns, that any process spends in the instances of a node."""
+    regions = run.trace.regions
+    mine = tree.of_path[regions.path] == node
+    total = np.zeros(len(run.trace.locations), "i8")
+    np.add.at(total, regions.location[mine], (at.leave - at.enter)[mine])
+    return int(total.max(initial=0))
+
+
+def computation(trace: Trace) -> Ints:
+    """Return the computation of every location, ns."""
+    return np.asarray(times(View(trace), call_tree(trace))["comp"].value.sum(axis=0))
+
+
+def scaling(useful: Ints, reference: Ints) -> float:
+    """Return the computation scalability: the reference's computation, of all its processes, by that of this run."""
+    return _part(reference.sum(), useful.sum())

@@ -1,0 +1,110 @@
+"""The critical path of the recorded run over call paths and locations, and what imbalance on it costs (Boehme et al. 2012).
+
+The path starts where MPI_Finalize is entered last (without one, at the end of the location that ends last) and goes back in time; at the
+end of a wait it changes to the location that was waited for. So no wait lies on it, and it is as long as the run until then. These are
+Scalasca's definitions. `perwiz critical` has another path, the longest of the replayed graph: there a message has a lag of its own, which
+here belongs to the call that receives it, waits that the model does not explain are work, and MPI_Finalize counts. Use this one to
+compare with Scalasca, that one to ask what a change would bring.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.kernels import path as kernel
+from perwiz.patterns.analysis.delays import Floats, Pieces, Waits, dense
+from perwiz.patterns.library.collectives import FINALIZE
+from perwiz.patterns.pattern import View
+from perwiz.patterns.severity import Cells
+from perwiz.trace.table import Ints
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Impact:
+    """The critical path, and what the program's parts do to the time of all processes; ns, by (node of the call tree, location)."""
+
+    path: Ints
+    """Time on the critical path."""
+    changes: int
+    """How often it changes location."""
+    busy: Ints
+    """Time of each location, waits left out."""
+    inside: NDArray[np.bool_]
+    """Whether a location is ever in a node."""
+
+    @property
+    def length(self) -> int:
+        """Length of the path, ns."""
+        return int(self.path.sum())
+
+    @property
+    def imbalance(self) -> Floats:
+        """Per node, how much longer it is on the path than it is for a location on average; 0 if it is shorter."""
+        mean = self.busy.sum(axis=1) / max(1, self.busy.shape[1])
+        return np.maximum(self.path.sum(axis=1) - mean, 0)
+
+    def activities(self) -> tuple[Ints, Ints]:
+        """Return (time that the path accounts for, time above it), by (node, location)."""
+        on_path = self.path.sum(axis=1)[:, None]
+        return np.minimum(on_path, self.busy), np.maximum(self.busy - on_path, 0)
+
+    def cost(self) -> tuple[Floats, Floats]:
+        """Return (what all locations lose because the path does more in a node than they, the part of those never in it).
+
+        Of what a location does less than the whole path, each node has the share that it has of all it falls behind in. It is booked
+        on the locations that are on the path there.
+        """
+        on_path = self.path.sum(axis=1)
+        behind = np.maximum(on_path[:, None] - self.busy, 0)
+        short = np.maximum(on_path.sum() - self.busy.sum(axis=0), 0)
+        lost = behind * (short / np.maximum(behind.sum(axis=0), 1))
+        share = self.path / np.maximum(on_path, 1)[:, None]
+        return share * lost.sum(axis=1)[:, None], share * np.where(self.inside, 0, lost).sum(axis=1)[:, None]
+
+
+def impact(view: View, nodes: int, waits: Waits, pieces: Pieces) -> Impact:
+    """Return the critical path of a run and how busy its locations were."""
+    place, start, node = pieces
+    some, last = waits.instances, view.trace.timeline.locations.leave
+    size = len(last)
+    spent, busy = np.zeros((size, nodes), "i8"), np.zeros((size, nodes), "i8")
+    inside = np.zeros((size, nodes), bool)
+    ends = np.ascontiguousarray(view.enter[some.call] + some.severity, "i8")
+    cause = np.ascontiguousarray(view.location[some.cause], "i4")
+    changes = kernel.path(ends, cause, place, start, node, spent, *end_of(view)) if size else 0
+    location = np.repeat(np.arange(size), np.diff(place[:, 4]))
+    length = np.append(np.diff(start), 0)
+    finals = place[1:, 4] - 1
+    length[finals] = np.maximum(last - start[finals], 0)
+    working = node >= 0
+    np.add.at(busy, (location[working], node[working]), length[working])
+    inside[location[working], node[working]] = True
+    return Impact(spent.T, changes, busy.T, inside.T)
+
+
+def end_of(view: View) -> tuple[int, int]:
+    """Return (location, time) of the end of the path."""
+    call = np.flatnonzero(FINALIZE[view.op])
+    if len(call):
+        last = int(call[view.enter[call].argmax()])
+        return int(view.location[last]), int(view.enter[last])
+    leave = view.trace.timeline.locations.leave
+    return int(leave.argmax()), int(leave.max())
+
+
+def metrics(found: Impact) -> dict[str, Cells]:
+    """Return the metrics of the path and its impact, rounded to ns."""
+    on_path, off_path = found.activities()
+    cost, apart = found.cost()
+    share = found.path / np.maximum(found.path.sum(axis=1), 1)[:, None]
+    return {
+        "critical_path": dense(found.path),
+        "critical_path_imbalance": dense(share * found.imbalance[:, None]),
+        "critical_path_activities": dense(on_path),
+        "critical_imbalance_impact": dense(cost),
+        "inter_partition_imbalance": dense(apart),
+        "non_critical_path_activities": dense(off_path),
+    }

@@ -1,0 +1,132 @@
+"""Patterns between metahosts and within one, and who waits for whom (Becker, Wolf et al. 2007; Scalasca 1.4).
+
+A message is between metahosts if its ends are on different ones. A collective is if its communicator has processes of several: then all
+its waits are, whoever is late. Every other instance is within one, so that the twins of a pattern add up to it. Who was late is told by
+`matrix`, which the paper names as missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.patterns.library import collectives, point_to_point, rma
+from perwiz.patterns.metrics import NS, Metric
+from perwiz.patterns.pattern import Instances, Pattern, View
+from perwiz.patterns.severity import Cells, added
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+
+BETWEEN, WITHIN = "grid", "ngrid"
+ROOTS = (
+    Metric(BETWEEN, "Between metahosts", "", NS, "wait states of messages and communicators that span metahosts"),
+    Metric(WITHIN, "Within metahosts", "", NS, "all other wait states"),
+)
+
+
+class Twin(Pattern):
+    """The instances of a pattern that are between metahosts, or those that are not."""
+
+    between: ClassVar[bool]
+
+    def instances(self, view: View, parent: Instances) -> Instances:
+        """Return those of the parent's instances."""
+        return parent.where(spans(view.trace, parent) == self.between)
+
+
+def _twin(pattern: type[Pattern], side: str) -> type[Twin]:
+    inner = pattern.of in {other.name for other in _TWINNED}
+    body = {
+        "name": f"{side}_{pattern.name}",
+        "title": f"{'Grid' if side == BETWEEN else 'Non-grid'} {pattern.title}",
+        "of": pattern.name,
+        "under": f"{side}_{pattern.of}" if inner else side,
+        "meaning": f"{pattern.title}, {'between' if side == BETWEEN else 'within'} metahosts",
+        "waits": pattern.waits,
+        "between": side == BETWEEN,
+        "__doc__": f"{pattern.title}: its instances {'between' if side == BETWEEN else 'within'} metahosts.",
+    }
+    return type(f"{side.title()}{pattern.__name__}", (Twin,), body)
+
+
+_ALL: tuple[type[Pattern], ...] = (*point_to_point.PATTERNS, *collectives.PATTERNS, *rma.PATTERNS)
+_TWINNED = tuple(pattern for pattern in _ALL if pattern.of != "mpi_init_exit")
+TWINS: tuple[type[Twin], ...] = tuple(_twin(pattern, side) for side in (BETWEEN, WITHIN) for pattern in _TWINNED)
+"""Two per pattern of messages, collectives, barriers and windows."""
+
+
+def several(trace: Trace) -> bool:
+    """Return whether the locations are on more than one metahost."""
+    metahost = trace.locations.metahost
+    return bool((metahost != metahost[:1]).any())
+
+
+def spans(trace: Trace, some: Instances) -> NDArray[np.bool_]:
+    """Return which instances are between metahosts, by their message or else their collective."""
+    table, metahost = trace.messages, trace.locations.metahost
+    out = np.zeros(len(some), bool)
+    rows = np.flatnonzero(some.message >= 0)
+    ends = (metahost[trace.calls.location[column[some.message[rows]]]] for column in (table.send, table.receive_done))
+    out[rows] = np.not_equal(*ends)
+    rows = np.flatnonzero((some.message < 0) & (some.collective >= 0))
+    out[rows] = _comm_spans(trace)[trace.collectives.comm[some.collective[rows]]]
+    return out
+
+
+def _comm_spans(trace: Trace) -> NDArray[np.bool_]:
+    """Return, per communicator and one more for -1, whether its processes are on several metahosts."""
+    of_process = np.zeros(int(max(trace.locations.process.max(initial=-1), trace.communicators.ranks.max(initial=-1))) + 1, "i4")
+    of_process[trace.locations.process] = trace.locations.metahost
+    out = np.zeros(len(trace.communicators) + 1, bool)
+    for comm in range(len(trace.communicators)):
+        metahost = of_process[trace.communicators.members(comm)]
+        out[comm] = (metahost != metahost[:1]).any()
+    return out
+
+
+def totals(found: dict[str, Cells], locations: int) -> dict[str, Cells]:
+    """Return the severity of the two roots: the sum of the twins right below each."""
+    top = {side: [found[twin.name] for twin in TWINS if twin.under == side] for side in (BETWEEN, WITHIN)}
+    return {side: added(cells, locations) for side, cells in top.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matrix:
+    """Who waits for whom in a pattern: one row per metahost that waits, one column per metahost of the late process."""
+
+    metahosts: Ints
+    """Numbers of the metahosts, ascending."""
+    severity: Ints
+    """ns."""
+    instances: Ints
+
+
+def matrix(trace: Trace, some: Instances) -> Matrix:
+    """Return the waits of a pattern by the metahosts of who waits and who is late; instances without a late process are left out."""
+    known = some.where((some.message >= 0) | (some.cause >= 0))
+    metahosts, of_location = np.unique(trace.locations.metahost, return_inverse=True)
+    shape = len(metahosts), len(metahosts)
+    pair = of_location[trace.calls.location[known.call]], of_location[_late(trace, known)]
+    severity, count = np.zeros(shape, "i8"), np.zeros(shape, "i8")
+    np.add.at(severity, pair, known.severity)
+    np.add.at(count, pair, 1)
+    return Matrix(metahosts, severity, count)
+
+
+def _late(trace: Trace, known: Instances) -> Ints:
+    """Return the location that is waited for: the other end of the message, or that of the cause."""
+    table, location = trace.messages, trace.calls.location
+    out = location[known.cause]
+    rows = np.flatnonzero(known.message >= 0)
+    sender, receiver = (location[column[known.message[rows]]] for column in (table.send, table.receive_done))
+    out[rows] = np.where(location[known.call[rows]] == sender, receiver, sender)
+    return out
+
+
+def name(trace: Trace, metahost: int) -> str:
+    """Return the name of a metahost, its number if nobody names it."""
+    known = trace.metahosts[metahost] if 0 <= metahost < len(trace.metahosts) else ""
+    return known or str(metahost)

@@ -1,0 +1,1 @@
+"""Two runs, call by call."""

@@ -1,0 +1,1 @@
+"""How far it can go: bounds, balance, curves, the critical path."""

@@ -1,0 +1,211 @@
+"""Which parallel step to balance: the predicted makespan if the computation or the messages of one step were balanced, for every step.
+
+PerWiz, section 3.2: the step whose times differ most (largest sigma) need not be the one that pays most, so each is predicted.
+A step is the k-th instance of a region on every process. The answers are those of the hypotheses `balance-time REGION#k` and
+`balance-messages REGION#k`, but the graph is built and weighted once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.clock.treatment import Treated
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis
+from perwiz.whatif.hypotheses.stretch import Segments, levelled
+from perwiz.whatif.limits.message_sizes import Sizes
+from perwiz.whatif.run import Run, changed, graph_of, loaded, makespan, replay_of, treated
+from perwiz.whatif.worth import local_changes
+from perwiz.whatif.worth.local_changes import Changes, Report, ranges
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spread:
+    """How much the processes that take part in each step differ, one row per step; of time in ns, of messages in bytes sent."""
+
+    processes: Ints
+    least: Ints
+    mean: Floats
+    largest: Ints
+    sigma: Floats
+    """Standard deviation over the processes, sigma(t_k) of PerWiz, 3.2."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Balanced:
+    """The steps of one region: how they are spread, and the predicted makespans, int64 ns, if they were balanced."""
+
+    name: str
+    number: Ints
+    """Number of each step, from 1."""
+    location: Ints
+    """Location of each instance, sorted by step, then location."""
+    first: Ints
+    """First instance of each step, and one more."""
+    computation: Ints
+    """ns computed in each instance."""
+    sent: Ints
+    """Bytes of the messages sent from each instance."""
+    time: Ints
+    """Makespan per step if that one's computation were balanced."""
+    messages: Ints
+    """Makespan per step if that one's messages were balanced; -1 where no message changes."""
+    all_time: int
+    """Makespan if the computation of each step were balanced, all steps at once."""
+    all_messages: int
+    """The same for messages; -1 where no message changes."""
+    all_both: int
+    """Computation and messages of all steps."""
+
+    def spread(self, value: Ints) -> Spread:
+        """Return the spread over each step of `computation` or `sent`."""
+        first = self.first[:-1]
+        count = np.diff(self.first)
+        mean = np.add.reduceat(value, first) / count
+        off = (value - np.repeat(mean, count)) ** 2
+        sigma = np.sqrt(np.add.reduceat(off, first) / count)
+        return Spread(count, np.minimum.reduceat(value, first), mean, np.maximum.reduceat(value, first), sigma)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Balance:
+    """What balancing each step of some regions would give."""
+
+    run: Run
+    regions: tuple[Balanced, ...]
+    everything: int
+    """Predicted makespan, ns, if computation and messages of all steps of all regions were balanced."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(region.name for region in self.regions)
+        return f"<Balance of {names} in {self.run.trace.path}: {self.run.makespan} ns recorded, {self.everything} ns if all were balanced>"
+
+
+def balance(
+    trace: Trace, regions: Sequence[str] = (), model: Model | str | None = None, clock: str = "clc", report: Report | None = None
+) -> Balance:
+    """Return what balancing each step of some regions (default: all parallel regions) would give; all times int64 ns.
+
+    `report` is told how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
+    """
+    names, model = chosen(trace, regions), loaded(model, trace)
+    clocks = treated(trace, clock)
+    trace = clocks.trace
+    sizes = [Sizes(trace, name) for name in names]
+    asked = [question for size in sizes for question in size.questions()]
+    graph = graph_of(trace, model, asked)
+    run = replay_of(clocks, graph, model)
+    asker = _Asker(clocks, run.weighted, model)
+    segments, told = Segments(run.weighted), _Told(report, 2 * sum(size.count for size in sizes))
+    found = tuple(_region(asker, segments, size, told) for size in sizes)
+    both = [question for size in sizes for question in size.whole()]
+    return Balance(run, found, asker.makespan(both) if len(sizes) > 1 else found[0].all_both)
+
+
+def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
+    """Return the regions of these names, by default all parallel ones. Raises UsageError for a name or trace without."""
+    if not names:
+        names = [name for name, marked in zip(trace.names, trace.parallel.tolist(), strict=True) if marked]
+    for name in names:
+        selectors.region(trace, name)
+    if names:
+        return list(dict.fromkeys(names))
+    known = ", ".join(trace.names[:8]) + (" ..." if len(trace.names) > 8 else "")
+    if trace.names:
+        raise UsageError(f"{trace.path}: no region is marked as parallel, must be chosen with --region; there are {known}")
+    how = "mark parallel regions with PRGN_BEGIN and PRGN_END (perwiz record --print-include)"
+    raise UsageError(f"{trace.path}: no user regions, so there are no steps to balance; {how} and record again")
+
+
+class _Told:
+    """Tells of the progress of several passes as one."""
+
+    def __init__(self, report: Report | None, total: int) -> None:
+        self._report, self._total, self._before = report, total, 0
+
+    def __call__(self, done: int, _: int) -> None:
+        if self._report:
+            self._report(self._before + done, self._total)
+
+    def passed(self, count: int) -> None:
+        """Count what a pass has done."""
+        self._before += count
+
+
+class _Asker:
+    """Answers hypotheses on one weighted graph; where that had to leave out rendezvous edges, on a graph of their own."""
+
+    def __init__(self, clocks: Treated, weighted: Weighted, model: Model) -> None:
+        self._clocks, self.weighted, self._model = clocks, weighted, model
+        self.exact = weighted.graph.deadlocks == 0
+
+    def makespan(self, asked: Sequence[Hypothesis]) -> int:
+        """Return the makespan, ns, that `perwiz.predict` gives."""
+        weighted = self.weighted
+        if not self.exact:
+            graph = graph_of(self._clocks.trace, self._model, asked)
+            weighted = replay_of(self._clocks, graph, self._model).weighted
+        weighted = changed(dataclasses.replace(weighted, weight=weighted.weight.copy()), asked)
+        return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+
+
+def _region(asker: _Asker, segments: Segments, sizes: Sizes, told: _Told) -> Balanced:
+    """Return the answers for one region."""
+    trace, graph, weight = asker.weighted.trace, asker.weighted.graph, asker.weighted.weight
+    computation, changes = _levelled_steps(segments, weight, sizes)
+    time = local_changes.makespans(graph, weight, changes, sizes.count, told)
+    told.passed(sizes.count)
+    messages = np.full(sizes.count, -1, "i8")
+    messages[sizes.resizing] = _messages(asker, sizes, told)[sizes.resizing]
+    told.passed(sizes.count)
+    whole = sizes.whole()
+    return Balanced(
+        *(sizes.name, sizes.number, trace.regions.location[sizes.instance], sizes.first, computation, sizes.sent, time, messages),
+        all_time=asker.makespan([BalanceTime(sizes.name)]),
+        all_messages=asker.makespan([BalanceMessages(sizes.name)]) if len(whole) > 1 else -1,
+        all_both=asker.makespan(whole),
+    )
+
+
+def _messages(asker: _Asker, sizes: Sizes, told: _Told) -> Ints:
+    """Return the makespan under balanced messages of each step, ns."""
+    if asker.exact:
+        weighted = asker.weighted
+        return local_changes.makespans(weighted.graph, weighted.weight, sizes.changes(weighted), sizes.count, told)
+    out = np.zeros(sizes.count, "i8")
+    for step in np.flatnonzero(sizes.resizing).tolist():
+        out[step] = asker.makespan([BalanceMessages(f"{sizes.name}#{sizes.number[step]}")])
+        told(step, sizes.count)
+    return out
+
+
+def _levelled_steps(segments: Segments, weight: Ints, sizes: Sizes) -> tuple[Ints, Changes]:
+    """Return the ns computed in each instance, and the changed weights of balanced computation, step by step."""
+    computation, rows = np.empty(len(sizes.instance), "i8"), []
+    entered, left = segments.entered[sizes.instance] + 1, segments.left[sizes.instance] + 1
+    for step in range(sizes.count):
+        mine = slice(sizes.first[step], sizes.first[step + 1])
+        group, at = ranges(np.arange(mine.stop - mine.start), entered[mine], left[mine])
+        part = segments.length[at]
+        starts = np.cumsum(left[mine] - entered[mine]) - (left[mine] - entered[mine])
+        computation[mine] = np.add.reduceat(part, starts)
+        more = levelled(part, group, np.zeros(mine.stop - mine.start, "i8")) - part
+        gap = segments.gap[at]
+        fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))
+        edge, more = segments.edge[gap[fresh]], np.add.reduceat(more, fresh)
+        differs = more != 0
+        rows.append((np.full(int(differs.sum()), step), edge[differs], weight[edge[differs]] + more[differs]))
+    which, edge, value = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return computation, Changes(which, edge, value)

@@ -1,0 +1,189 @@
+"""Where the makespan is spent: one critical path, cut into pieces that add up to it; and the slack of every call.
+
+The path is a longest one of the happened-before graph, so no wait lies on it. Its pieces are computation, work inside calls,
+transfer (the lag of a message, from the entry of the call that sends it), and the time before the first instant of the process it begins
+on. A gap between two sends is part of the work of the second. The slack of a call says how much later it may return without delaying
+the end: makespan minus the longest path through its return.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.engines.sweep import critical_path, to_end
+from perwiz.graph.graph import LOCAL
+from perwiz.loggps.costs import rest
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import lags
+from perwiz.trace.table import Ints
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.run import Run, replayed
+
+KINDS = ("start", "computation", "calls", "transfer")
+"""Kinds of pieces."""
+_START, _COMPUTATION, _CALLS, _TRANSFER = range(4)
+_LAST = 2**62
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pieces:
+    """Pieces of the path in the order of time, none of length 0; one row each."""
+
+    kind: NDArray[np.uint8]
+    """Row of KINDS."""
+    begin: Ints
+    """ns of the timeline."""
+    length: Ints
+    """ns; below 0 only where an effect was recorded before its cause."""
+    location: NDArray[np.int32]
+    """The process whose computation or call it is; of a transfer, the one that gets it."""
+    path: NDArray[np.int32]
+    """Region path: the innermost region at that time."""
+    call: NDArray[np.int32]
+    """The call, -1 outside of any; of a transfer, the one that it lets return."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def sums(self, key: Ints, groups: int) -> Ints:
+        """Return the length, ns, of the pieces of every group and kind (groups, len(KINDS)); `key` is the group of each piece."""
+        out = np.zeros((groups, len(KINDS)), "i8")
+        np.add.at(out, (key, self.kind), self.length)
+        return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Critical:
+    """One critical path of a run, and the slack of its calls."""
+
+    run: Run
+    edges: NDArray[np.int32]
+    """Edges of the graph along the path, in the order of time."""
+    pieces: Pieces
+    changes: int
+    """How many times the path goes from one process (or thread) to another."""
+    slack: Ints
+    """ns per call: how much later it may return without delaying the end. 0 on the path."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Critical of {self.run.trace.path}: {self.run.makespan} ns in {len(self.pieces)} pieces, {self.changes} changes of process>"
+        )
+
+
+def critical(trace: Trace, model: Model | str | None = None, clock: str = "clc") -> Critical:
+    """Return one critical path of the recorded run, its pieces adding up to the makespan, and the slack of every call, int64 ns.
+
+    `model` and `clock` as in `predict`. Raises UsageError, ModelError, ClockError.
+    """
+    return critical_of(replayed(trace, model, clock))
+
+
+def critical_of(run: Run) -> Critical:
+    """Return one critical path of a run, its pieces adding up to the makespan, and the slack of every call, int64 ns."""
+    edges = critical_path(run.graph, run.weighted.weight, run.time)
+    location = _locations(run, edges)
+    changes = int((location[1:] != location[:-1]).sum())
+    return Critical(run, edges, _pieces(run, edges, location), changes, slack(run))
+
+
+def slack(run: Run) -> Ints:
+    """Return how much later each call may return without delaying the end of the run, int64 ns."""
+    at = run.graph.returned
+    left = to_end(run.graph, run.weighted.weight)
+    return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[at] - left[at])
+
+
+def _locations(run: Run, edges: Ints) -> NDArray[np.int32]:
+    """Return the location that each edge of the path leads to; at the hub of a collective that of the edge before."""
+    graph, calls = run.graph, run.trace.calls.location
+    owner = np.full(graph.vertices, NONE, "i4")
+    for vertex, location in ((graph.entered, calls), (graph.returned, calls)):
+        owner[vertex] = location
+    for vertex in (graph.begun, graph.ended):
+        owner[vertex] = np.arange(len(vertex))
+    out = owner[_targets(run, edges)]
+    known = np.maximum.accumulate(np.where(out >= 0, np.arange(len(out)), -1))
+    known[known < 0] = np.flatnonzero(out >= 0)[0] if len(out) else 0
+    return np.asarray(out[known], "i4")
+
+
+def _targets(run: Run, edges: Ints) -> Ints:
+    """Return the vertex that each edge leads into."""
+    return np.searchsorted(run.graph.start, edges, "right") - 1
+
+
+def _pieces(run: Run, edges: Ints, location: NDArray[np.int32]) -> Pieces:
+    """Return the pieces of the path, those of length 0 left out."""
+    target = _targets(run, edges)
+    parts = [_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    kept = np.flatnonzero(columns[3])
+    kept = kept[np.lexsort((columns[2][kept], columns[0][kept]))]
+    types = ("u1", "i8", "i8", "i4", "i4", "i4")
+    return Pieces(*(column[kept].astype(dtype) for column, dtype in zip(columns[1:], types, strict=True)))
+
+
+def _part(at: Ints, kind: Ints | int, begin: Ints, length: Ints, location: Ints, path: Ints | int, call: Ints | int) -> tuple[Ints, ...]:
+    """Return columns of pieces: the place on the path of the edge they belong to, and those of Pieces."""
+    return (at, *(np.broadcast_to(np.asarray(column), at.shape) for column in (kind, begin, length, location, path, call)))
+
+
+def _start(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> tuple[Ints, ...]:
+    """Return the piece from the first instant of any process to that of the one on which the path begins."""
+    graph = run.graph
+    at = np.zeros(min(1, len(edges)), "i8")
+    first = np.where(np.isin(target[at], graph.begun), target[at], graph.source[edges[at]])
+    least = run.time[graph.begun].min(initial=_LAST)
+    return _part(at, _START, least, run.time[first] - least, location[at], NONE, NONE)
+
+
+def _inside(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> list[tuple[Ints, ...]]:
+    """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
+    graph, weight = run.graph, run.weighted.weight[edges]
+    call = np.full(graph.vertices, NONE, "i4")
+    call[graph.returned] = np.arange(len(graph.returned))
+    at = np.flatnonzero(call[target] >= 0)
+    e = call[target[at]]
+    work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[e]
+    lag = np.where(graph.kind[edges[at]] == LOCAL, 0, weight[at] - work)
+    begin, path = run.time[graph.source[edges[at]]], run.trace.calls.path[e]
+    return [
+        _part(at, _TRANSFER, begin, lag, location[at], path, e),
+        _part(at, _CALLS, begin + lag, weight[at] - lag, location[at], path, e),
+    ]
+
+
+def _computation(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> tuple[Ints, ...]:
+    """Return the pieces between calls, cut at the boundaries of user regions."""
+    graph, trace = run.graph, run.trace
+    gap = np.full(graph.vertices, NONE, "i8")
+    gap[graph.entered] = np.arange(len(trace.calls)) + trace.calls.location
+    gap[graph.ended] = trace.first_calls[1:] + np.arange(len(trace.locations))
+    at = np.flatnonzero(gap[target] >= 0)
+    segments = Segments(run.weighted)
+    first, end = (np.searchsorted(segments.gap, gap[target[at]], side) for side in ("left", "right"))
+    count = end - first
+    row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+    before = np.concatenate(([0], np.cumsum(segments.length)))
+    begin = np.repeat(run.time[graph.source[edges[at]]] - before[first], count) + before[row]
+    at = np.repeat(at, count)
+    return _part(at, _COMPUTATION, begin, segments.length[row], location[at], _innermost(trace, segments)[row], NONE)
+
+
+def _innermost(trace: Trace, segments: Segments) -> Ints:
+    """Return the innermost region path of every segment, -1 outside of any region."""
+    regions = trace.regions
+    known = np.zeros(len(segments.length), bool)
+    out = np.full(len(segments.length), NONE, "i4")
+    known[np.searchsorted(segments.gap, trace.first_calls[:-1] + np.arange(len(trace.locations)))] = True
+    for boundary, path in ((segments.entered, regions.path), (segments.left, np.append(regions.path, NONE)[regions.parent])):
+        out[boundary + 1] = path
+        known[boundary + 1] = True
+    last = np.maximum.accumulate(np.where(known, np.arange(len(out)), 0))
+    return np.asarray(out[last])

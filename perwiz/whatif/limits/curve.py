@@ -1,0 +1,222 @@
+"""The makespan as a function of one parameter: of the network, or of how long a process, node or region computes.
+
+Every weight is a line in the parameter, so the makespan is the maximum of the lines of all paths: convex, made of straight segments.
+One sweep at a value gives the line of a longest path there, and `envelope` puts the lines together. The slope is what the critical path
+holds of the parameter: latencies, bytes, ns of computation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.kernels import curve as kernel
+from perwiz.loggps.costs import slopes
+from perwiz.loggps.model import PARAMETERS, Model
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
+from perwiz.whatif.run import Run, replayed
+
+NETWORK = tuple(key for key in PARAMETERS if key.endswith(("_ns", "_per_byte")))
+COMPUTATION = ("rank", "node", "region")
+_DEFAULT = 10.0
+"""The interval ends at so many times the recorded value."""
+_LARGEST = 1e12
+_BITS = 53
+_FINEST = 40
+_SWEEPS, _EDGES = 64, 130_000_000
+"""Sweeps of a search that need not be exact, at least; more while they pass so many edges together."""
+
+
+class Lines:
+    """The longest paths of a run whose weights are lines in a parameter, each as (value, slope).
+
+    The value is that at the recorded parameter, whole ns; the slope is whole, for a unit of `2**shift` of the parameter.
+    """
+
+    def __init__(self, run: Run, slope: NDArray[np.floating] | Ints, recorded: float) -> None:
+        self.recorded = recorded
+        self._graph = graph = run.graph
+        steepest = int(sweep(graph, np.ceil(np.abs(slope)).astype("i8")).max(initial=0))
+        self.shift = min(_FINEST, _BITS - steepest.bit_length())
+        self._edge = np.stack((run.weighted.weight.astype("f8"), np.rint(np.ldexp(slope, self.shift))), 1)
+        self._first = int(run.time[graph.begun].min()) if len(graph.begun) else 0
+        self._known: dict[float, Line] = {}
+        self.progress: Callable[[int], object] | None = None
+
+    @property
+    def sweeps(self) -> int:
+        """Number of sweeps so far."""
+        return len(self._known)
+
+    def __call__(self, at: float) -> Line:
+        """Return the line of the longest path where the parameter exceeds its recorded value by `at` times 2**shift."""
+        if at not in self._known:
+            self._known[at] = self._swept(at) if len(self._graph.ended) else (0, 0)
+            if self.progress:
+                self.progress(self.sweeps)
+        return self._known[at]
+
+    def _swept(self, at: float) -> Line:
+        graph = self._graph
+        line = np.zeros((graph.vertices, 2))
+        kernel.sweep(graph.start, graph.source, self._edge, at, line)
+        value, slope = line[graph.ended].T
+        last = np.lexsort((slope, value + slope * at))[-1]
+        return int(value[last]) - self._first, int(slope[last])
+
+    def at(self, x: float) -> float:
+        """Return where `__call__` is to be asked for a parameter."""
+        return math.ldexp(x - self.recorded, -self.shift)
+
+    def x(self, at: float | Fraction) -> float:
+        """Return the parameter that `at` stands for."""
+        return self.recorded + math.ldexp(float(at), self.shift)
+
+    def makespan(self, x: float) -> float:
+        """Return the makespan, ns, at a parameter."""
+        return float(height(self(self.at(x)), self.at(x)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Curve:
+    """The makespan over an interval of one parameter, as straight segments."""
+
+    lines: Lines
+    run: Run
+    of: str
+    """L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, rank:3, node:NAME or region:NAME."""
+    recorded: float
+    """Value of the parameter in the recorded run; 1 for computation, whose parameter is a factor."""
+    x: NDArray[np.float64]
+    """Where segments begin, and where the last one ends."""
+    value: NDArray[np.float64]
+    """Makespan at every `x`, ns."""
+    slope: NDArray[np.float64]
+    """ns per unit, per segment; ascending."""
+    gap: float
+    """How much, ns, the makespan may lie above the segments: 0 if all of them were found."""
+    recorded_slope: float
+    """ns per unit at the recorded value; at a breakpoint, above it."""
+
+    def __repr__(self) -> str:
+        return f"<Curve of {self.run.trace.path} over {self.of}: {len(self.slope)} segments from {self.x[0]:g} to {self.x[-1]:g}>"
+
+    def at(self, x: float) -> float:
+        """Return the makespan, ns, at a value of the parameter: exact, also outside of the interval and between unknown segments."""
+        return self.lines.makespan(x)
+
+    def tolerance(self, share: float) -> float | None:
+        """Return the value of the parameter at which the run takes 1 + share of its recorded time; None if it does at none up to 1e12."""
+        return _tolerance(self.lines, share)
+
+
+def curve(
+    trace: Trace,
+    of: str = "L_ns",
+    least: float | None = None,
+    most: float | None = None,
+    model: Model | str | None = None,
+    clock: str = "clc",
+    exact: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Curve:
+    """Return the makespan of a run as a function of `of` from `least` (default 0) to `most` (default 10 times the recorded value).
+
+    `of` is L, o, g, G or O of the network (also as the key of a model file), or rank:R, node:NAME or region:NAME: a factor on the
+    time of its computation. Long runs have thousands of segments: unless `exact`, the search for them ends after a second or so.
+    `progress` is called with the number of sweeps so far. `predict` rounds every cost and every weight to ns, the curve nothing: they
+    differ by at most half a ns per number that is rounded on the path. Raises UsageError, ModelError, ClockError.
+    """
+    parameter(of)
+    return curve_of(replayed(trace, model, clock), of, least, most, exact, progress)
+
+
+def curve_of(
+    run: Run,
+    of: str = "L_ns",
+    least: float | None = None,
+    most: float | None = None,
+    exact: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Curve:
+    """Return the same of a run that has been replayed."""
+    key = parameter(of)
+    lines = lines_of(run, key)
+    least, most = _interval(key, lines.recorded, least, most)
+    lines.progress = progress
+    found, gap = envelope(lines, lines.at(least), lines.at(most), None if exact else max(_SWEEPS, _EDGES // max(1, run.graph.edges)))
+    x = [least, *(lines.x(crossing(one, other)) for one, other in itertools.pairwise(found)), most]
+    value = [float(height(line, lines.at(where))) for line, where in zip([*found, found[-1]], x, strict=True)]
+    slope = [math.ldexp(line[1], -lines.shift) for line in [*found, lines(0.0)]]
+    return Curve(lines, run, key, lines.recorded, np.array(x), np.array(value), np.array(slope[:-1]), gap, slope[-1])
+
+
+def parameter(of: str) -> str:
+    """Return the key of a parameter, given it or its letter, or rank:R, node:NAME, region:NAME. Raises UsageError for another text."""
+    keys = {PARAMETERS[key]: key for key in NETWORK}
+    kind, _, name = of.partition(":")
+    if of in keys or of in NETWORK:
+        return keys.get(of, of)
+    if kind in COMPUTATION and name:
+        return of
+    raise UsageError(f"'{of}': must be one of {', '.join(keys)}, or like rank:3, node:NAME or region:NAME")
+
+
+def lines_of(run: Run, key: str) -> Lines:
+    """Return the weights of a run as lines in a parameter. Raises UsageError for a rank, node or region that is not there."""
+    if key in NETWORK:
+        letter = PARAMETERS[key]
+        return Lines(run, slopes(run.weighted, letter), getattr(run.weighted.model, letter))
+    segments = Segments(dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
+    others = np.where(_chosen(run.trace, segments, key), 0, segments.length)
+    return Lines(run, run.weighted.weight - segments.stretched(others).weight, 1.0)
+
+
+def _chosen(trace: Trace, segments: Segments, key: str) -> NDArray[np.bool_]:
+    """Return which segments of computation a rank, node or region owns."""
+    kind, _, name = key.partition(":")
+    if kind == "region":
+        instances = np.flatnonzero(trace.paths.region[trace.regions.path] == selectors.region(trace, name))
+        return segments.owner(instances) >= 0
+    if kind == "rank":
+        return np.asarray(selectors.locations(trace, key)[segments.location])
+    if name not in trace.nodes:
+        have = ", ".join(trace.nodes[:5]) + (" ..." if len(trace.nodes) > 5 else "")
+        raise UsageError(f"{key}: no such node, the trace has {have or 'none'}")
+    return np.asarray((trace.locations.node == trace.nodes.index(name))[segments.location])
+
+
+def _interval(key: str, recorded: float, least: float | None, most: float | None) -> tuple[float, float]:
+    if most is None and not recorded:
+        raise UsageError(f"{key} is 0 in the model: ten times that is no interval, must be given an end")
+    first, last = 0.0 if least is None else least, _DEFAULT * recorded if most is None else most
+    if not 0 <= first < last <= _LARGEST:
+        raise UsageError(f"{key} from {first:g} to {last:g}: must rise, from 0 to at most {_LARGEST:g}")
+    return first, last
+
+
+def _tolerance(lines: Lines, share: float) -> float | None:
+    """Return the parameter at which the makespan is 1 + share of the recorded one, by Newton's method, which ends on segments."""
+    line, at, end = lines(0.0), Fraction(0), Fraction(lines.at(_LARGEST))
+    target = line[0] * (1 + Fraction(share))
+    while line[0] or at:
+        following = (target - line[0]) / line[1] if line[1] > 0 else end
+        if at and following >= at and height(line, at) >= target:
+            return lines.x(at)
+        if at == end and following >= end:
+            return None
+        at = min(following, end)
+        line = lines(float(at))
+    return None

@@ -1,0 +1,1 @@
+"""Another order of calls: what may move, and the program after it."""

@@ -1,0 +1,198 @@
+"""The weighted graph of the same program with its calls, region boundaries and computation in another order on some locations."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
+from perwiz.graph.rechain import REMADE, rechained
+from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.trace.table import Ints
+from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.order.tables import placed, rows_at, rows_moved, trace_in_order
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """A block that runs earlier: the calls `first` .. `last` of a location, before call `before`; recorded rows."""
+
+    first: int
+    last: int
+    before: int
+    end: int
+    """Last of the calls that it passes; smaller than `before` if the block stays where it is."""
+    location: int
+    note: str = ""
+    """Why a block stays where it is, though somebody waits for it."""
+    asked: str = ""
+    """The hypothesis."""
+
+    def receives(self, trace: Trace) -> int:
+        """Return how many of the calls that it passes receive a message in the recorded trace."""
+        done = trace.messages.receive_done
+        return len(np.unique(done[(done >= self.before) & (done <= self.end)]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reordered(Weighted):
+    """A weighted graph whose trace has another order of calls than the recorded one."""
+
+    call: Ints
+    """Row of each recorded call."""
+    region: Ints
+    """Row of each recorded region instance."""
+    message: Ints
+    """Row of each recorded message."""
+    moves: tuple[Moved, ...]
+
+    def as_recorded(self, timeline: Timeline) -> Timeline:
+        """Return a timeline of this order with the rows of the recorded calls and regions."""
+        calls, regions = rows_moved(timeline.calls, np.argsort(self.call)), rows_moved(timeline.regions, np.argsort(self.region))
+        return dataclasses.replace(timeline, calls=calls, regions=regions)
+
+    def in_new_order(self, timeline: Timeline) -> Timeline:
+        """Return a timeline of recorded rows with the rows of this order."""
+        return dataclasses.replace(timeline, calls=rows_moved(timeline.calls, self.call), regions=rows_moved(timeline.regions, self.region))
+
+
+def recorded_rows(weighted: Weighted) -> Reordered:
+    """Return the graph as one that may be reordered, with the rows of the recorded calls in it."""
+    if isinstance(weighted, Reordered):
+        return weighted
+    trace = weighted.trace
+    call, region, message = (np.arange(len(rows)) for rows in (trace.calls, trace.regions, trace.messages))
+    return Reordered(**_fields(weighted), call=call, region=region, message=message, moves=())
+
+
+def _fields(weighted: Weighted) -> dict[str, Any]:
+    return {field.name: getattr(weighted, field.name) for field in dataclasses.fields(Weighted)}
+
+
+class Program(Segments):
+    """The steps of every location in program order: a step is a region boundary, a call or the end, with the computation before it.
+
+    A step's number is that of its segment; steps of a location follow one another.
+    """
+
+    def __init__(self, weighted: Weighted) -> None:
+        super().__init__(weighted)
+        trace = weighted.trace
+        last = np.append(self._first[1:], len(self.length)) - 1
+        self.weighted = weighted
+        self.call = last[np.arange(len(trace.calls)) + trace.calls.location]
+        """Step per call."""
+        self.ended = last[trace.first_calls[1:] + np.arange(len(trace.locations))]
+        """Step per location: its last instant."""
+        self.first = np.concatenate(([0], self.ended[:-1] + 1))
+        """First step per location."""
+        self.is_call = np.zeros(len(self.length), bool)
+        """Per step."""
+        self.is_call[self.call] = True
+        self.is_vertex = self.is_call.copy()
+        """Per step: a call, or the end."""
+        self.is_vertex[self.ended] = True
+
+
+def reordered(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> Reordered:
+    """Return the weighted graph with the steps of a program in another order: `order` holds the old number of each new step.
+
+    Every call keeps its weights, and takes along the computation before it and what its partners' edges weigh. Gaps between sends that
+    were no neighbours are the network's. Region instances are numbered anew. Each step stays on its location; regions must still nest.
+    Raises perwiz.graph.rechain.Cycle if the new order waits for itself.
+    """
+    old = recorded_rows(program.weighted)
+    place = np.empty(len(order), "i8")
+    place[order] = np.arange(len(order))
+    call, region = (rows_at(place[steps]) for steps in (program.call, program.entered))
+    message = rows_at(call[old.trace.messages.send])
+    changed = np.zeros(len(old.trace.locations), bool)
+    changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
+    trace = trace_in_order(program, place, (call, region, message), changed)
+    graph, edge = rechained(trace, old.graph, call, stays(old))
+    graph.cause[:] = _causes(old.graph, graph, edge, message)
+    result = dataclasses.replace(
+        old,
+        trace=trace,
+        timeline=trace.timeline,
+        graph=graph,
+        weight=_weights(program, order, (trace, graph, edge), call),
+        size=placed(old.size, message),
+        call=call[old.call],
+        region=region[old.region],
+        message=message[old.message],
+        moves=old.moves + moves,
+    )
+    enter, leave = _distances(program, order, place, region, changed)
+    return dataclasses.replace(result, region_enter=enter, region_leave=leave)
+
+
+def stays(weighted: Weighted) -> NDArray[np.bool_]:
+    """Return which edges an order keeps: rendezvous edges that bind nobody would only forbid orders."""
+    return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
+
+
+def _causes(old: Graph, new: Graph, edge: Ints, message: Ints) -> Ints:
+    """Return the cause of every edge of the new graph: messages by their new row."""
+    of_message = np.isin(new.kind, (1, 2, 5))
+    out = new.cause.copy()
+    out[of_message] = message[new.cause[of_message]]
+    return out
+
+
+def _weights(program: Program, order: Ints, new: tuple[Trace, Graph, Ints], call: Ints) -> Ints:
+    weighted, (trace, graph, edge) = program.weighted, new
+    old = weighted.graph
+    out = np.append(weighted.weight, [0, 0])[edge]  # -1 and -2 find a 0
+    out[graph.start[graph.returned[call]]] = weighted.weight[old.start[old.returned]]
+    fresh = np.flatnonzero(program.is_vertex[order])
+    first = np.concatenate(([0], fresh[:-1] + 1))
+    whole = np.add.reduceat(program.length[order], first) if len(order) else order
+    location = program.location[fresh]
+    calls = program.is_call[order[fresh]]
+    out[graph.start[graph.entered]] = whole[calls]
+    ended = np.flatnonzero(~calls)
+    out[graph.start[graph.ended[location[ended]]]] = whole[ended]
+    return _with_gaps(weighted, (trace, graph, edge), call, out)
+
+
+def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, Ints], call: Ints, out: Ints) -> Ints:
+    """Fill in the weights of gaps: as they were between sends that stay neighbours, else the network's."""
+    trace, graph, edge = new
+    made = np.flatnonzero(edge == REMADE)
+    if not len(made):
+        return out
+    old, sent = weighted.graph, np.zeros(len(trace.calls), "i8")
+    np.add.at(sent, call[weighted.trace.messages.send], weighted.size)
+    out[made] = weighted.network.gap_after(sent[graph.cause[made]])
+    was = np.flatnonzero(old.kind == GAP)
+    owner = np.full(old.vertices, -1, "i8")
+    owner[old.returned] = call
+    target = owner[np.searchsorted(old.start, was, "right") - 1]
+    after = np.full(graph.vertices, -1, "i8")
+    after[graph.returned] = np.arange(len(graph.returned))
+    pair = call[old.cause[was]] * len(call) + target
+    mine = graph.cause[made].astype("i8") * len(call) + after[np.searchsorted(graph.start, made, "right") - 1]
+    sorted_ = np.argsort(pair)
+    at = np.minimum(np.searchsorted(pair[sorted_], mine), len(pair) - 1)
+    same = pair[sorted_][at] == mine
+    out[made[same]] = weighted.weight[was[sorted_[at[same]]]]
+    return out
+
+
+def _distances(program: Program, order: Ints, place: Ints, region: Ints, changed: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the ns from the vertex before each region boundary to it, in the new order, at the regions' new rows."""
+    weighted = program.weighted
+    total = np.cumsum(program.length[order])
+    base = np.maximum.accumulate(np.where(program.is_vertex[order], total, 0))
+    base = np.concatenate(([0], base[:-1]))
+    out = []
+    for steps, old in ((program.entered, weighted.region_enter), (program.left, weighted.region_leave)):
+        new = (total - base)[place[steps]]
+        moved = changed[weighted.trace.regions.location] & (old >= 0)
+        out.append(placed(np.where(moved, new, old), region))
+    return out[0], out[1]

@@ -1,0 +1,1 @@
+"""What each fix is worth."""

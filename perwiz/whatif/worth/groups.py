@@ -1,0 +1,60 @@
+"""Groups of calls that pay: the sets of one family, with the calls they hold, those first that gain most."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from perwiz.trace.table import Ints
+from perwiz.whatif.run import Run
+from perwiz.whatif.worth.families import Family, family
+from perwiz.whatif.worth.sets import rank_sets
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice:
+    """What can be changed at once: a call, or a set of calls."""
+
+    name: str
+    """What a person calls it."""
+    hypothesis: str | None
+    """As `predict` takes it: zero-wait e12; None if there is no short text."""
+    calls: Ints
+    """Rows."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Group:
+    """A set of calls, and what changing all of them at once is worth."""
+
+    choice: Choice
+    wait: int
+    """ns its calls wait, together."""
+    makespan: int
+    """ns, if they are changed."""
+
+
+def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, int], object] | None = None) -> list[Group]:
+    """Return the sets of a family that gain, at most so many, those with the largest gain first.
+
+    `tell` is told how many sets of how many are done. Raises UsageError for an unknown family.
+    """
+    found = rank_sets(run, word, question, tell=tell)
+    order = found.order()
+    order = order[found.makespan[order] < found.now][:most]
+    sets = family(run, word)
+    held = np.flatnonzero(sets.sums(np.ones(len(run.trace.calls), "i8")))[order]
+    return [
+        Group(Choice(found.names[k], found.hypothesis[k], _rows(sets, row)), int(found.waiting[k]), int(found.makespan[k]))
+        for k, row in zip(order.tolist(), held.tolist(), strict=True)
+    ]
+
+
+def _rows(sets: Family, row: int) -> Ints:
+    """Return the calls of a set."""
+    inside = np.zeros(sets.classes + 1, bool)
+    inside[sets.member[sets.row == row]] = True
+    inside[-1] = False
+    return np.flatnonzero(inside[sets.of])

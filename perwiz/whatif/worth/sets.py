@@ -1,0 +1,198 @@
+"""What each set of calls is worth, exactly: all calls of a site, a region, a step, ... without their waits or without any time.
+
+    rank_sets(run, family, question) -> Sets                          of one family of `perwiz.whatif.worth.families.FAMILIES`
+    makespans(weighted, time, Family, question) -> int64 per set      of any weighted graph and sets, under hypotheses too
+
+Each set costs one sweep from its first to its last call; `LANES` of them go through the graph at once. What lies before and behind is
+known from one forward and one backward sweep, as for `perwiz.whatif.worth.singles`. A set that touches no critical path costs nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.engines.sweep import critical_path, to_end
+from perwiz.graph.graph import GAP, LOCAL
+from perwiz.kernels import order as counting
+from perwiz.kernels import sets as kernel
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.table import Ints
+from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.worth.families import Family
+from perwiz.whatif.worth.families import family as family_of
+from perwiz.whatif.worth.singles import avoiding
+from perwiz.whatif.worth.worth import checked
+
+LANES = 16
+"""Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
+_KERNELS = {"zero-wait": kernel.zero_wait, "zero-time": kernel.zero_time}
+_LISTED = 8
+"""Calls that are named one by one where a set has no text of its own."""
+_SIMILAR = 3
+"""Windows go together whose widths have the same power of 2**_SIMILAR."""
+_ROOM = 1 << 26
+"""Bytes that times may take in any case; in large graphs 24 per vertex."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sets:
+    """What sets of calls are worth under one question; sets without calls are left out. ns."""
+
+    family: str
+    question: str
+    now: int
+    """Makespan as it is."""
+    names: tuple[str, ...]
+    """What a person calls each set."""
+    hypothesis: tuple[str | None, ...]
+    """Per set the text of the hypothesis, `zero-wait op:MPI_Recv`, that is about exactly its calls; None if there is no short one."""
+    calls: Ints
+    """Number of calls per set, int64."""
+    waiting: Ints
+    """How long the calls of each set wait now, all together, int64."""
+    makespan: Ints
+    """Per set, int64: if its calls did not wait, or took no time."""
+
+    def order(self) -> Ints:
+        """Return the sets from the one that pays most; those that pay the same by their waiting, then in the order of the family."""
+        return np.lexsort((-self.waiting, self.makespan))
+
+
+def rank_sets(
+    run: Run, family: str, question: str = "zero-wait", prune: bool = True, tell: Callable[[int, int], object] | None = None
+) -> Sets:
+    """Return the makespans of a run if the calls of a set did not wait ("zero-wait") or took no time ("zero-time"), for every set.
+
+    Without `prune` sets that cannot change anything are swept too. `tell` is told, after each sweep, how many sets of how many are done.
+    Raises UsageError for an unknown family or question.
+    """
+    sets = family_of(run, family)
+    calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
+    kept = np.flatnonzero(calls)
+    found = makespans(run.weighted, run.time, sets, checked(question), prune, tell)
+    return Sets(
+        *(family, question, run.makespan, tuple(sets.names[k] for k in kept), _hypotheses(sets, kept, calls, question)),
+        *(calls[kept], sets.sums(run.waits.time)[kept], found[kept]),
+    )
+
+
+def _hypotheses(sets: Family, kept: Ints, calls: Ints, question: str) -> tuple[str | None, ...]:
+    """Return the text of the hypothesis about each of these sets."""
+    chosen = list(sets.selectors)
+    few = [k for k in kept if chosen[k] is None and calls[k] <= _LISTED]
+    if few:
+        by_class = np.argsort(sets.of, kind="stable")
+        classes = sets.of[by_class]
+        for k in few:
+            member = sets.member[slice(*np.searchsorted(sets.row, [k, k + 1]))]
+            rows = [by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member]
+            chosen[k] = ",".join(f"e{row}" for row in np.sort(np.concatenate(rows)))
+    return tuple(None if chosen[k] is None else f"{question} {chosen[k]}" for k in kept)
+
+
+def makespans(
+    weighted: Weighted, time: Ints, sets: Family, question: str, prune: bool = True, tell: Callable[[int, int], object] | None = None
+) -> Ints:
+    """Return the makespan, int64 ns, if the calls of a set did not wait or took no time, for every set; `time` is what `sweep` returns.
+
+    No call may take less than no time, as for `perwiz.whatif.worth.singles`.
+    """
+    graph = weighted.graph
+    out = np.full(len(sets.names), makespan(graph, time), "i8")
+    asked = np.flatnonzero(_touched(weighted, time, sets, question)) if prune else np.arange(len(out))
+    if len(asked) and len(graph.ended):
+        begun = int(time[graph.begun].min())
+        done = 0
+        for batch, ends in _Sweeps(weighted, time, sets, question, min(LANES, len(asked))).over(asked):
+            out[batch] = ends - begun
+            done += len(batch)
+            if tell is not None:
+                tell(done, len(asked))
+    return out
+
+
+class _Sweeps:
+    """Sweeps of a graph with the calls of sets changed, each only over the window from the first to the last vertex of some sets."""
+
+    def __init__(self, weighted: Weighted, time: Ints, sets: Family, question: str, lanes: int) -> None:
+        graph = weighted.graph
+        self._weighted, self._time, self._sets, self._kernel = weighted, time, sets, _KERNELS[question]
+        self._left = to_end(graph, weighted.weight)
+        self._row = np.searchsorted(sets.row, np.arange(len(sets.names) + 1))
+        self._group = np.zeros(graph.vertices, "i4")
+        self._group[graph.returned] = sets.of + 1
+        uses = np.zeros(graph.vertices, "i4")
+        counting.count(graph.source, uses)
+        uses[graph.ended] += 1
+        self._slot, self._last = np.empty(graph.vertices, "i4"), np.empty(graph.vertices, "i4")
+        rows = kernel.slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), self._slot, self._last)
+        room = max(_ROOM, 24 * graph.vertices) // (8 * rows)
+        self._times = np.empty((rows, max(1, min(lanes, room))), "i8")
+
+    def over(self, asked: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield (some of these sets, the latest end of each, int64 ns) until all had their turn; those of similar width go together."""
+        first, end = self._windows(asked)
+        level = np.log2(np.maximum(end - first, 1)).astype("i8") // _SIMILAR
+        for width in np.unique(level):
+            at = np.flatnonzero(level == width)
+            at = at[np.argsort(first[at], kind="stable")]
+            heads = np.arange(0, len(at), self._times.shape[1])
+            begins = first[at[heads]].astype("i4")
+            ends = np.maximum.accumulate(np.maximum.reduceat(end[at], heads)).astype("i4")
+            around = avoiding(self._weighted.graph, self._weighted.weight, self._time, self._left, begins, ends)
+            for head, begin, stop, best in zip(heads, begins.tolist(), ends.tolist(), around.tolist(), strict=True):
+                batch = asked[at[head : head + self._times.shape[1]]]
+                yield batch, self._swept(batch, begin, stop, best)[: len(batch)]
+
+    def _windows(self, asked: Ints) -> tuple[Ints, Ints]:
+        """Return the first vertex of each set, and the one behind its last; of a set without calls the last of the graph."""
+        graph, sets = self._weighted.graph, self._sets
+        of_class = np.full(sets.classes + 1, graph.vertices - 1), np.zeros(sets.classes + 1, "i8")
+        of_set = np.full(len(sets.names), graph.vertices - 1), np.zeros(len(sets.names), "i8")
+        for values, out, worst in zip(of_class, of_set, (np.minimum, np.maximum), strict=True):
+            worst.at(values, sets.of, graph.returned)
+            worst.at(out, sets.row, values[sets.member])
+        return of_set[0][asked], np.maximum(of_set[1], of_set[0])[asked] + 1
+
+    def _swept(self, batch: Ints, first: int, end: int, best: int) -> Ints:
+        """Return the latest end with each set of a batch changed, int64 ns per lane; `best` is that of what avoids the window."""
+        graph, weight, slot, times = self._weighted.graph, self._weighted.weight, self._slot, self._times
+        lanes = self._bits(batch)[self._group[first:end]]
+        kernel.begin(graph.start, graph.source, slot, self._time, first, end, times)
+        self._kernel(graph.start, graph.source, graph.kind, weight, slot, first, lanes, times)
+        ended = graph.ended[(graph.ended >= first) & (graph.ended < end)]
+        out = np.maximum(times[slot[ended]].max(0, initial=best), best)
+        window = np.array([first, end, int(self._last[first:end].max()) + 1])
+        kernel.behind(graph.start, graph.source, weight, slot, self._left, window, times, out)
+        return out
+
+    def _bits(self, batch: Ints) -> Ints:
+        """Return the lanes, as bits, in which each class is changed, int32; the first place is that of calls of no class."""
+        out = np.zeros(self._sets.classes + 1, "i4")
+        for lane, k in enumerate(batch.tolist()):
+            out[self._sets.member[self._row[k] : self._row[k + 1]] + 1] |= 1 << lane
+        return out
+
+
+def _touched(weighted: Weighted, time: Ints, sets: Family, question: str) -> NDArray[np.bool_]:
+    """Return which sets take something from one critical path; it stays as long as it is under all others."""
+    graph = weighted.graph
+    path = critical_path(graph, weighted.weight, time)
+    vertex, path = graph.source[path[1:]], path[:-1]  # where each edge of it leads; the last leads into no call
+    own = path == graph.start[vertex]
+    if question == "zero-wait":
+        taken = ~own & (graph.kind[path] != GAP)
+    else:
+        taken = np.where(own, weighted.weight[path] != 0, graph.kind[path] != LOCAL)
+    call = np.full(graph.vertices, -1, "i4")
+    call[graph.returned] = sets.of
+    hit = np.zeros(sets.classes + 1, bool)
+    hit[call[vertex[taken]]] = True
+    hit[-1] = False
+    out = np.zeros(len(sets.names), bool)
+    out[sets.row[hit[sets.member]]] = True
+    return out

@@ -1,0 +1,161 @@
+"""What a fix is worth: the makespan if one call, or some calls at once, were changed as a question says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.graph.graph import GAP, LOCAL
+from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.trace.table import Ints
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import release
+from perwiz.whatif.order.advance import advanced
+from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.predict import costing
+from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.waits import Waits, waiting
+from perwiz.whatif.worth.singles import singles
+
+Tell = Callable[[int, int], object]
+QUESTIONS = ("zero-wait", "zero-time")
+"""What can be asked about calls, single ones and sets: the words of the hypotheses."""
+ALL = (*QUESTIONS, "advance")
+"""What can be asked about single calls; `advance by REGION` moves whole instances of a region."""
+TRIED = 32
+"""Calls for which `advance` is tried: those whose waits are worth most."""
+
+
+def checked(question: str, known: Sequence[str] = QUESTIONS) -> str:
+    """Return a question. Raises UsageError for a word that is none."""
+    word, region = parts(question)
+    if word not in known or (region and word != "advance"):
+        raise UsageError(f"question '{question}': must be one of {', '.join(known)}")
+    return question
+
+
+def parts(question: str) -> tuple[str, str | None]:
+    """Return the word of a question and the region that moves, None if it names none."""
+    word, _, region = question.partition(" by ")
+    return word, region or None
+
+
+def hypothesis(question: str, what: str) -> str:
+    """Return the question about these calls as `predict` takes it: `zero-wait e12`, `advance e12 by point`."""
+    word, region = parts(question)
+    return f"{word} {what}" + (f" by {region}" if region else "")
+
+
+def values(run: Run, question: str, tell: Tell | None = None) -> tuple[Ints, Ints]:
+    """Return, per recorded call, the makespan, int64 ns, if it alone were changed, and how many receives that makes other calls pass.
+
+    For `advance` only the calls whose waits are worth most are tried, as many as TRIED; the others have the makespan of the run.
+    What passes a receive may need what that receives: such a change is no fix before somebody has looked at the source. The other
+    questions move nothing. `tell` is told how many calls of how many are tried. Raises UsageError for an unknown region.
+    """
+    region = parts(question)[1]
+    if region:
+        selectors.region(run.trace, region)
+    found = singles(run)
+    passed = np.zeros(len(found.zero_time), "i8")
+    if question == "zero-time":
+        return found.zero_time, passed
+    promise = _recorded(run.weighted, found.zero_wait)
+    if question == "zero-wait":
+        return promise, passed
+    best = np.flatnonzero(promise < run.makespan)
+    best = best[np.argsort(promise[best], kind="stable")][:TRIED]
+    out = np.full(len(promise), run.makespan, "i8")
+    for number, call in enumerate(best.tolist(), 1):
+        weighted = _advanced(run.weighted, call, region)
+        out[call] = makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+        passed[call] = _passed(weighted, run)
+        if tell is not None:
+            tell(number, len(best))
+    return out, passed
+
+
+def _passed(weighted: Weighted, run: Run) -> int:
+    """Return how many receives are passed by what moves in a graph and did not in that of the run."""
+    before = len(run.weighted.moves) if isinstance(run.weighted, Reordered) else 0
+    moves = weighted.moves[before:] if isinstance(weighted, Reordered) else ()
+    return sum(move.receives(run.trace) for move in moves)
+
+
+def sound(run: Run, value: Ints, passed: Ints) -> Ints:
+    """Return the makespans of `values` with that of the run for the calls that pass receives, unless no other call gains."""
+    out = np.where(passed > 0, run.makespan, value)
+    return out if (out < run.makespan).any() else value
+
+
+def _recorded(weighted: Weighted, value: Ints) -> Ints:
+    """Return a value per recorded call, given one per call in the order of a graph."""
+    return value[weighted.call] if isinstance(weighted, Reordered) else value
+
+
+def changed(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
+    """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one."""
+    if question not in QUESTIONS:
+        for call in np.asarray(calls, "i8").tolist():
+            weighted = _advanced(weighted, call, parts(question)[1])
+        return weighted
+    weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+    chosen = np.zeros(len(weighted.trace.calls), bool)
+    chosen[np.asarray(calls, "i8")] = True
+    release(weighted, chosen, GAP if question == "zero-wait" else LOCAL)
+    if question == "zero-time":
+        weighted.weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
+    return weighted
+
+
+def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
+    """Return the graph in which what a call waits for runs earlier; the same graph if it cannot, as outside the region that moves."""
+    try:
+        found = advanced(weighted, call, region)
+    except UsageError:
+        return weighted
+    return found[0] if found else weighted
+
+
+def after(run: Run, question: str, calls: Ints | Sequence[int]) -> Run:
+    """Return the run in which these recorded calls (rows) are changed: its graph, times and waits.
+
+    The waits are those of the recorded calls in their order; the clocks stay those of the recording.
+    """
+    weighted = changed(run.weighted, question, calls)
+    time = sweep(weighted.graph, weighted.weight)
+    waits = waiting(weighted, time)
+    if isinstance(weighted, Reordered):
+        partner = waits.partner[weighted.call]
+        old = np.append(np.argsort(weighted.call), -1).astype(partner.dtype)
+        waits = Waits(waits.time[weighted.call], old[partner])
+    return dataclasses.replace(run, weighted=weighted, time=time, waits=waits)
+
+
+def under(run: Run, question: str, calls: Ints | Sequence[int]) -> int:
+    """Return the makespan, ns, of the run in which these calls (rows) are changed."""
+    weighted = changed(run.weighted, question, calls)
+    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+
+
+def bound(run: Run, question: str) -> int:
+    """Return the makespan, ns, if all calls were changed: no choice of calls gives less. Of `advance` that of zero-wait."""
+    return under(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
+
+
+def spreads(run: Run, question: str, several: Sequence[Ints], now: Sequence[int]) -> list[tuple[int, int]]:
+    """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large.
+
+    `now` is the makespan per set with the costs as they are.
+    """
+    ranges = [[makespan] for makespan in now]
+    for factor in (0.5, 2.0):
+        weighted = run.weighted
+        weighted = weigh(run.trace, weighted.timeline, weighted.graph, costing(weighted.model, factor))
+        for known, calls in zip(ranges, several, strict=True):
+            known.append(under(dataclasses.replace(run, weighted=weighted), question, calls))
+    return [(min(known), max(known)) for known in ranges]

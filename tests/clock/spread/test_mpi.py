@@ -1,0 +1,130 @@
+"""`mpiexec -n 4 perwiz correct`: the same answer as one process gives, said once; and what is refused."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import types
+
+import pytest
+
+import mpis
+import perwiz
+import teams
+from perwiz.cli import main
+from perwiz.clock.spread import mpi as distributed
+from perwiz.errors import LibraryError
+
+REAL = str(pathlib.Path(__file__).parents[3] / "traces" / "p_m3.alog.gz")
+ASK = "from mpi4py import MPI; print(MPI.COMM_WORLD.size)"
+
+
+def launchers():
+    """Yield (mpiexec, environment) of the MPIs of this machine."""
+    paths = [one.mpiexec for one in mpis.installed()]
+    paths += [os.path.join(os.path.dirname(sys.executable), "mpiexec"), shutil.which("mpiexec") or ""]
+    for path in dict.fromkeys(path for path in paths if os.path.exists(path)):
+        library = pathlib.Path(path).parents[1] / "lib" / "libmpi.so"
+        more = {"MPI4PY_LIBMPI": str(library)} if library.exists() else {}
+        yield path, os.environ | more | {"PYTHONPATH": str(pathlib.Path(teams.__file__).parent)}
+
+
+def launch(path, environment, ranks, *words, cwd=None):
+    """Run Python in so many processes."""
+    command = mpis.Mpi("", path, "").command(ranks, sys.executable, "-P", *words)
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="session")
+def mpiexec():
+    """Return mpiexec(ranks, words...), which runs Python under the first MPI that mpi4py works with."""
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("no mpi4py here")
+    for path, environment in launchers():
+        if launch(path, environment, 2, "-c", ASK).stdout.split() == ["2", "2"]:
+            return lambda ranks, *words, **more: launch(path, environment, ranks, *words, **more)
+    pytest.skip("no MPI here that mpi4py works with: neither in PERWIZ_MPIS nor mpiexec on the path")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_equal__catalogue(mpiexec, ranks):
+    done = mpiexec(ranks, teams.__file__)
+    count = 3 * len(teams.build.CATALOGUE)
+    assert (done.returncode, done.stdout) == (0, f"{ranks} processes, {count} traces, different: []\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_command__the_same_answer_once(mpiexec, tmp_path, capsys):
+    code = main(["correct", REAL, "-o", str(tmp_path / "alone.alog")])
+    alone = capsys.readouterr().out
+    done = mpiexec(4, "-m", "perwiz", "correct", REAL, "-o", "all.alog", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, alone)
+    one, other = (perwiz.read(str(tmp_path / name)).timeline for name in ("alone.alog", "all.alog"))
+    assert (one.calls, one.regions, one.locations) == (other.calls, other.regions, other.locations)
+
+
+@pytest.mark.slow
+def test_command__an_error_is_said_once(mpiexec, tmp_path):
+    done = mpiexec(2, "-m", "perwiz", "correct", "none.alog", cwd=tmp_path)
+    said = [line for line in done.stderr.splitlines() if line.startswith("perwiz:")]
+    assert (done.returncode, said) == (3, ["perwiz: none.alog: no such file or directory"])
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (1, 0)),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "2"}, (4, 2)),
+        ({"PMI_SIZE": "8", "PMI_RANK": "0"}, (8, 0)),
+        ({"SLURM_STEP_NUM_TASKS": "3", "PMIX_RANK": "1"}, (3, 1)),
+        ({"SLURM_STEP_NUM_TASKS": "3"}, (1, 0)),
+        ({"PMI_SIZE": "many", "PMI_RANK": "0"}, (1, 0)),
+    ],
+)
+def test_launched(started, environment, expected):
+    started(environment)
+    assert distributed.launched() == expected
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Return started(environment): let this process be one that was started so, and no other way."""
+
+    def start(environment):
+        for names in distributed._LAUNCHED:
+            for name in names:
+                monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+    return start
+
+
+def test_alone__needs_no_mpi4py(started, monkeypatch):
+    started({"PMI_SIZE": "1", "PMI_RANK": "0"})
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    assert distributed.together(lambda team: 7 if team is None else 0) == 7
+
+
+def test_refused__no_mpi4py(started, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    for rank, code in ((0, 2), (1, 0)):
+        started({"PMI_SIZE": "4", "PMI_RANK": str(rank)})
+        assert main(["correct", REAL]) == code
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("perwiz: mpiexec started 4 processes, but mpi4py cannot be used: import of mpi4py halted")
+    assert err.endswith("; must be installed (pip install 'perwiz[mpi]'), or start one process\n")
+
+
+def test_refused__mpi4py_of_another_mpi(started, monkeypatch):
+    world = types.SimpleNamespace(Get_rank=lambda: 0, Get_size=lambda: 1)
+    mpi = types.SimpleNamespace(COMM_WORLD=world, Get_library_version=lambda: "Open MPI v5, of Debian")
+    monkeypatch.setitem(sys.modules, "mpi4py", types.SimpleNamespace(MPI=mpi))
+    started({"PMI_SIZE": "4", "PMI_RANK": "0"})
+    why = r"mpi4py sees 1: it is of another MPI \(Open MPI v5\); both must be of the same"
+    with pytest.raises(LibraryError, match=rf"^mpiexec started 4 processes, but {why}$"):
+        distributed.together(lambda team: 0)

@@ -1,0 +1,109 @@
+"""Delay costs: oracle 8 of the definitions, what is compared since when."""
+
+import numpy as np
+
+from build import Builder
+from naive_delays import causes_of, chain
+from perwiz.patterns.analysis import delays
+from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.search import search
+
+
+def test_oracle_8():
+    """The delay is 4 in f on rank 0; it costs 4 in the short term and, through the wait of rank 1, 4 in the long term."""
+    _, tree, waits, _, found = causes_of(chain())
+    f = tree.name.index("f")
+    expected = np.zeros((1, 2, 3, len(tree)))
+    expected[0, 0, 0, f] = expected[0, 1, 0, f] = 4000
+    assert waits.kinds == ("mpi_latesender",)
+    assert np.array_equal(found.cost, expected)
+    assert (found.indirect.tolist(), found.propagating.tolist()) == ([0, 4000], [4000, 0])
+    assert found.cost.sum() == waits.instances.severity.sum() == 8000
+
+
+def test_oracle_8__metrics():
+    """Half of the waiting is indirect, half of it propagating; the rest is direct, and terminal."""
+    cube = explain(search(chain())).findings.severity
+    split = {name: cube.by_location(f"mpi_wait_{name}").tolist() for name in ("direct", "indirect", "propagating", "terminal")}
+    assert split == {"direct": [0, 4000, 0], "indirect": [0, 0, 4000], "propagating": [0, 4000, 0], "terminal": [0, 0, 4000]}
+    assert cube.by_location("delay_latesender").tolist() == cube.by_location("delay_latesender_longterm").tolist() == [4000, 0, 0]
+    assert cube.total("delay") == 8000
+
+
+def test_two_causes_share():
+    """Rank 1 waits 4 for rank 0, which spent 3 more in f and 3 more in g but 2 less in h: D = 6, so each of f and g costs 2."""
+    b = Builder(2)
+    for rank, lengths in enumerate(((4000, 4000, 1000), (1000, 1000, 3000))):
+        for name, length in zip("fgh", lengths, strict=True):
+            with b.region(rank, name):
+                b.compute(rank, length)
+    b.send(0, 1, at=(9000, 9000))
+    b.recv(1, 0, at=(5000, 9000))
+    _, tree, _, _, found = causes_of(b.trace())
+    assert {tree.name[node]: found.cost[0, 0, 0, node] for node in np.flatnonzero(found.cost[0, 0, 0])} == {"f": 2000, "g": 2000}
+
+
+def test_interval_begins_when_both_were_last_together():
+    """A barrier that nobody left before 5 ends the comparison: what rank 0 did less before it does not make up for its 3 more in g."""
+    b = Builder(2)
+    for rank, length in enumerate((1000, 4000)):
+        with b.region(rank, "g"):
+            b.compute(rank, length)
+    b.barrier(at=[(1000, 5000), (4000, 5000)])
+    for rank, length in enumerate((4000, 1000)):
+        with b.region(rank, "g"):
+            b.compute(rank, length)
+    b.send(0, 1, at=(9000, 9000))
+    b.recv(1, 0, at=(6000, 9000))
+    _, tree, waits, _, found = causes_of(b.trace())
+    late = waits.kinds.index("mpi_latesender")
+    assert found.cost[late, 0, 0, tree.name.index("g")] == found.cost[late].sum() == 3000
+
+
+def test_nobody_to_blame():
+    """Rank 0 begins at 5 and sends at once; rank 1, there since 0, waits 5: no work of rank 0 explains it."""
+    b = Builder(2)
+    b.begin = {0: 5000, 1: 0}
+    b.send(0, 1, at=(5000, 5000))
+    b.recv(1, 0, at=(0, 5000))
+    *_, waits, _, found = causes_of(b.trace())
+    assert (len(waits), found.cost.sum()) == (1, 0)
+
+
+def test_one_wait_per_call():
+    """Of two waits that one call is booked with, the longer counts."""
+    found = search(chain()).instances
+    twice = {**found, "mpi_barrier_wait": found["mpi_latesender"].severe(found["mpi_latesender"].severity + 1)}
+    waits = delays.wait_states(twice)
+    assert (len(waits), waits.instances.severity.tolist()) == (2, [4001, 4001])
+    assert {waits.kinds[kind] for kind in waits.kind} == {"mpi_barrier_wait"}
+
+
+def test_late_start_is_not_booked():
+    """Rank 0 begins at 5 and computes 2; rank 1 has waited for it since 1. Of these 6 the computation explains 2, the rest nobody."""
+    b = Builder(2)
+    b.begin = {0: 5000, 1: 0}
+    b.compute(0, 2000)
+    b.send(0, 1, at=(7000, 7000))
+    b.recv(1, 0, at=(1000, 7000))
+    *_, waits, _, found = causes_of(b.trace())
+    assert (waits.instances.severity.tolist(), found.cost.sum()) == ([6000], 2000)
+
+
+def test_meeting_in_the_same_call_is_none():
+    """Rank 0 waits in MPI_Recv from 3 for the MPI_Sendrecv of rank 1, entered at 5; that in turn waits 3 for what rank 0 sends at 8.
+
+    The two meet in this very call, so its interval begins at 0. Rank 0 has 1 more in MPI_Recv, 2 in f and 2 of waiting: of each, 3/5
+    counts. Its wait is 1.2 of the cause, by 2 more that rank 1 computed before.
+    """
+    b = Builder(2)
+    b.recv(0, 1, at=(3000, 6000))
+    with b.region(0, "f"):
+        b.compute(0, 2000)
+    b.send(0, 1, at=(8000, 8000))
+    b.sendrecv(1, 0, 0, at=(5000, 9000))
+    _, tree, _, _, found = causes_of(b.trace())
+    places = zip(*np.nonzero(found.cost[0]), strict=True)
+    costs = {(term, int(x), tree.name[node]): round(found.cost[0, term, x, node]) for term, x, node in places}
+    assert costs == {(0, 0, "MPI_Recv"): 600, (0, 0, "f"): 1200, (0, 1, "program"): 2000, (1, 1, "program"): 1200}
+    assert [round(part) for part in found.indirect] == [0, 1200]

@@ -1,0 +1,201 @@
+"""Two runs beside each other: worked by hand, the common start, laws, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perwiz
+from build import CATALOGUE, Builder, hand_model, traces
+from perwiz.errors import TraceError, UsageError
+from perwiz.trace.tables import Times
+from perwiz.whatif.compare.compare import compare
+from perwiz.whatif.hypotheses.base import ZeroWait
+
+
+def late_sender(work=1000, init=(0, 0), extra=False, path="late.alog"):
+    """Rank 1 waits for rank 0, which computes; then it computes itself for 58 ns.
+
+    rank 0  init ========= send                                 init .. init + work .. + 10
+    rank 1  init recv ~~~~~~~~~ ===  (and a barrier if `extra`)   init .. init + work + 42 .. + 58
+    """
+    b = Builder(2)
+    if any(init):
+        for rank in (0, 1):
+            b.call(rank, "Init", at=(0, init[rank]))
+    begin = max(init)
+    b.send(0, 1, 1, at=(begin + work, begin + work + 10))
+    with b.region(1, "solve", at=(begin, begin + work + 100)):
+        b.recv(1, 0, at=(begin, begin + work + 42))
+    if extra:
+        b.barrier(at=[(begin + work + 100, begin + work + 110)] * 2)
+    return b.trace(path)
+
+
+def columns(spans):
+    return list(zip(spans.predicted.tolist(), spans.measured.tolist(), strict=True))
+
+
+def test_by_hand():
+    """The work shrinks from 1000 to 400: the send comes 600 earlier, the receive is 600 shorter, and a barrier of 10 ns is new."""
+    found = compare(late_sender(), late_sender(400, extra=True))
+    assert (found.predicted.makespan, found.measured.makespan, found.error) == (1100, 510, 590)
+    assert found.share == 590 / 510
+    assert (found.alignment.first.tolist(), found.alignment.second.tolist()) == ([0, 1], [0, 2])
+    enter, leave, duration = found.calls()
+    assert columns(enter) == [(1000, 400), (0, 0)]
+    assert columns(leave) == [(1010, 410), (1042, 442)]
+    assert columns(duration) == [(10, 10), (1042, 442)]
+    assert duration.error.tolist() == [0, 600]
+    end, span = found.ends()
+    assert columns(end) == columns(span) == [(1010, 510), (1100, 510)]
+
+
+def test_start__where_the_last_process_left_init():
+    """MPI_Init returns after 50 and 70 in the one run, 500 and 300 in the other: it is not compared, and what follows is the same."""
+    one, other = late_sender(init=(50, 70)), late_sender(init=(500, 300))
+    found = compare(one, other)
+    assert (found.start, found.predicted.start, found.measured.start, found.error) == ("init", 70, 500, 0)
+    assert found.compared.tolist() == [1, 3]
+    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
+    assert compare(one, other, "start").error == -430
+    assert len(compare(one, other, "start").compared) == 4
+
+
+def test_start__a_call():
+    """From the return of e0, the send: 90 ns are left in both runs; the receive is entered before, in both."""
+    found = compare(late_sender(), late_sender(400), "e0")
+    assert (found.predicted.start, found.measured.start, found.error) == (1010, 410, 0)
+    assert found.compared.tolist() == [1]
+    assert [columns(spans) for spans in found.calls()] == [[(0, 0)], [(32, 32)], [(32, 32)]]
+
+
+def test_start__over_before_it_in_one_run():
+    """Rank 0 returns at 100 in both; rank 1 at 50 in the one, at 150 in the other: it counts, as 0 and 50."""
+    runs = []
+    for end in (50, 150):
+        b = Builder(2)
+        b.call(0, "Comm_rank", at=(0, 100))
+        b.call(1, "Comm_rank", at=(0, end))
+        runs.append(b.trace())
+    found = compare(*runs, "e0")
+    assert found.compared.tolist() == [1]
+    assert columns(found.calls()[2]) == [(0, 50)]
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("init", "--from init: late.alog shows no MPI_Init, must be start or a call"),
+        ("begin", "--from begin: must be start, init or a call such as e12"),
+        ("e7", "--from e7: no such call, late.alog has calls e0 to e3"),
+        ("e1", "--from e1: other.alog does not have this call, must be one of both runs"),
+    ],
+)
+def test_start__that_is_none(start, message):
+    with pytest.raises(UsageError) as refused:
+        compare(late_sender(extra=True), late_sender(path="other.alog"), start)
+    assert str(refused.value) == message
+
+
+def test_start__only_the_other_run_has_init():
+    assert compare(late_sender(), late_sender(init=(5, 5))).start == "start"
+
+
+def test_hypotheses():
+    """Without waits the receive keeps its 30 ns of work, and 58 ns follow: 88, but rank 0 computes until 1010. So it comes out."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(1000, 1010))
+    with b.region(1, "solve"):
+        b.recv(1, 0, at=(0, 30))
+        b.compute(1, 58)
+    found = compare(late_sender(), b.trace("after.alog"), None, ["zero-wait e1"], hand_model(), "none")
+    assert (found.predicted.makespan, found.measured.makespan) == (1010, 1010)
+    assert columns(found.calls()[2]) == [(10, 10), (30, 30)]
+    assert (found.hypotheses, found.model.name) == ((ZeroWait("e1"),), "by hand")
+    assert found.predicted.timeline.made_by == "predicted under zero-wait e1"
+    assert compare(late_sender(), late_sender()).model is None
+
+
+def test_clocks_are_corrected():
+    """A receive recorded before its send is put forward in either run, unless the clocks are to be left alone."""
+    trace = CATALOGUE["clock_violation_message"]()
+    found = compare(trace, trace)
+    assert found.predicted.health.correction is not None
+    assert found.calls()[1].predicted.max() > trace.timeline.makespan - trace.timeline.calls.enter.min()
+    assert compare(trace, trace, clock="none").predicted.timeline is trace.timeline
+
+
+def test_other_programs():
+    b = Builder(2)
+    b.barrier()
+    with pytest.raises(TraceError) as refused:
+        compare(late_sender(), b.trace("other.alog"))
+    assert str(refused.value) == "late.alog, other.alog: none of 2 and 2 calls is the same, must be runs of one program"
+
+
+def test_more_processes():
+    b = Builder(3)
+    b.barrier()
+    other = b.trace()
+    b = Builder(2)
+    b.barrier()
+    found = compare(b.trace(), other)
+    assert [len(spans.predicted) for spans in found.ends()] == [2, 2]
+
+
+def test_repr():
+    assert repr(compare(late_sender(), late_sender(400))) == "<Comparison of late.alog (1100 ns) with late.alog (500 ns)>"
+
+
+def test_public_name():
+    assert perwiz.compare is compare
+
+
+def test_share__of_nothing():
+    """One run takes no time."""
+    still = Builder(1, work=0)
+    still.call(0, "Barrier")
+    trace = still.trace()
+    moving = Builder(1, work=5)
+    moving.call(0, "Barrier")
+    assert compare(moving.trace(), trace).share == float("inf")
+    assert compare(trace, moving.trace()).share == -1
+    assert compare(trace, trace).share == 0
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_law__a_run_is_itself(name):
+    trace = CATALOGUE[name]()
+    found = compare(trace, trace)
+    assert (found.error, found.share, len(found.compared)) == (0, 0, len(trace.calls))
+    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
+
+
+def shifted(trace, ns):
+    """Return the trace with all times later by some ns."""
+    tables = {name: getattr(trace.timeline, name) for name in ("calls", "regions", "locations")}
+    later = {name: Times(times.enter + ns, times.leave + ns) for name, times in tables.items()}
+    return dataclasses.replace(trace, timeline=dataclasses.replace(trace.timeline, **later))
+
+
+@pytest.mark.slow
+@given(traces(), st.integers(0, 10**12))
+def test_law__when_a_run_began_is_nothing(trace, ns):
+    found = compare(shifted(trace, ns), trace, clock="none")
+    assert found.error == 0
+    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
+
+
+@pytest.mark.slow
+@given(traces())
+def test_law__errors_change_sign(trace):
+    """Comparing the other way round turns all errors round."""
+    other = perwiz.predicted_trace(perwiz.predict(trace, ["network L_ns=90000"], clock="none"))
+    one, back = compare(trace, other, clock="none"), compare(other, trace, clock="none")
+    assert one.error == -back.error
+    for here, there in zip(one.calls(), back.calls(), strict=True):
+        assert here.error.tolist() == (-there.error).tolist()

@@ -1,0 +1,475 @@
+"""Hypotheses by hand, their texts, and their refusals. Times in ns; o + L = 12, messages above 100 bytes are synchronous."""
+
+import contextlib
+import itertools
+import re
+
+import pytest
+
+import build
+from build import Builder, hand_model
+from perwiz.engines.sweep import sweep
+from perwiz.errors import ModelError, UsageError
+from perwiz.graph.graph import MESSAGE
+from perwiz.loggps.weigh import CUT
+from perwiz.whatif.hypotheses import base as hypotheses
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import weighted_graph
+
+
+def predicted(trace, *texts, model=None, engine="sweep"):
+    """Return the prediction."""
+    return predict(trace, [parse(text) for text in texts], model or hand_model(), engine)
+
+
+def leaves(trace, *texts, **more):
+    """Return the predicted return of every call."""
+    return predicted(trace, *texts, **more).predicted.calls.leave.tolist()
+
+
+def spans(trace, *texts):
+    """Return the predicted (enter, leave) of every region."""
+    times = predicted(trace, *texts).predicted.regions
+    return list(zip(times.enter.tolist(), times.leave.tolist(), strict=True))
+
+
+def compositing(apart):
+    """Return image compositing on four processes in two steps, in the manner of PerWiz, section 5.2.
+
+    Each step computes, then exchanges with a partner: 0-1 and 2-3 in the first, 0-2 and 1-3 in the second. Computation is
+    100, 20, 20, 20 in the first and 10, 210, 10, 10 in the second. An exchange returns 3 after max(own entry, partner's + 12).
+    `apart` lies between the end of a step and the beginning of the next.
+    """
+    b = Builder(4)
+    clock = [0] * 4
+    for computation, partner in (((100, 20, 20, 20), (1, 0, 3, 2)), ((10, 210, 10, 10), (2, 3, 0, 1))):
+        enter = [clock[rank] + computation[rank] for rank in range(4)]
+        for rank in range(4):
+            b.enter(rank, "step", at=clock[rank])
+            leave = max(enter[rank], enter[partner[rank]] + 12) + 3
+            b.sendrecv(rank, partner[rank], partner[rank], 1, at=(enter[rank], leave))
+            b.leave(rank, "step", at=leave)
+            clock[rank] = leave + apart
+            b.compute(rank, apart)
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "makespan"),
+    [
+        # 100 -> 115 on rank 1, there 210 more -> 325, rank 3 hears of it at 337 and returns at 340.
+        ([], 340),
+        # All 40 in the first step: 55; rank 1 enters the second at 265, rank 3 returns at 280.
+        (["balance-time step#1"], 280),
+        # All 60 in the second: ranks 0, 1 leave the first at 103, 115; rank 1 at 175, rank 3 returns at 190.
+        (["balance-time step#2"], 190),
+        # 40 + 15 + 60 + 15.
+        (["balance-time step#1", "balance-time step#2"], 130),
+        (["balance-time step"], 130),
+    ],
+)
+@pytest.mark.parametrize("apart", [1, 0])
+def test_balance_time__compositing(apart, hypothesis, makespan):
+    """Like Table 3 of PerWiz: one step pays little, another much, all of them most."""
+    assert predicted(compositing(apart), *hypothesis).predicted.makespan == makespan + 2 * apart
+
+
+def test_balance_time__each_step_by_itself():
+    """Steps of 10 and 30, then of 50 and 10: all 20, then all 30; not 25 throughout."""
+    b = Builder(2)
+    for rank, computation in enumerate([(10, 50), (30, 10)]):
+        for ns in computation:
+            with b.region(rank, "step"):
+                b.compute(rank, ns)
+            b.compute(rank, 1)
+    assert spans(b.trace(), "balance-time step") == [(0, 20), (21, 51)] * 2
+    assert spans(b.trace(), "balance-time step#2") == [(0, 10), (11, 41), (0, 30), (31, 61)]
+
+
+def test_balance_time__remainder_and_share_of_segments():
+    """Rank 0 computes 3 + 4 + 0 around two calls, rank 1 nothing: of 7 ns rank 0 gets 4, split 2 and 2, rank 1 gets 3 at once."""
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step"):
+            b.compute(rank, 3 * (rank == 0))
+            b.call(rank, "Comm_rank", work=10)
+            b.compute(rank, 4 * (rank == 0))
+            b.call(rank, "Comm_rank", work=10)
+    trace = b.trace()
+    times = predicted(trace, "balance-time step").predicted
+    assert times.calls.enter.tolist() == [2, 14, 3, 13]
+    assert times.regions.leave.tolist() == [24, 23]
+    assert times.locations.leave.tolist() == [24, 23]
+
+
+def test_balance_time__only_who_takes_part():
+    """Three processes, the region on two of them, 10 and 30 ns: both 20, the third is not asked."""
+    b = Builder(3)
+    for rank, ns in ((0, 10), (2, 30)):
+        with b.region(rank, "step"):
+            b.compute(rank, ns)
+    b.compute(1, 5)
+    assert predicted(b.trace(), "balance-time step").predicted.locations.leave.tolist() == [20, 5, 20]
+
+
+def test_balance_messages():
+    """Rank 0 sends 41 and 20 bytes, rank 1 sends 9: both 35, rank 0 as 23.5.. and 11.5..; G = 1, so arrivals move by the bytes.
+
+    41, 20 scaled to 35 in all on the running sum: round(41 * 35 / 61) = 24, so 24 and 11.
+    A message of k bytes has a lag of 12 + k - 1: 24 bytes 35, 11 bytes 22, 35 bytes 46.
+    """
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step", at=(0, None)):
+            if rank == 0:
+                b.send(0, 1, 41, at=(10, 13))
+                b.send(0, 1, 20, tag=1, at=(20, 23))
+                b.recv(0, 1, at=(30, 50))
+            else:
+                b.send(1, 0, 9, at=(15, 18))
+                b.recv(1, 0, at=(20, 70))
+                b.recv(1, 0, tag=1, at=(70, 75))
+    trace, model = b.trace(), hand_model(G=1)
+    # Before: 10 + 52 = 62, 8 ns of work; 20 + 31 = 51 is past, 5 of work; 15 + 20 = 35, 15 of work, at rank 0.
+    assert leaves(trace, "balance-messages step", model=model) == [13, 23, 15 + 46 + 15, 18, 10 + 35 + 8, 58]
+
+
+def test_balance_messages__only_who_sends():
+    """Of three in the region two send, 40 and 11 bytes: 26 and 25; the third has no part in it."""
+    b = Builder(3)
+    for rank, size in enumerate([40, 11, 0]):
+        with b.region(rank, "step"):
+            if size:
+                b.send(rank, 2, size)
+            else:
+                b.recv(2, 0)
+                b.recv(2, 1)
+    weighted = parse("balance-messages step").apply(weighted_graph(b.trace(), hand_model()))
+    assert weighted.size.tolist() == [26, 25]
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "times", "ends"),
+    [
+        ("scale inner=0.5", [(10, 105), (30, 60), (60, 65)], 115),
+        ("scale inner=0", [(10, 70), (30, 30), (30, 30)], 80),
+        ("scale outer=2", [(10, 270), (50, 170), (170, 190)], 280),
+        ("speed rank:0=2", [(5, 70), (15, 45), (45, 50)], 75),
+        ("scale inner=1", [(10, 140), (30, 90), (90, 100)], 150),
+    ],
+)
+def test_scale_and_speed(hypothesis, times, ends):
+    """Before 10, outer 20, inner 60, inner again 10 with no time in between, outer 40 (0 of it in a call), after 10."""
+    b = Builder(1)
+    b.compute(0, 10)
+    with b.region(0, "outer"):
+        b.compute(0, 20)
+        with b.region(0, "inner"):
+            b.compute(0, 60)
+        with b.region(0, "inner"):
+            b.compute(0, 10)
+        b.call(0, "Comm_rank", work=0)
+        b.compute(0, 40)
+    b.compute(0, 10)
+    found = predicted(b.trace(), hypothesis).predicted
+    assert list(zip(found.regions.enter.tolist(), found.regions.leave.tolist(), strict=True)) == times
+    assert found.locations.leave.tolist() == [ends]
+
+
+def test_scale__instances_apart():
+    """Two instances of 10 ns, 1 ns apart, in one computation: 5 + 1 + 5."""
+    b = Builder(1)
+    for _ in range(2):
+        with b.region(0, "inner"):
+            b.compute(0, 10)
+        b.compute(0, 1)
+    assert spans(b.trace(), "scale inner=0.5") == [(0, 5), (6, 11)]
+
+
+def test_scale__recursion_counts_once():
+    """f in f: the inner instance is part of the outer one, and is not scaled twice."""
+    b = Builder(1)
+    with b.region(0, "f"):
+        b.compute(0, 10)
+        with b.region(0, "f"):
+            b.compute(0, 20)
+        b.compute(0, 30)
+    assert spans(b.trace(), "scale f=0.1") == [(0, 6), (1, 3)]
+
+
+def test_scale__calls_keep_their_work():
+    """A call of 100 in a region of 40 + 60: 20 + 100 + 30."""
+    b = Builder(1)
+    with b.region(0, "f"):
+        b.compute(0, 40)
+        b.call(0, "Comm_rank", work=100)
+        b.compute(0, 60)
+    assert spans(b.trace(), "scale f=0.5") == [(0, 150)]
+
+
+def test_zero_wait__partners_stay():
+    """Rank 1 waits in its receive for 88; without that everything behind it is 88 earlier, and rank 0 no longer waits 2 for it."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(100, 105))
+    b.recv(1, 0, at=(24, 120))
+    b.send(1, 0, 1, at=(150, 155))
+    b.recv(0, 1, at=(160, 190))
+    trace = b.trace()
+    assert leaves(trace) == [105, 190, 120, 155]
+    # Waits 112 - 24 = 88, works 8.
+    assert leaves(trace, "zero-wait e2") == [105, 188, 32, 67]
+    # The other receive has waited 162 - 160 = 2 before it works 28.
+    assert leaves(trace, "zero-wait e1") == [105, 188, 120, 155]
+    assert leaves(trace, "zero-wait e1,e2") == [105, 188, 32, 67]
+
+
+def test_order_of_questions_does_not_matter():
+    """Network and messages come first, then computation, then single calls: with o = 4 a call of no time still takes none.
+
+    Rank 1: computes 20 / 2, and its receive, not waiting, works 13 + 2.
+    """
+    b = Builder(2)
+    b.send(0, 1, 1, at=(50, 53))
+    b.recv(1, 0, at=(20, 75))
+    trace, texts = b.trace(), ["zero-time e0", "zero-wait e1", "speed rank:1=2", "network o_ns=4"]
+    for order in itertools.permutations(texts):
+        assert leaves(trace, *order) == [50, 10 + 15]
+
+
+def test_network_after_others_keeps_what_they_changed():
+    """Applied by hand in the other order: the wait stays cut, the computation of rank 1 stays halved."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(50, 53))
+    b.recv(1, 0, at=(20, 75))
+    weighted = weighted_graph(b.trace(), hand_model())
+    for text in ("zero-wait e1", "speed rank:1=2", "network L_ns=110"):
+        weighted = parse(text).apply(weighted)
+    assert sweep(weighted.graph, weighted.weight)[weighted.graph.returned].tolist() == [53, 10 + 13]
+    assert weighted.weight[weighted.graph.kind == MESSAGE].tolist() == [CUT]
+
+
+def test_a_cycle_does_not_untie_what_follows_it():
+    """Two long sends cross at the same instant, buffered; much later a long send waits for its receiver, 38 of its 70 ns.
+
+    Only the rendezvous edges of the crossing contradict themselves (build: "edges that would close a cycle are left out").
+    """
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 200, at=(10, 20))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(30, 40))
+    b.send(0, 1, 200, at=(1000, 1070))
+    b.recv(1, 0, at=(1050, 1080))
+    found = predicted(b.trace(), "zero-wait e2")
+    assert found.health.contradictions == 2
+    assert found.waits_before.time.tolist()[2] == 38
+    assert found.predicted.calls.leave.tolist()[2] == 1032
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zero-wait e12",
+        "zero-wait region:a b,rank:3,op:MPI_Recv",
+        "zero-time all",
+        "balance-time solve",
+        "balance-time solve#3",
+        "balance-messages a#b#1",
+        "scale solve=0.5",
+        "scale a=b=2",
+        "speed rank:3=2.0",
+        "network perwiz-cluster",
+        "network L_ns=1000,G_ns_per_byte=0.1",
+        "network ./a model.toml",
+        "advance e12",
+        "advance e12,e14 by a solve",
+        "move e40..e44 before e30, e7 before e5",
+    ],
+)
+def test_parse__gives_back_what_str_says(text):
+    h = parse(text)
+    assert (str(h), parse(str(h)), type(h).word) == (text, h, text.partition(" ")[0])
+
+
+def test_parse__each_kind_is_tested_above():
+    assert len(hypotheses.HYPOTHESES) == 9
+    assert {kind.word for kind in hypotheses.HYPOTHESES.values()} == set(hypotheses.HYPOTHESES)
+
+
+@pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
+def test_parse__nothing_to_be_about(text):
+    with pytest.raises(UsageError, match=r"^zero-wait: must say what it is about, see perwiz predict --help$"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
+def test_parse__refusals(text):
+    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network, move, advance"
+    with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):
+        parse(text)
+
+
+REFUSED = [
+    ("scale exchange", "scale exchange: must be like scale NAME=0.5 with a number from 0 to 1e9"),
+    ("scale exchange=fast", "scale exchange=fast: must be like scale NAME=0.5 with a number from 0 to 1e9"),
+    ("scale exchange=-1", "scale exchange=-1: must be like scale NAME=0.5 with a number from 0 to 1e9"),
+    ("scale exchange=nan", "scale exchange=nan: must be like scale NAME=0.5 with a number from 0 to 1e9"),
+    ("scale exchange=1.1e9", "scale exchange=1.1e9: must be like scale NAME=0.5 with a number from 0 to 1e9"),
+    ("scale =2", "region '': no such region, the trace has main, solve, exchange"),
+    ("scale solv=2", "region 'solv': no such region, the trace has solve ..."),
+    ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ..."),
+    ("speed rank:1=0", "speed rank:1=0: a speed of 0, must be above 0"),
+    ("speed 1=2", "'1' is no rank, must be like rank:3"),
+    ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
+    ("balance-time solve#7", "'solve#7': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#", "'solve#': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#-1", "'solve#-1': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#0", "'solve#0': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#²", "'solve#²': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#99999999999999999999", "'solve#99999999999999999999': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-messages solve#2", "balance-messages solve#2: no message is sent in that region"),
+    ("zero-wait e6", "e6: no such call, the trace has calls e0 to e5"),
+    ("zero-time op:MPI_Recv", "op:MPI_Recv: no such routine in the trace, it has MPI_Sendrecv"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_refusals(text, message):
+    """A hypothesis that does not fit, or selects nothing, says so; it is never silently without effect."""
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        predicted(build.CATALOGUE["nested_regions"](), text)
+
+
+def test_refusals__network():
+    with pytest.raises(ModelError, match=r"^no model 'fast', must be one of "):
+        predicted(build.CATALOGUE["ring"](), "network fast")
+
+
+def test_refusals__engine():
+    with pytest.raises(UsageError, match=r"^engine 'guess': must be one of sweep, replay$"):
+        predict(build.CATALOGUE["ring"](), engine="guess")
+
+
+@pytest.mark.parametrize("text", ["speed rank:0=1e-300", "scale solve=1e9"])
+def test_refusals__times_beyond_64_bits(text):
+    """Such a factor is refused, or gives a time that fits; never a number that has wrapped round."""
+    b = Builder(1)
+    with b.region(0, "solve"):
+        b.compute(0, 3600 * 10**9)
+    trace = b.trace()
+    with contextlib.suppress(UsageError):
+        assert predicted(trace, text).predicted.locations.leave[0] > 3600 * 10**9
+
+
+def test_selecting_nothing_in_a_trace_without_calls():
+    trace = build.CATALOGUE["empty"]()
+    with pytest.raises(UsageError, match=r"^'all' selects no call$"):
+        predicted(trace, "zero-wait all")
+    with pytest.raises(UsageError, match=r"^region 'a': the trace has no user regions$"):
+        predicted(trace, "scale a=2")
+
+
+def test_apply_changes_nothing_in_its_argument():
+    trace = build.CATALOGUE["nested_regions"]()
+    weighted = weighted_graph(trace, hand_model())
+    before = weighted.weight.copy(), weighted.size.copy(), weighted.region_enter.copy(), weighted.region_leave.copy()
+    for text in ("zero-wait all", "zero-time e1", "scale solve=0.5", "speed rank:0=2", "balance-time solve", "balance-messages exchange"):
+        parse(text).apply(weighted)
+    after = weighted.weight, weighted.size, weighted.region_enter, weighted.region_leave
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+
+
+def test_range__model_costs_half_and_double():
+    """A receive entered at 0 returns at 1000, then 200 of computation; its message is sent at 500, the model's lag is 100.
+
+    Its work is 1000 - 600 = 400: without the wait the run takes 400 + 200. With a lag of 50 the work is 450, with one of 200 it is
+    300, and then the sender's end at 510 counts.
+    """
+    b = Builder(2)
+    b.send(0, 1, 8, at=(500, 510))
+    b.recv(1, 0, at=(0, 1000))
+    b.compute(1, 200)
+    model = hand_model(L=90, o=10)
+    found = predicted(b.trace(), "zero-wait op:MPI_Recv", model=model)
+    assert (found.predicted.makespan, found.range) == (600, (510, 650))
+    assert predicted(b.trace(), model=model).range == (1200, 1200)
+    assert predicted(b.trace(), "network L_ns=9", model=model).range is None
+
+
+def test_balance_messages__gaps_follow_the_sizes():
+    """Rank 0 sends 10 and 30 bytes in the step, 20 ns apart, rank 1 sends 80: balanced, each sends 60."""
+    b = Builder(2)
+    with b.region(0, "step"):
+        b.send(0, 1, 10, at=(0, 10))
+        b.send(0, 1, 30, at=(20, 30))
+    with b.region(1, "step"):
+        b.recv(1, 0, at=(100, 100))
+        b.recv(1, 0, at=(100, 100))
+        b.send(1, 0, 80, at=(110, 120))
+    b.recv(0, 1, at=(200, 300))
+    model = hand_model(G=1, gap="sending call")
+    # 40 and 80 bytes become 60 each: 15 and 45. The gap behind the first message grows from 9 (of 20 recorded) to 14.
+    assert leaves(b.trace(), "balance-messages step", model=model)[1] == 30
+    model = hand_model(G=10, gap="sending call")
+    # With G = 10 the recording proves the gap of 90 to be 20 at most; it grows by 140 / 90 to 31 and binds: 10 + 31.
+    assert leaves(b.trace(), "balance-messages step", model=model)[1] == 41
+
+
+def test_balance_messages__below_S_nobody_waits_any_more():
+    """150 and 10 bytes become 80 each, S is 100: the sender that was held until 1000 goes on at once, its receiver comes late as before."""
+    b = Builder(2)
+    with b.region(0, "step"):
+        b.send(0, 1, 150, at=(0, 1050))
+    with b.region(1, "step"):
+        b.recv(1, 0, at=(1000, 1060))
+        b.send(1, 0, 10, at=(1100, 1110))
+    b.recv(0, 1, at=(1200, 1210))
+    found = predicted(b.trace(), "balance-messages step")
+    assert found.waits_before.time[0] == 1000 - 12
+    assert found.waits_after.time[0] == 0
+    assert found.predicted.calls.leave[0] < 1000
+
+
+def head_to_head():
+    """Both send 50 bytes, then receive: with S below that each send waits for the other's receive."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.send(rank, 1 - rank, 50, at=(0, 10))
+    for rank in (0, 1):
+        b.recv(rank, 1 - rank, at=(20, 40))
+    return b.trace()
+
+
+def test_network__a_deadlock_is_said_and_is_no_hole_of_the_trace():
+    found = predicted(head_to_head(), "network S_bytes=0")
+    assert (found.deadlocks, found.health.holes) == (2, {})
+    assert predicted(head_to_head(), "network L_ns=9").deadlocks == 0
+
+
+def test_network__another_progress_is_refused():
+    message = "network progress=in calls: progress is 'in calls', must be that of --model, 'always'"
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        predicted(head_to_head(), "network progress=in calls")
+
+
+def test_made_by():
+    """No hypothesis leaves the name of the run; a long one is cut with a mark."""
+    trace = head_to_head()
+    assert predicted(trace).predicted.made_by == "measured"
+    assert predicted(trace, "zero-wait e1").predicted.made_by == "predicted under zero-wait e1"
+    name = predicted(trace, "zero-wait " + ",".join(["e1"] * 300)).predicted.made_by
+    assert name.endswith(" ...")
+    assert len(name) <= 400
+
+
+def test_zeroes():
+    """Only a prediction that zeroed something, not a trace whose writer or region is called so."""
+    made_by = [
+        "measured",
+        "zero-wait e1",
+        "predicted under speed rank:0=2",
+        "predicted under zero-wait e1",
+        "predicted under speed rank:0=2; zero-time all",
+    ]
+    assert [hypotheses.zeroes(name) for name in made_by] == [False, False, False, True, True]

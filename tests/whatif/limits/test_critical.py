@@ -1,0 +1,189 @@
+"""The critical path: by hand, and laws on the catalogue and on random traces."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from build import Builder, hand_model
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.weigh import CUT
+from perwiz.trace.tables import NONE
+from perwiz.whatif.limits.critical import KINDS, critical
+from perwiz.whatif.run import makespan
+
+ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
+"""A model with all its parameters in use."""
+FREE = hand_model(L=0, o=0)
+"""Messages cost nothing."""
+
+
+def example_8():
+    """Delay, then a wait that it causes (reference: wait states, example 8), in thousands of ns.
+
+    p  f====== send                     f 0 .. 6
+    q  f== recv~~~~ g= send             f 0 .. 2, waits until 6, g 6 .. 7
+    r  f== g= recv~~~~                  f 0 .. 2, g 2 .. 3, waits until 7
+    """
+    b = Builder(3)
+    for rank, name, at in ((0, "f", (0, 6)), (1, "f", (0, 2)), (1, "g", (6, 7)), (2, "f", (0, 2)), (2, "g", (2, 3))):
+        b.enter(rank, name, at=1000 * at[0])
+        b.compute(rank, 1000 * (at[1] - at[0]))
+        b.leave(rank, name, at=1000 * at[1])
+        if (rank, name) == (0, "f"):
+            b.send(0, 1, 1, at=(6000, 6000))
+        if (rank, name) == (1, "f"):
+            b.recv(1, 0, at=(2000, 6000))
+    b.send(1, 2, 1, at=(7000, 7000))
+    b.recv(2, 1, at=(3000, 7000))
+    b.compute(2, 1)
+    return b.trace()
+
+
+def listed(found):
+    """Return (kind, location, region, call, begin, length) per piece."""
+    trace, p = found.run.trace, found.pieces
+    names = [*(trace.names[k] for k in trace.paths.region), ""]
+    columns = (p.kind.tolist(), p.location.tolist(), p.path.tolist(), p.call.tolist(), p.begin.tolist(), p.length.tolist())
+    return [(KINDS[kind], at, names[path], call, begin, length) for kind, at, path, call, begin, length in zip(*columns, strict=True)]
+
+
+def test_example_9__critical_path_of_example_8():
+    """f on p for 6, g on q for 1: all of the 7, and r's last ns after them."""
+    found = critical(example_8(), FREE, clock="none")
+    assert listed(found) == [
+        ("computation", 0, "f", NONE, 0, 6000),
+        ("computation", 1, "g", NONE, 6000, 1000),
+        ("computation", 2, "", NONE, 7000, 1),
+    ]
+    assert found.changes == 2
+    assert found.slack.tolist() == [1001, 0, 1, 0]
+
+
+def late_sender():
+    """Rank 0 begins at 100 and sends at 1000; rank 1, there since 0, receives it: o + L = 12, then 30 of work.
+
+    rank 0      ====== send =====     100 .. 1000 .. 1010 .. 1050
+    rank 1  recv ~~~~~~~~~~  ==         0 .. 1042 .. 1100
+    """
+    b = Builder(2)
+    b.begin[0] = 100
+    with b.region(0, "make"):
+        b.compute(0, 900)
+        b.send(0, 1, 1, at=(1000, 1010))
+    b.compute(0, 40)
+    with b.region(1, "solve"):
+        b.recv(1, 0, at=(0, 1042))
+        b.compute(1, 50)
+    b.compute(1, 8)
+    return b.trace("late.alog")
+
+
+def test_late_sender__by_hand():
+    found = critical(late_sender(), hand_model(), clock="none")
+    assert listed(found) == [
+        ("start", 0, "", NONE, 0, 100),
+        ("computation", 0, "make", NONE, 100, 900),
+        ("transfer", 1, "solve", 1, 1000, 12),
+        ("calls", 1, "solve", 1, 1012, 30),
+        ("computation", 1, "solve", NONE, 1042, 50),
+        ("computation", 1, "", NONE, 1092, 8),
+    ]
+    assert found.changes == 1
+    assert found.slack.tolist() == [50, 0]
+    assert repr(found) == "<Critical of late.alog: 1100 ns in 6 pieces, 1 changes of process>"
+
+
+def test_barrier_and_send__by_hand():
+    """A send of 500, which the network's gap may explain but need not; then a barrier, which works for 20 after the last has entered."""
+    b = Builder(2)
+    for at in ((10, 20), (20, 520)):
+        b.send(0, 1, 1, at=at)
+    b.recv(1, 0, at=(0, 32))
+    b.recv(1, 0, at=(32, 40))
+    b.everyone("Barrier", at=[(530, 550), (50, 550)])
+    b.compute(1, 5)
+    found = critical(b.trace(), hand_model(gap="sending call", g=500), clock="none")
+    assert listed(found) == [
+        ("computation", 0, "", NONE, 0, 10),
+        ("calls", 0, "", 0, 10, 10),
+        ("calls", 0, "", 1, 20, 500),
+        ("computation", 0, "", NONE, 520, 10),
+        ("calls", 1, "", 5, 530, 20),
+        ("computation", 1, "", NONE, 550, 5),
+    ]
+    assert found.changes == 1
+
+
+def test_empty_trace():
+    found = critical(build.empty())
+    assert (len(found.pieces), found.changes, found.slack.tolist(), found.run.makespan) == (0, 0, [], 0)
+
+
+def innermost(trace, location, begin, end):
+    """Return the innermost region path around a piece, by times."""
+    times, rows = trace.timeline.regions, trace.regions
+    around = np.flatnonzero((rows.location == location) & (times.enter <= begin) & (times.leave >= end))
+    depth = {-1: 0}
+    for row in range(len(trace.paths)):
+        depth[row] = depth[int(trace.paths.parent[row])] + 1
+    return max((int(rows.path[row]) for row in around), key=depth.get, default=-1)
+
+
+def check(trace, model, regions=True):
+    """All adds up to the makespan, each piece begins where the one before ends, and calls on the path have no slack."""
+    found = critical(trace, model, clock="none")
+    run, p = found.run, found.pieces
+    assert int(p.length.sum()) == run.makespan == trace.timeline.makespan
+    assert int(p.sums(p.location, len(trace.locations)).sum()) == run.makespan
+    assert (p.length != 0).all()
+    assert (p.begin[1:] == p.begin[:-1] + p.length[:-1]).all()
+    if len(p):
+        assert p.begin[0] == run.time[run.graph.begun].min()
+    assert (found.slack >= 0).all()
+    assert (found.slack[p.call[p.call >= 0]] == 0).all()
+    if regions:
+        for kind, at, path, begin, length in zip(p.kind, p.location, p.path, p.begin, p.length, strict=True):
+            if KINDS[kind] == "computation":
+                assert path == innermost(trace, at, begin, begin + length)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_laws__catalogue(name):
+    for model in (ODD, FREE, hand_model()):
+        check(build.CATALOGUE[name](), model, regions=name != "improper_regions")
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces())
+def test_laws__random(trace):
+    for model in (ODD, FREE):
+        check(trace, model)
+
+
+def later(found, call, more):
+    """Return the makespan if a call works longer."""
+    graph, weight = found.run.graph, found.run.weighted.weight.copy()
+    vertex = graph.returned[call]
+    into = slice(graph.start[vertex], graph.start[vertex + 1])
+    weight[into] += np.where(weight[into] == CUT, 0, more)
+    return makespan(graph, sweep(graph, weight))
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces(), st.data())
+def test_law__slack_is_what_a_call_may_return_later(trace, data):
+    found = critical(trace, ODD, clock="none")
+    if not len(trace.calls):
+        return
+    call = data.draw(st.integers(0, len(trace.calls) - 1))
+    slack, before = int(found.slack[call]), found.run.makespan
+    for more in (0, slack // 2, slack):
+        assert later(found, call, more) == before
+    for more in (1, 777):
+        assert later(found, call, slack + more) == before + more

@@ -1,0 +1,415 @@
+"""What somebody waits for runs earlier: by hand, against trying every place, and its refusals. Times in ns; o + L = 12."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import build
+from build import Builder, hand_model
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.order.advance import advanced
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import makespan, replayed, weighted_graph
+from perwiz.whatif.waits import waiting
+
+FIRST = "nothing is before it on its process"
+
+
+def found(trace, *texts, model=None):
+    """Return the prediction."""
+    return predict(trace, list(texts), model or hand_model(), clock="none")
+
+
+def moves(prediction):
+    """Return (first, last, before, last passed, why not further) of every block that moved."""
+    return [(m.first, m.last, m.before, m.end, m.note) for m in prediction.order.moves]
+
+
+def late_sender(computation=60):
+    """Three blocks of 100, 50 and 30 ns on rank 0, the last sends to rank 1, which is there after `computation`.
+
+    rank 0  ====== e0 === e1 == e2(send)     0 .. 100 .. 150 .. 180 .. 185
+    rank 1  === e3(recv) ~~~~~~~ =========   0 .. 60 ....... 192 .. 392
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for ns in (100, 50):
+        b.compute(0, ns)
+        b.call(0, "Comm_rank")
+    b.compute(0, 30)
+    b.send(0, 1, 8)
+    b.compute(0, 5)
+    b.compute(1, computation)
+    b.recv(1, 0)
+    b.compute(1, 200)
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("computation", "move", "makespan"),
+    [
+        # Sent at 30, there at 42: rank 1 does not wait, 60 + 200. Behind e0 it would be sent at 130 and be there at 142.
+        (60, (2, 2, 0, 1, ""), 260),
+        # Behind e0 is soon enough for one that comes at 142, so e0 is not passed.
+        (142, (2, 2, 1, 1, ""), 342),
+        # One that comes at 141 asks for more.
+        (141, (2, 2, 0, 1, ""), 341),
+        # Even the first place is too late for one that comes at 10: it waits until 42.
+        (10, (2, 2, 0, 1, ""), 242),
+    ],
+)
+def test_as_far_as_the_wait_asks(computation, move, makespan):
+    """A zeroed wait promises the same here, as rank 0 does not gain from the move: 60 + 200."""
+    predicted = found(late_sender(computation), "advance e3")
+    assert moves(predicted)[0] == move
+    assert moves(predicted)[1:] == ([(2, 2, 2, 1, FIRST)] if computation == 10 else [])
+    assert predicted.predicted.makespan == makespan
+    assert predicted.predicted.locations.leave.tolist()[0] == 185
+
+
+def test_the_moved_process_uses_its_own_idle_time():
+    """What a zeroed wait does not promise: rank 0 idles from 20 to 50 for rank 2, and can compute the 30 ns of its send meanwhile.
+
+    recorded  rank 0  == 20 e0(recv) ~~~ 50 === 80 e1(send) 80; rank 1 comes at 60, waits until 92, then 10, and answers at 102;
+              rank 0 has the answer at 114 (e2).
+    zero-wait rank 1 answers at 70, so rank 0 has it at 82: 82.
+    advance   rank 0  == 20 === 50 e1(send) e0 50; the message is there at 62: rank 1 waits 2 ns, answers at 72, there at 84. With
+              the 20 ns as part of e0 it is sent at 30 and there at 42: rank 1 answers at 70, rank 0 has it at 82, nobody waits for it.
+    """
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    b.compute(0, 20)
+    b.recv(0, 2)
+    b.compute(0, 30)
+    b.send(0, 1, 8)
+    b.recv(0, 1)
+    b.compute(1, 60)
+    b.recv(1, 0)
+    b.compute(1, 10)
+    b.send(1, 0, 8)
+    b.compute(2, 38)
+    b.send(2, 0, 8)
+    trace = b.trace()
+    assert trace.timeline.makespan == 114
+    assert found(trace, "zero-wait e3").predicted.makespan == 82
+    predicted = found(trace, "advance e3")
+    assert moves(predicted) == [(1, 1, 0, 0, "")]
+    assert predicted.predicted.calls.enter.tolist() == [50, 30, 50, 60, 70, 38]
+    assert predicted.predicted.makespan == 82
+
+
+def two_partners():
+    """Rank 0 waits in e2 for e3 (sent at 100 behind a block of 70) and e5 (sent at 90 behind one of 80)."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    requests = [b.irecv(0, 1), b.irecv(0, 2)]
+    b.wait(0, *requests)
+    for rank, ns in ((1, (70, 30)), (2, (80, 10))):
+        b.compute(rank, ns[0])
+        b.call(rank, "Comm_rank")
+        b.compute(rank, ns[1])
+        b.send(rank, 0, 8)
+    return b.trace()
+
+
+def test_one_partner_after_the_other():
+    """First what is waited for last; then the next. Sent at 30 and 10, both at the start of their processes: e2 waits until 42."""
+    predicted = found(two_partners(), "advance e2")
+    assert moves(predicted) == [(4, 4, 3, 3, ""), (6, 6, 5, 5, ""), (4, 4, 4, 3, FIRST)]
+    assert (predicted.waits_after.time[2], predicted.waits_after.partner[2]) == (42, 4)
+    assert predicted.predicted.calls.enter.tolist()[3:] == [100, 30, 90, 10]
+
+
+def test_two_partners_at_once():
+    """Both are there at 112: that one of them comes earlier helps nobody."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    b.wait(0, b.irecv(0, 1), b.irecv(0, 2))
+    for rank in (1, 2):
+        b.compute(rank, 70)
+        b.call(rank, "Comm_rank")
+        b.compute(rank, 30)
+        b.send(rank, 0, 8)
+    assert moves(found(b.trace(), "advance e2")) == [(4, 4, 4, 3, "that would not help")]
+
+
+def test_a_receive_runs_earlier():
+    """A synchronous sender waits from 0 for a receive at 150; the receive runs before the block of 100 ns and is there at 50."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.send(0, 1, 1000)
+    b.compute(1, 100)
+    b.call(1, "Comm_rank")
+    b.compute(1, 50)
+    b.recv(1, 0)
+    predicted = found(b.trace(), "advance e0")
+    assert moves(predicted) == [(2, 2, 1, 1, ""), (2, 2, 2, 1, FIRST)]
+    assert predicted.predicted.calls.leave[0] == 50
+
+
+def test_a_barrier_runs_earlier():
+    """Rank 1 comes to the barrier at 130, rank 0 at 20; the barrier moves ahead of the block of 100."""
+    b = Builder(2, work=0)
+    b.compute(1, 100)
+    b.call(1, "Comm_rank")
+    b.compute(1, 30)
+    b.compute(0, 20)
+    b.barrier()
+    predicted = found(b.trace(), "advance e0")
+    assert moves(predicted) == [(2, 2, 1, 1, ""), (2, 2, 2, 1, FIRST)]
+    assert predicted.predicted.calls.leave.tolist() == [30, 130, 30]
+
+
+def answer(b):
+    """A synchronous answer to e0 is received by e1, which is late."""
+    b.send(0, 1, 8)
+    b.compute(0, 50)
+    b.recv(0, 1)
+    b.recv(1, 0)
+    return b.send(1, 0, 1000)
+
+
+def overtaking(b):
+    b.send(0, 1, 8)
+    b.compute(0, 50)
+    b.send(0, 1, 8)
+    b.recv(1, 0)
+    return b.recv(1, 0)
+
+
+def collective(b):
+    for rank in (0, 1):
+        b.join(rank, "Allreduce")
+        b.compute(0, 25)
+    b.join(0, "Barrier")
+    return b.join(1, "Barrier")
+
+
+def first_call(b):
+    b.call(0, "Init")
+    b.compute(0, 50)
+    b.send(0, 1, 8)
+    return b.recv(1, 0)
+
+
+def new_communicator(b):
+    """A send on a communicator that the call before it may have made."""
+    own = b.comm("own", [0, 1])
+    b.call(0, "Comm_create_group")
+    b.compute(0, 50)
+    b.send(0, 1, 8, comm=own)
+    return b.recv(1, 0, comm=own)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (answer, "not before e0: would deadlock"),
+        (overtaking, "not before e0: they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)"),
+        (collective, "not before e0: collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)"),
+        (first_call, "not before e0: they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers"),
+        (
+            new_communicator,
+            "not before e0: they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers",
+        ),
+    ],
+)
+def test_what_cannot_move_stays(make, why):
+    """Rank 1 waits for the second call of rank 0, which must stay behind the first: nothing changes, and the reason is given."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(0, 50)
+    waits = make(b)
+    trace = b.trace()
+    predicted = found(trace, f"advance e{waits.row}")
+    assert moves(predicted) == [(1, 1, 1, 0, why)]
+    assert predicted.predicted.calls == trace.timeline.calls
+    assert predicted.gain == 0
+
+
+def steps():
+    """Two steps on rank 0, each 100 ns, a call, 20 ns, a send, 7 ns; 3 ns between. Rank 1 wants the second message first.
+
+    rank 0  step[ 100 e0 20 e1 7 ] 3 step[ 100 e2 20 e3 7 ] 3      0 .. 100 .. 120 .. 127 .. 130 .. 230 .. 250 .. 257 .. 260
+    rank 1  10 e4(recv of e3) ~~~~ e5(recv of e1)                  10 .. 262, then 150 ns
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for turn in range(2):
+        with b.region(0, "step"):
+            b.compute(0, 100)
+            b.call(0, "Comm_rank")
+            b.compute(0, 20)
+            b.send(0, 1, 8, tag=turn)
+            b.compute(0, 7)
+        b.compute(0, 3)
+    b.compute(1, 10)
+    b.recv(1, 0, tag=1)
+    b.recv(1, 0, tag=0)
+    b.compute(1, 150)
+    return b.trace()
+
+
+def test_by_region():
+    """The second step moves whole, with the 3 ns before it, and the 7 behind its send: 3 + 100, 20 -> sent at 123, received at 135."""
+    predicted = found(steps(), "advance e4 by step")
+    assert moves(predicted) == [(2, 3, 0, 1, ""), (3, 3, 3, 2, FIRST)]
+    assert predicted.predicted.calls.enter.tolist() == [230, 250, 103, 123, 10, 135]
+    assert predicted.predicted.regions.enter.tolist() == [130, 3]
+    assert predicted.order.trace.regions.instance.tolist() == [1, 2]
+    assert predicted.predicted.regions.leave.tolist() == [257, 130]
+    assert predicted.predicted.locations.leave.tolist() == [260, 412]
+
+
+def test_regions_move_whole():
+    """A single call may run earlier in its step; past the step the whole one goes, and then the call goes on inside it.
+
+    With the 3 ns between the steps and its own 20 it is sent at 23, there at 35.
+    """
+    predicted = found(steps(), "advance e4")
+    assert [move[:4] for move in moves(predicted)] == [(2, 3, 0, 1), (3, 3, 2, 2), (3, 3, 3, 2)]
+    assert predicted.predicted.calls.enter.tolist() == [230, 250, 123, 23, 10, 35]
+    assert predicted.predicted.calls.leave[4] == 35
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_not_past_a_region_that_holds_what_must_stay_ahead(between):
+    """solve{ e0 10 e1 } 20 (e2 30) send: the last send must stay behind e0, so behind all of solve, though it could pass e1."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    with b.region(0, "solve"):
+        b.send(0, 1, 8)
+        b.compute(0, 10)
+        b.call(0, "Comm_rank")
+    if between:
+        b.compute(0, 20)
+        b.call(0, "Comm_rank")
+    b.compute(0, 30)
+    last = b.send(0, 1, 8)
+    b.recv(1, 0)
+    waits = b.recv(1, 0)
+    trace = b.trace()
+    predicted = found(trace, f"advance e{waits.row}")
+    why = "not before e0: they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)"
+    stays = (last.row, last.row, last.row, last.row - 1, why)
+    assert moves(predicted) == ([(3, 3, 2, 2, ""), stays] if between else [stays])
+
+
+def test_regions_that_overlap_stay_as_they_are():
+    """a{ e0 b{ e1 }a 30 e2 }b, as old traces have it: whatever runs before e1 or e0 would tear a or b apart."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.enter(0, "a")
+    b.call(0, "Comm_rank")
+    b.enter(0, "b")
+    b.compute(0, 50)
+    b.call(0, "Comm_rank")
+    b.leave(0, "a")
+    b.compute(0, 30)
+    b.send(0, 1, 8)
+    b.leave(0, "b")
+    b.recv(1, 0)
+    assert moves(found(b.trace(), "advance e3")) == [(2, 2, 2, 1, "regions would be torn apart")]
+    with pytest.raises(UsageError, match=r"^move e2 before e1: would tear apart region 'a' of e0\.\.e1, must move"):
+        found(b.trace(), "move e2 before e1")
+
+
+def test_first_inside_its_region_then_with_it():
+    """5 e0 40 main{ 10 e1 30 e2 }: inside main e2 can be sent at 75 instead of 85; where it comes at 72, main must pass e0, too.
+
+    Without e0 main begins at 40: e2 is sent at 70, then e1 at 80 and e0 at 85.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 5)
+    b.call(0, "Comm_rank")
+    b.compute(0, 40)
+    with b.region(0, "main"):
+        b.compute(0, 10)
+        b.call(0, "Comm_rank")
+        b.compute(0, 30)
+        b.send(0, 1, 8)
+    b.compute(1, 84)
+    b.recv(1, 0)
+    predicted = found(b.trace(), "advance e3")
+    assert moves(predicted) == [(2, 2, 1, 1, ""), (1, 2, 0, 0, "")]
+    assert predicted.predicted.calls.enter.tolist() == [85, 80, 70, 84]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("advance e4 by stp", "region 'stp': no such region, the trace has step"),
+        ("advance e9", "e9: no such call, the trace has calls e0 to e5"),
+        ("advance step", "advance step: must be like advance e123, or advance e123 by REGION"),
+        ("advance e4 by", "advance e4 by: must be like advance e123, or advance e123 by REGION"),
+    ],
+)
+def test_refusals(text, message):
+    with pytest.raises(UsageError) as refused:
+        found(steps(), text)
+    assert str(refused.value) == message
+
+
+def test_partner_outside_the_region():
+    b = Builder(2)
+    b.compute(0, 1000)
+    b.send(0, 1, 8)
+    with b.region(1, "solve"):
+        b.recv(1, 0)
+    with pytest.raises(UsageError) as refused:
+        found(b.trace(), "advance e1 by solve")
+    assert str(refused.value) == "advance e1 by solve: it waits for e0 (rank 0), which lies in no instance of region 'solve'"
+
+
+def test_applied_last():
+    """Rank 0 twice as fast: blocks of 50, 25, 15; then the send is at 15, there at 27, and a receive at 60 is not kept."""
+    predicted = found(late_sender(27), "advance e3", "speed rank:0=2")
+    assert predicted.predicted.calls.enter.tolist() == [65, 90, 15, 27]
+    assert predicted.waits_after.time.tolist() == [0, 0, 0, 0]
+
+
+def test_several_calls():
+    trace = two_partners()
+    assert parse("advance e0, e2").asked(trace) == ([0, 2], None)
+    assert found(trace, "advance e0,e2").predicted.calls == found(trace, "advance e2").predicted.calls
+
+
+def test_advanced():
+    trace = late_sender()
+    run = replayed(trace, hand_model(), "none")
+    weighted, moved = advanced(run, 3)
+    assert makespan(weighted.graph, sweep(weighted.graph, weighted.weight)) == 260
+    assert [(move.first, move.before) for move in moved] == [(2, 0)]
+    assert advanced(run.weighted, 0) is None
+
+
+def every_place(trace, model, call):
+    """Return [(place, wait of the call)] of each place its partner could move to alone, last place first; and the partner."""
+    weighted = weighted_graph(trace, model)
+    waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
+    partner, places = int(waits.partner[call]), []
+    first = int(trace.first_calls[trace.calls.location[partner]])
+    for before in range(partner - 1, first - 1, -1):
+        with contextlib.suppress(UsageError):
+            moved = parse(f"move e{partner} before e{before}").apply(weighted)
+            after = waiting(moved, sweep(moved.graph, moved.weight))
+            row = moved.call[call]
+            places.append((before, int(after.time[row]), int(after.partner[row]) == moved.call[partner]))
+    return partner, places, int(waits.time[call])
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces(regions=False))
+def test_no_place_is_better(trace):
+    """Of all places that a move may go to: the nearest where the call waits no more for its partner, else the farthest if it helps."""
+    model = hand_model(S=1000, L=100)
+    run = replayed(trace, model, "none")
+    for call in np.flatnonzero(run.waits.time > 0)[:4].tolist():
+        partner, places, before = every_place(trace, model, call)
+        if trace.calls.location[partner] == trace.calls.location[call]:
+            continue
+        enough = [place for place, wait, still in places if not (wait and still)]
+        chosen = enough[0] if enough else places[-1][0] if places else None
+        helps = chosen is not None and {place: wait for place, wait, _ in places}[chosen] < before
+        result = advanced(run, call)
+        assert (result is not None) == helps
+        if helps:
+            assert (result[1][0].first, result[1][0].before) == (partner, chosen)
