@@ -10,8 +10,8 @@ import sys
 import time
 from collections.abc import Iterator
 
-from perwiz.jobs import database, ingest
 from perwiz.jobs.record import Counts, Record
+from perwiz.jobs.store import database, ingest
 
 MONTH = 1_790_812_800  # 2026-10-01
 NAMES = "send recv isend irecv waitall wait bcast allreduce reduce barrier alltoall gather comm_split init finalize"

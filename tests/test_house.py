@@ -41,7 +41,7 @@ HOMES = {
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
     "mpi4py": "perwiz/clock/spread/mpi.py",
-    "sqlalchemy": "perwiz/jobs/database.py",
+    "sqlalchemy": "perwiz/jobs/store/database.py",
 }
 LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy"}
 """Slow to import or not always there: imported inside the function that needs it."""

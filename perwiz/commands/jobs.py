@@ -13,12 +13,12 @@ from perwiz.commands import jobs_mail, options, outputs
 if TYPE_CHECKING:
     from perwiz.errors import TraceError
     from perwiz.jobs.benchmark import Benchmark
-    from perwiz.jobs.database import Database
     from perwiz.jobs.period import Period
-    from perwiz.jobs.query import Choice, Job
     from perwiz.jobs.record import Record
-    from perwiz.jobs.report import Document
-    from perwiz.jobs.stream import Fault
+    from perwiz.jobs.store.database import Database
+    from perwiz.jobs.store.query import Choice, Job
+    from perwiz.jobs.store.stream import Fault
+    from perwiz.jobs.views.document import Document
 
 HELP = "keep the counter records of all jobs in a database, and report on jobs, users and the machine"
 _ENDING = """
@@ -114,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.jobs import text
-    from perwiz.jobs.database import open_database
+    from perwiz.jobs.store.database import open_database
+    from perwiz.jobs.views import text
 
     if args.action == "ingest":
         return _ingest(args)
@@ -140,8 +140,10 @@ def _ingest(args: argparse.Namespace) -> int:
 
     from perwiz import words
     from perwiz.errors import DONE, INCOMPLETE, UNREADABLE
-    from perwiz.jobs import ingest, report, stream, text
-    from perwiz.jobs.database import open_database
+    from perwiz.jobs.store import ingest, stream
+    from perwiz.jobs.store.database import open_database
+    from perwiz.jobs.views import document as report
+    from perwiz.jobs.views import text
     from perwiz.progress import Progress
 
     files = stream.files(args.records)
@@ -163,7 +165,7 @@ def _ingest(args: argparse.Namespace) -> int:
 def _all(files: list[str], unread: list[TraceError]) -> Iterator[Record | Fault | None]:
     """Yield what is in the files. One that cannot be read does not keep the others out; it is told at the end."""
     from perwiz.errors import TraceError
-    from perwiz.jobs import stream
+    from perwiz.jobs.store import stream
 
     for path in files:
         try:
@@ -185,7 +187,8 @@ def _benchmark(args: argparse.Namespace) -> Benchmark | None:
 
 
 def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark | None) -> Document:
-    from perwiz.jobs import query, report
+    from perwiz.jobs.store import query
+    from perwiz.jobs.views import document as report
 
     if args.action == "faults" or benchmark is None:
         return report.faults(database, args.most)
@@ -193,7 +196,7 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
         return report.job(database, _job(database, args.job), benchmark)
     choice, span = _chosen(args), _period(args, database)
     if args.action == "top":
-        from perwiz.jobs.diagnosis import CRITICAL
+        from perwiz.jobs.views.diagnosis import CRITICAL
 
         within = report.within(choice, span, 0 if args.all else CRITICAL)
         return report.listing(database, query.jobs(database, within, args.most, "time" if args.all else "mpi"), benchmark)
@@ -201,7 +204,8 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
 
 
 def _write_page(args: argparse.Namespace, database: Database, block: Document) -> None:
-    from perwiz.jobs import html, report
+    from perwiz.jobs.views import document as report
+    from perwiz.jobs.views import html
 
     if args.action == "job":
         page = html.of_job(database, _job(database, args.job), block)
@@ -217,7 +221,7 @@ def _write(path: str, page: str) -> None:
 
 def _job(database: Database, name: str) -> Job:
     from perwiz.errors import UsageError
-    from perwiz.jobs import query
+    from perwiz.jobs.store import query
 
     found = query.named(database, name.lower())
     if len(found) != 1:
@@ -231,7 +235,7 @@ def _job(database: Database, name: str) -> Job:
 
 
 def _chosen(args: argparse.Namespace) -> Choice:
-    from perwiz.jobs.query import Choice
+    from perwiz.jobs.store.query import Choice
 
     user = None if args.user is None else _user(args.user)
     return Choice(None, None, args.machine, user, args.program, args.language, args.size, args.least)
@@ -248,7 +252,8 @@ def _user(name: str) -> str:
 
 
 def _period(args: argparse.Namespace, database: Database) -> Period | None:
-    from perwiz.jobs import period, query
+    from perwiz.jobs import period
+    from perwiz.jobs.store import query
 
     span = period.chosen(args.week, args.month, args.since, args.until)
     last = query.interval(database)

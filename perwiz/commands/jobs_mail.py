@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options
 
 if TYPE_CHECKING:
-    from perwiz.jobs.addressees import Settings
     from perwiz.jobs.benchmark import Benchmark
-    from perwiz.jobs.mail import Letter
+    from perwiz.jobs.mailing.addressees import Settings
+    from perwiz.jobs.mailing.mail import Letter
     from perwiz.jobs.period import Period
 
 _MOST = 1e12
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
     import json
 
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.jobs import mail
-    from perwiz.jobs.database import open_database
-    from perwiz.jobs.query import Choice
+    from perwiz.jobs.mailing import mail
+    from perwiz.jobs.store.database import open_database
+    from perwiz.jobs.store.query import Choice
 
     settings, span = _settings(args), _period(args)
     choice = Choice(machine=args.machine, least_size=args.least_size)
@@ -93,7 +93,7 @@ def _failed(one: Letter) -> bool:
 
 
 def _post(args: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from perwiz.jobs import post
+    from perwiz.jobs.mailing import post
 
     return post.mbox(args.mbox) if args.mbox else post.smtp(args.smtp)
 
@@ -103,7 +103,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     import socket
 
     from perwiz.errors import UsageError
-    from perwiz.jobs import addressees, post
+    from perwiz.jobs.mailing import addressees, post
 
     if args.mbox and args.smtp:
         raise UsageError("--mbox and --smtp: must be one of them")

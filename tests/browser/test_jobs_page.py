@@ -6,9 +6,11 @@ import pytest
 
 from browser.chromium import PATH, Chromium
 from mails import RECORDS, waiting
-from perwiz.jobs import database, html, ingest, query, report
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.query import Choice
+from perwiz.jobs.store import database, ingest, query
+from perwiz.jobs.store.query import Choice
+from perwiz.jobs.views import document as report
+from perwiz.jobs.views import html
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 BENCHMARK = Benchmark("test", {"recv": 1.0}, {})

@@ -14,8 +14,8 @@ import pytest
 
 from counters import NOON, OURS, T3E, job, tagged
 from perwiz.cli import main
-from perwiz.jobs import database, ingest
 from perwiz.jobs.record import date, to_json
+from perwiz.jobs.store import database, ingest
 
 SCHEMA = jsonschema.Draft202012Validator(
     json.loads(importlib.resources.files("perwiz.jobs").joinpath("jobs.schema.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from perwiz.jobs import database
+from perwiz.jobs.store import database
 
 
 @pytest.fixture(scope="session")

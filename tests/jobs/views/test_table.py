@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.jobs import benchmark, table
-from perwiz.jobs.query import Used
+from perwiz.jobs import benchmark
 from perwiz.jobs.record import Counts
-from perwiz.jobs.table import Split
+from perwiz.jobs.store.query import Used
+from perwiz.jobs.views import table
+from perwiz.jobs.views.table import Split
 
 PROCESSES = 333_323
 RECEIVED = {"recv": 841e4, "irecv": 344e4}

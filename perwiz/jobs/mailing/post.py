@@ -14,7 +14,7 @@ from typing import Protocol
 
 from perwiz import words
 from perwiz.errors import MailError, UsageError
-from perwiz.jobs.database import Database
+from perwiz.jobs.store.database import Database
 
 PORT = 25
 _PATIENCE = 60.0

@@ -15,15 +15,16 @@ from counters import NOON
 from mails import HOUR, RECORDS, WEEK, fine, waiting
 from perwiz.cli import main
 from perwiz.errors import MailError, UsageError
-from perwiz.jobs import addressees, database, ingest, mail, post
-from perwiz.jobs.addressees import Settings
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.query import Choice
+from perwiz.jobs.mailing import addressees, mail, post
+from perwiz.jobs.mailing.addressees import Settings
+from perwiz.jobs.store import database, ingest
+from perwiz.jobs.store.query import Choice
 
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})
 SETTINGS = Settings("perwiz@example.org", addresses={name: f"{name}@example.org" for name in ("anna", "bert", "carl")})
 HOSTILE = "x\r\nBcc: everybody@example.org\r\n\r\n<script>alert(1)</script>"
-SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[2] / "report" / "jobs_mail.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[3] / "report" / "jobs_mail.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from counters import NOON, NOW, OURS, T3E
-from perwiz.jobs import form
 from perwiz.jobs.record import Counts, RecordError, date
+from perwiz.jobs.store import form
 
 
 def body(text):

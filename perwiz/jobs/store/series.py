@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 from typing import NamedTuple
 
-from perwiz.jobs import overview, query
-from perwiz.jobs.database import SHIFT, Database
-from perwiz.jobs.query import Cell, Choice, Job, Share
+from perwiz.jobs.store import overview, query
+from perwiz.jobs.store.database import SHIFT, Database
+from perwiz.jobs.store.query import Cell, Choice, Job, Share
 
 _DAY = 86_400
 _DAYS = 62

@@ -9,10 +9,10 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from perwiz.jobs.database import SHIFT, Database, Row
 from perwiz.jobs.record import Record, plain
 from perwiz.jobs.routines import OTHER, group, mask
-from perwiz.jobs.stream import Fault
+from perwiz.jobs.store.database import SHIFT, Database, Row
+from perwiz.jobs.store.stream import Fault
 
 _JSON = json.JSONEncoder(separators=(",", ":")).encode
 BATCH = 5000

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from perwiz import words
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.query import Used
 from perwiz.jobs.routines import GROUPS, SECTIONS, group
+from perwiz.jobs.store.query import Used
 
 _ORDER = {section: k for k, section in enumerate(dict.fromkeys(SECTIONS[name] for name in GROUPS))}
 

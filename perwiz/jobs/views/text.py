@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from perwiz import words
-from perwiz.jobs import table
-from perwiz.jobs.ingest import Ingested
-from perwiz.jobs.report import Document
-from perwiz.jobs.table import Row
+from perwiz.jobs.store.ingest import Ingested
+from perwiz.jobs.views import table
+from perwiz.jobs.views.document import Document
+from perwiz.jobs.views.table import Row
 
 _PROGRAM = 30
 _SWITCHES = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from perwiz.jobs.query import Cell, Share
 from perwiz.jobs.routines import GROUPS
+from perwiz.jobs.store.query import Cell, Share
 
 TOP = (0.95, 0.99)
 """Parts of the CPU time of which the overview says how few users consumed them."""

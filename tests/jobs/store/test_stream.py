@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from counters import NOON, NOW, OURS, T3E, job, tagged
 from perwiz.errors import TraceError
-from perwiz.jobs import record, stream
+from perwiz.jobs import record
 from perwiz.jobs.record import Record
-from perwiz.jobs.stream import Fault
+from perwiz.jobs.store import stream
+from perwiz.jobs.store.stream import Fault
 
 
 def found(lines):

@@ -8,14 +8,15 @@ from __future__ import annotations
 import dataclasses
 
 from perwiz import words
-from perwiz.jobs import html_parts as parts
-from perwiz.jobs import overview, query, series, text
-from perwiz.jobs.database import Database
-from perwiz.jobs.query import Cell, Choice, Job
-from perwiz.jobs.report import Document
-from perwiz.jobs.series import Others, Step
-from perwiz.report import jobs_plot
-from perwiz.report.jobs_plot import Bar
+from perwiz.jobs.store import overview, query, series
+from perwiz.jobs.store.database import Database
+from perwiz.jobs.store.query import Cell, Choice, Job
+from perwiz.jobs.store.series import Others, Step
+from perwiz.jobs.views import html_parts as parts
+from perwiz.jobs.views import plot as jobs_plot
+from perwiz.jobs.views import text
+from perwiz.jobs.views.document import Document
+from perwiz.jobs.views.plot import Bar
 
 _TIMES = ("in MPI", "outside MPI")
 _BOTH = (parts.INSIDE, parts.OUTSIDE)

@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable, Sequence
 
 from perwiz import words
-from perwiz.jobs import text
-from perwiz.jobs.report import Document
 from perwiz.jobs.routines import GROUPS, group
-from perwiz.report import jobs_plot
-from perwiz.report.jobs_plot import Bar
+from perwiz.jobs.views import plot as jobs_plot
+from perwiz.jobs.views import text
+from perwiz.jobs.views.document import Document
+from perwiz.jobs.views.plot import Bar
 from perwiz.report.page.html import digest
 
 PARTS = {"idle": "waiting", "transfer": "transfer", "latency": "latency", "other": "not communication", "rough": "only estimated"}

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from perwiz.report import jobs_plot
-from perwiz.report.jobs_plot import Bar
+from perwiz.jobs.views import plot as jobs_plot
+from perwiz.jobs.views.plot import Bar
 
 
 def svg(markup):

@@ -13,17 +13,20 @@ from email.utils import format_datetime
 from typing import NamedTuple
 
 from perwiz import words
-from perwiz.jobs import html, html_parts, post, query, report, series, text
-from perwiz.jobs.addressees import Settings, address, login
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.database import Database
-from perwiz.jobs.html_parts import PARTS
+from perwiz.jobs.mailing import post
+from perwiz.jobs.mailing.addressees import Settings, address, login
+from perwiz.jobs.mailing.post import Gone, Post, Refused
 from perwiz.jobs.period import Period
-from perwiz.jobs.post import Gone, Post, Refused
-from perwiz.jobs.query import Choice, Share
 from perwiz.jobs.record import date
-from perwiz.jobs.report import Document
-from perwiz.jobs.series import Others
+from perwiz.jobs.store import query, series
+from perwiz.jobs.store.database import Database
+from perwiz.jobs.store.query import Choice, Share
+from perwiz.jobs.store.series import Others
+from perwiz.jobs.views import document as report
+from perwiz.jobs.views import html, html_parts, text
+from perwiz.jobs.views.document import Document
+from perwiz.jobs.views.html_parts import PARTS
 
 VERSION = 1
 _JUDGED, _LISTED = 1000, 20

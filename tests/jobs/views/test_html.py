@@ -10,11 +10,13 @@ import pytest
 from counters import NOON, job
 from mails import HOUR, RECORDS, fine, waiting
 from perwiz.cli import main
-from perwiz.jobs import database, html, html_parts, ingest, query, report, series
-from perwiz.jobs import text as text_report
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.query import Cell, Choice, Share
 from perwiz.jobs.record import Counts
+from perwiz.jobs.store import database, ingest, query, series
+from perwiz.jobs.store.query import Cell, Choice, Share
+from perwiz.jobs.views import document as report
+from perwiz.jobs.views import html, html_parts
+from perwiz.jobs.views import text as text_report
 from perwiz.report.page.html import digest
 
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})

@@ -8,11 +8,11 @@ from collections import defaultdict
 import pytest
 
 from counters import NOON, job
-from perwiz.jobs import ingest, overview, query
-from perwiz.jobs.ingest import cpu_class, size_class
-from perwiz.jobs.query import Choice, Reference, Share
 from perwiz.jobs.record import Counts
 from perwiz.jobs.routines import GROUPS, group
+from perwiz.jobs.store import ingest, overview, query
+from perwiz.jobs.store.ingest import cpu_class, size_class
+from perwiz.jobs.store.query import Choice, Reference, Share
 
 DAY = 86_400
 NAMES = ["send", "irecv", "waitall", "bcast", "comm_dup", "init", "frobnicate"]

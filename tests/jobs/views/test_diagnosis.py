@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.jobs.diagnosis import diagnose
-from perwiz.jobs.table import Split
+from perwiz.jobs.views.diagnosis import diagnose
+from perwiz.jobs.views.table import Split
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TextIO
 
 from perwiz.errors import TraceError
-from perwiz.jobs import form
 from perwiz.jobs.record import Record, RecordError, checked, from_json
+from perwiz.jobs.store import form
 
 _DATE = r"(?:<\d+>)?(?:\d+ )?(\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+)"
 _EDGE = re.compile(_DATE + r" (\S+) (perwiz|syslog): ([BE]) <(\d+)>\s*$")

@@ -9,8 +9,8 @@ import dataclasses
 import json
 from typing import Any, NamedTuple
 
-from perwiz.jobs.database import SHIFT, Database
 from perwiz.jobs.record import Counts
+from perwiz.jobs.store.database import SHIFT, Database
 
 _LAST = (1 << 63) - 1
 _ESCAPE = str.maketrans({"!": "!!", "%": "!%", "_": "!_"})

@@ -12,7 +12,8 @@ import pytest
 from mails import RECORDS, WEEK, Server
 from perwiz.cli import main
 from perwiz.errors import MailError
-from perwiz.jobs import database, ingest, post
+from perwiz.jobs.mailing import post
+from perwiz.jobs.store import database, ingest
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from perwiz.jobs import diagnosis, overview, query, table
 from perwiz.jobs.benchmark import Benchmark
-from perwiz.jobs.database import Database
-from perwiz.jobs.overview import Sums
 from perwiz.jobs.period import Period
-from perwiz.jobs.query import Choice, Job
 from perwiz.jobs.record import date
-from perwiz.jobs.table import Row, Split
+from perwiz.jobs.store import overview, query
+from perwiz.jobs.store.database import Database
+from perwiz.jobs.store.overview import Sums
+from perwiz.jobs.store.query import Choice, Job
+from perwiz.jobs.views import diagnosis, table
+from perwiz.jobs.views.table import Row, Split
 
 Document = dict[str, Any]
 VERSION = 1

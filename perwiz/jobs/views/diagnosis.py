@@ -6,7 +6,7 @@ import shlex
 from typing import NamedTuple
 
 from perwiz import words
-from perwiz.jobs.table import Split
+from perwiz.jobs.views.table import Split
 
 CRITICAL = 0.15
 """Less of its time in MPI is fine: the paper's limit for critical jobs."""

@@ -12,10 +12,10 @@ import pytest
 
 from counters import NOON, NOW, OURS, T3E, job, tagged
 from perwiz.errors import DatabaseError, UsageError
-from perwiz.jobs import database, ingest, query, stream
-from perwiz.jobs.query import Choice
 from perwiz.jobs.record import Counts
-from perwiz.jobs.stream import Fault
+from perwiz.jobs.store import database, ingest, query, stream
+from perwiz.jobs.store.query import Choice
+from perwiz.jobs.store.stream import Fault
 
 
 def put(jobs, *found, machine=""):

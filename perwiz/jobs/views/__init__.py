@@ -1,0 +1,1 @@
+"""Reports about jobs: documents, text, pages."""
