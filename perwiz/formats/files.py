@@ -38,7 +38,7 @@ def format_of(path: str) -> str:
 
 
 def is_view(path: str) -> bool:
-    """Return whether a name asks for Trace Event JSON, which perwiz.report.perfetto.write writes: it ends in .json, .json.gz or .json.zst."""
+    """Return whether a name asks for Trace Event JSON, which perwiz.report.perfetto writes: it ends in .json, .json.gz or .json.zst."""
     return path.endswith((".json", ".json.gz", ".json.zst"))
 
 
@@ -53,7 +53,7 @@ def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
     if timeline is None and not trace.offsets_applied and len(trace.offsets):
         raise UsageError(f"{trace.path}: its clock offsets are not applied, must be written with a timeline they are applied to")
     if is_view(path):
-        raise UsageError(f"{path}: Trace Event JSON shows runs side by side, must be written by perwiz.report.perfetto.write")
+        raise UsageError(f"{path}: Trace Event JSON shows runs side by side, must be written by perwiz.report.perfetto")
     if format_of(path) == "OTF2":
         from perwiz.formats.otf2 import write as otf2_write
 

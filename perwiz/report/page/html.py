@@ -3,11 +3,11 @@
 The contract of a panel, Python side:
 
 - A panel is `Panel(id, title, data)`. `id` is a word of a-z; `data` is whatever `json.dumps` takes: numbers, texts, lists, dicts, and
-  columns made by `html_columns.column`, for what is longer than some thousand numbers. Times are integers in ns.
+  columns made by `columns.column`, for what is longer than some thousand numbers. Times are integers in ns.
 - Names from a trace go through `words.shown` first, so that nothing unprintable (line breaks, text directions) reaches a reader.
-- `html_report.panels` lists the panels of `perwiz report` in the order of their tabs; each has a module `html_<id>.py` that makes it.
+- `page.panels` lists the panels of `perwiz report` in the order of their tabs; each has a module `panels/<id>.py` that makes it.
 
-JavaScript side (`page/<id>.js`, listed in MODULES; strict mode, all modules share one scope, so prefix global names with the id):
+JavaScript side (`panels/<id>.js`, listed in MODULES; strict mode, all modules share one scope, so prefix global names with the id):
 
 - `page.panel("<id>", {draw(box, data) {...}})` registers it. `draw` may be async and is called once, when its tab is first opened (or
   the page is printed), with an empty element and the panel's data. `{draw, resized() {...}}`: called when its size or the colours change.
@@ -18,7 +18,7 @@ JavaScript side (`page/<id>.js`, listed in MODULES; strict mode, all modules sha
 - `page.show({call: 12})` chooses e12 and moves the timeline there; `page.show({from, to, location})` moves it to ns from..to, row
   of locations.
 - `page.on("select", f)` calls f({run, id} or null) when a call is chosen anywhere: e<id> of the recorded (run 0) or re-measured run (1).
-- `charts.js` has what panels share: `chTables` draws the tables of `html_tables`, `chPicture` a canvas with a description, `chScale` tells
+- `charts.js` has what panels share: `chTables` draws the tables of `tables`, `chPicture` a canvas with a description, `chScale` tells
   colours from little to much.
 - Canvas pictures: `page.canvas(box, height, paint)` makes one of the right resolution; `paint(context, width, height)` is called again
   on every resize and change of colours. Say in words beside it what it shows: a reader may not see it.
@@ -40,21 +40,14 @@ from string import Template
 from typing import Any
 
 MODULES = (
-    *(
-        "shell",
-        "timeline_data",
-        "timeline_paint",
-        "timeline_told",
-        "timeline_input",
-        "timeline_link",
-        "timeline",
-        "search",
-        "fixes",
-        "health",
-    ),
-    *("charts", "states", "messages", "waits", "curve", "efficiency"),
+    "shell.js",
+    *(f"panels/timeline{part}.js" for part in ("_data", "_paint", "_told", "_input", "_link", "")),
+    "search.js",
+    *(f"panels/{panel}.js" for panel in ("fixes", "health")),
+    "charts.js",
+    *(f"panels/{panel}.js" for panel in ("states", "messages", "waits", "curve", "efficiency")),
 )
-"""Files of page/*.js in the order they are put together."""
+"""The scripts of the page in the order they are put together."""
 
 _TEXT, _PATTERN = r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", r"(?<=[(=,:!] )/(?:\\.|[^/\\\n])+/|(?<=[(!])/(?:\\.|[^/\\\n])+/)"
 _BLANKS = re.compile(rf"{_TEXT}|{_PATTERN}| *([{{}}()\[\],;:?=<>&|*]+) *")
@@ -71,8 +64,8 @@ class Panel:
 
 
 def page(title: str, head: dict[str, Any], panels: Sequence[Panel]) -> str:
-    """Return the page: `head` is the data of its top (see `html_report.head`), `title` the name of the window."""
-    script = '(function () {\n"use strict";\n' + "\n".join(_file(f"{name}.js") for name in MODULES) + "\npage.start();\n})();\n"
+    """Return the page: `head` is the data of its top (see `page.head`), `title` the name of the window."""
+    script = '(function () {\n"use strict";\n' + "\n".join(_file(name) for name in MODULES) + "\npage.start();\n})();\n"
     style = _file("page.css")
     return Template(_file("page.html")).substitute(
         title=html.escape(title),
@@ -101,7 +94,7 @@ def digest(text: str) -> str:
 
 
 def _file(name: str) -> str:
-    """Return a file of page/ without what only its readers need: indentation, lines that are comments, blanks around punctuation."""
-    lines = (resources.files("perwiz.report") / "page" / name).read_text(encoding="utf-8").splitlines()
+    """Return a file of this folder without what only its readers need: indentation, lines that are comments, blanks around punctuation."""
+    lines = (resources.files("perwiz.report.page") / name).read_text(encoding="utf-8").splitlines()
     text = "\n".join(text for text in map(str.strip, lines) if text and not text.startswith("//")) + "\n"
     return _BLANKS.sub(lambda found: found[1] or found[2], text) if name.endswith(".js") else text

@@ -24,7 +24,7 @@ from perwiz.jobs.store.query import Choice
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})
 SETTINGS = Settings("perwiz@example.org", addresses={name: f"{name}@example.org" for name in ("anna", "bert", "carl")})
 HOSTILE = "x\r\nBcc: everybody@example.org\r\n\r\n<script>alert(1)</script>"
-SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[3] / "report" / "jobs_mail.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[1] / "jobs_mail.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

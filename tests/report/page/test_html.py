@@ -74,5 +74,5 @@ def test_squeezed__texts_and_patterns_stay():
 
 
 def test_modules__are_all_files():
-    files = {path.stem for path in (pathlib.Path(html.__file__).parent / "page").glob("*.js")}
-    assert files == set(html.MODULES)
+    folder = pathlib.Path(html.__file__).parent
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.js")} == set(html.MODULES)
