@@ -5,9 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from perwiz.trace import operations
-from perwiz.trace.trace import Trace
-
 WIDTH = 120
 """Columns of the longest line."""
 LABEL = 14
@@ -79,31 +76,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int
     return ["  ".join(cell(k, text) for k, text in enumerate(line)).rstrip() for line in lines]
 
 
-def region_path(trace: Trace, path: int) -> str:
-    """Return the names of a region path from the outside in, joined by `/`; empty at the top."""
-    names = []
-    while path >= 0:
-        names.append(trace.names[trace.paths.region[path]])
-        path = int(trace.paths.parent[path])
-    return "/".join(reversed(names))
-
-
-def location(trace: Trace, row: int) -> dict[str, int]:
-    """Return what a report says of a location: its rank and thread."""
-    return {"rank": int(trace.locations.process[row]), "thread": int(trace.locations.thread[row])}
-
-
 def rank(rank: int, thread: int) -> str:
     """Return `3`, or `3.1` for a thread that is not the first."""
     return f"{rank}.{thread}" if thread else str(rank)
-
-
-def call(trace: Trace, row: int) -> dict[str, object]:
-    """Return what a report says of a call: id, rank and thread, routine, region."""
-    calls = trace.calls
-    return {
-        "call": f"e{row}",
-        **location(trace, int(calls.location[row])),
-        "routine": operations.OPS[calls.op[row]],
-        "region": region_path(trace, int(calls.path[row])),
-    }

@@ -27,16 +27,18 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 MODULES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((ROOT / "perwiz").rglob("*.py"))}
 TREES = {path: ast.parse(text) for path, text in MODULES.items()}
 LAYERS = [
-    {"errors", "kernels"},
-    {"trace", "record"},
+    {"errors", "words", "kernels"},
+    {"progress"},
+    {"trace"},
+    {"formats", "record"},
     *({name} for name in ("graph", "clock", "loggps", "engines", "whatif", "patterns", "report", "jobs", "commands", "cli")),
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
     "numpy": "perwiz/",
     "cython": "perwiz/kernels/",
-    "zstandard": "perwiz/trace/",
-    "otf2": "perwiz/trace/otf2",
+    "zstandard": "perwiz/formats/",
+    "otf2": "perwiz/formats/otf2/library/",
     "networkx": "perwiz/graph/",
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from build import Builder
 from perwiz import words
 
 
@@ -87,16 +86,6 @@ def test_table__flush_left_and_right():
 
 def test_table__nothing_behind_the_last_word():
     assert words.table(["a", "b"], [["x", "y"], ["x", ""]], left=(0, 1)) == ["a  b", "x  y", "x"]
-
-
-def test_call__names_rank_routine_and_region():
-    b = Builder(2)
-    with b.region(1, "outer"), b.region(1, "in/ner"):
-        b.send(1, 0)
-    b.recv(0, 1)
-    trace = b.trace()
-    assert words.call(trace, 1) == {"call": "e1", "rank": 1, "thread": 0, "routine": "MPI_Send", "region": "outer/in/ner"}
-    assert words.call(trace, 0)["region"] == ""
 
 
 def test_rank__of_a_thread():

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs, logical, messages
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
 THRESHOLDS = (0.0, 0.0001, 0.001, 0.01, 0.1, 1.0)

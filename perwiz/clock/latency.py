@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Locations
 
 CAP = 1000

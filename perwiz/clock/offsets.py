@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.errors import ClockError
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 

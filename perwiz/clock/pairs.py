@@ -9,9 +9,9 @@ import numpy as np
 
 from perwiz.clock.condition import latest_so_far
 from perwiz.clock.latency import Latencies, distance
-from perwiz.clock.roles import Bools, roles
+from perwiz.clock.roles import roles
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.trace import Timeline, Trace
 
 _PIECE = 1 << 18
@@ -77,7 +77,7 @@ def logical(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
     return product + _prefixes(trace, timeline, mu, sends & prefix, receives & prefix)
 
 
-def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Bools, receives: Bools) -> Pairs:
+def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, receives: Mask) -> Pairs:
     """Return the pairs of instances in which each receiver waits for each sender but itself.
 
     Those of each class are those of a wider group less those of the narrower one inside it.
@@ -98,7 +98,7 @@ def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Bools, rec
     return Pairs(int((size[0] * size[1]).sum() - both.sum()), late, violating, displacement, worst)
 
 
-def _worst(trace: Trace, enter: Ints, leave: Ints, receives: Bools) -> int:
+def _worst(trace: Trace, enter: Ints, leave: Ints, receives: Mask) -> int:
     """Return how long before the last entry of its instance a receiver left, at most, ns."""
     if not len(enter):
         return 0
@@ -115,7 +115,7 @@ def _groups(trace: Trace) -> list[Ints]:
     return [whole, part, part * (int(node.max(initial=0)) + 1) + node]
 
 
-def _late(group: Ints, enter: Ints, leave: Ints, sends: Bools, receives: Bools) -> tuple[int, int]:
+def _late(group: Ints, enter: Ints, leave: Ints, sends: Mask, receives: Mask) -> tuple[int, int]:
     """Return how many pairs of a sender and a receiver of one group have the receiver leave before the sender enters, and by how much."""
     which = np.concatenate((np.flatnonzero(sends), np.flatnonzero(receives)))
     receiving = np.arange(len(which)) >= sends.sum()
@@ -128,7 +128,7 @@ def _late(group: Ints, enter: Ints, leave: Ints, sends: Bools, receives: Bools) 
     return int(later.sum()), int((total[end] - total[receiving] - later * at[receiving]).sum())
 
 
-def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Bools, receives: Bools) -> Pairs:
+def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, receives: Mask) -> Pairs:
     """Return the pairs of instances in which each receiver waits for the senders before it; only those of late ones are looked at."""
     members = trace.members
     rows = np.flatnonzero(sends | receives)

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.clock.latency import Latencies
 from perwiz.errors import UsageError
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 STRETCH = 100
 """A jump is worked off over so many times its height before it: a clock error rate of 1 %."""

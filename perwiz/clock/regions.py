@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import operations
+from perwiz.trace.arrays import Mask
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Members
 from perwiz.trace.trace import Trace
 
-Bools = NDArray[np.bool_]
 _MOVES_DATA = ["Allreduce", "Allgather", "Allgatherv", "Alltoall", "Reduce_scatter", "Reduce_scatter_block"]
 _PAIRS_UNKNOWN = ["Alltoallv", "Alltoallw"]
 
 
-def _ops(names: list[str]) -> Bools:
+def _ops(names: list[str]) -> Mask:
     """Return which ops these routines are, blocking or not."""
     out = np.zeros(len(operations.OPS), bool)
     out[[operations.OP[f"MPI_{name}"] for name in names] + [operations.OP[f"MPI_I{name.lower()}"] for name in names]] = True
@@ -32,7 +32,7 @@ PAIRS_UNKNOWN = _ops(_PAIRS_UNKNOWN)
 _WORLD = (("MPI_Init", "MPI_Init_thread"), ("MPI_Finalize",))
 
 
-def roles(trace: Trace) -> tuple[Bools, Bools]:
+def roles(trace: Trace) -> tuple[Mask, Mask]:
     """Return per member of a collective (sends, receives): others wait for its entry, its return waits for others.
 
     The root sends to all and receives from all others in operations from and to a root; in a prefix operation each receives from the
@@ -50,7 +50,7 @@ def roles(trace: Trace) -> tuple[Bools, Bools]:
     return sends, receives & (members.done != NONE)
 
 
-def _contributes(trace: Trace, op: NDArray[np.uint8], by_call: Bools) -> Bools:
+def _contributes(trace: Trace, op: NDArray[np.uint8], by_call: Mask) -> Mask:
     """Return per member whether its part of a collective counts: it moves data, or nobody's data is known, or there is none to move."""
     members = trace.members
     if not len(members):

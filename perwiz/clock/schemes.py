@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from perwiz.clock.offsets import Line, to_global
 from perwiz.errors import ClockError
-from perwiz.trace.table import Ints, Table, column
+from perwiz.trace.arrays import Ints
+from perwiz.trace.table import Table, column
 from perwiz.trace.tables import Locations, Offsets
 
 

@@ -11,7 +11,7 @@ from perwiz.clock.latency import FREE, distance
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
 from perwiz.kernels import clock_logical as kernel
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.trace import operations
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE, Messages, Requests
 from perwiz.trace.trace import Communicators, Timeline, Trace
-
-Column = NDArray[np.integer[Any]]
 
 
 class Ranks:
@@ -24,7 +21,7 @@ class Ranks:
         order = np.argsort(keys, kind="stable")
         self._keys, self._rank = keys[order], (np.arange(len(keys)) - comms.first[comm])[order]
 
-    def of(self, comm: Column, process: Column) -> NDArray[np.int64]:
+    def of(self, comm: Ints, process: Ints) -> NDArray[np.int64]:
         """Return the ranks of processes in communicators, int64; -1 where there is none. Communicator -1 is the world."""
         if not len(self._keys):
             return np.full(len(process), NONE, "i8")

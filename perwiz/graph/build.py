@@ -11,7 +11,7 @@ from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 

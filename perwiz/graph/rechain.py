@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from perwiz.graph import build as building
 from perwiz.graph.graph import GAP, LOCAL, Graph, hubs
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 

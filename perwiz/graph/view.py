@@ -6,7 +6,7 @@ from typing import Any
 
 from perwiz.errors import GraphError
 from perwiz.graph.graph import KINDS, Graph
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""

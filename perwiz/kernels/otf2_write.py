@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Rows of integers to the functions of the OTF2 library that write event records, and the places of records between region boundaries.
 
-Kinds and columns are those of perwiz.formats.otf2.library.events. Compiled, functions are addresses; interpreted, they are ctypes functions.
+Kinds and columns are those of perwiz.formats.otf2.library.events. Compiled, functions are addresses; interpreted, ctypes functions.
 """
 
 import cython

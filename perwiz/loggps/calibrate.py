@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
+from perwiz.trace.arrays import F8, I8
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Values = dict[str, float]
 """By letter: o_s, o_r, O_s, O_r as measured; o, O, L, g, G, S, and the overheads of a request as the model takes them; share, the
 part of the overheads per byte that a message's way has room for."""
@@ -34,7 +33,7 @@ class Line:
     first: float
     slope: float
 
-    def at(self, k: Ints) -> Floats:
+    def at(self, k: I8) -> F8:
         """Return the times of messages of these sizes."""
         return self.first + self.slope * (np.asarray(k, "f8") - 1)
 
@@ -52,8 +51,8 @@ class Segment:
 class Curves:
     """What was seen of messages: the way from the sending call to the return of the receiving one by size, and lines of single calls."""
 
-    size: Ints
-    way: Floats
+    size: I8
+    way: F8
     first: float
     """The way of one byte."""
     sends: Line
@@ -80,7 +79,7 @@ class Calibration:
     notes: tuple[str, ...]
 
 
-def fitted(k: Ints, y: Floats) -> Line:
+def fitted(k: I8, y: F8) -> Line:
     """Return the line with the smallest relative deviations, squared; neither its first value nor its slope is negative."""
     x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
     mean, high = np.average(x, weights=weight), np.average(y, weights=weight)
@@ -90,19 +89,19 @@ def fitted(k: Ints, y: Floats) -> Line:
     return Line(first, slope) if first >= 0 else rising(k, y, 0.0)
 
 
-def rising(k: Ints, y: Floats, first: float) -> Line:
+def rising(k: I8, y: F8, first: float) -> Line:
     """Return the line with this first value and the smallest relative deviations, squared; its slope is not negative."""
     x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
     square = np.sum(weight * x * x)
     return Line(first, max(float(np.sum(weight * x * (y - first)) / square), 0.0) if square > 0 else 0.0)
 
 
-def call(k: Ints, y: Floats, short: int = 16) -> Line:
+def call(k: I8, y: F8, short: int = 16) -> Line:
     """Return the line of a call's times: its first value that of sizes up to `short`, most messages being short, its slope from all."""
     return rising(k, y, float(np.median(y[k <= max(short, k[0])])))
 
 
-def under(k: Ints, y: Floats) -> Line:
+def under(k: I8, y: F8) -> Line:
     """Return the line that no point is below, with the smallest relative deviations; a longer message is not faster.
 
     It is the edge of the lower convex hull above the weighted mean of the sizes.
@@ -119,7 +118,7 @@ def under(k: Ints, y: Floats) -> Line:
     return Line(float(first), float(slope)) if first >= 0 else Line(0.0, float(np.min(z[x > 0] / x[x > 0])))
 
 
-def hull(k: Ints, y: Floats) -> list[int]:
+def hull(k: I8, y: F8) -> list[int]:
     """Return the points of the lower convex hull, by row; sizes rise."""
     out: list[int] = []
     for i in range(len(k)):
@@ -129,14 +128,14 @@ def hull(k: Ints, y: Floats) -> list[int]:
     return out
 
 
-def regular(y: Floats, most: float = 1.5) -> NDArray[np.bool_]:
+def regular(y: F8, most: float = 1.5) -> NDArray[np.bool_]:
     """Return which points are no isolated outliers: those far above both neighbours."""
     out = np.ones(len(y), bool)
     out[1:-1] = y[1:-1] <= most * np.maximum(y[:-2], y[2:])
     return out
 
 
-def segments(k: Ints, y: Floats, most: int = 4, least: int = 4) -> tuple[Segment, ...]:
+def segments(k: I8, y: F8, most: int = 4, least: int = 4) -> tuple[Segment, ...]:
     """Return the lines that times follow by size: as many, at most `most`, of at least so many points each, as pay for themselves."""
     n = len(k)
     cost = np.full((n + 1, n + 1), np.inf)
@@ -166,7 +165,7 @@ def _traced(start: Sequence[Sequence[int]], n: int) -> list[int]:
     return cuts
 
 
-def step(size: Ints, eager: NDArray[np.bool_]) -> tuple[int, int, int]:
+def step(size: I8, eager: NDArray[np.bool_]) -> tuple[int, int, int]:
     """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have."""
     order = np.argsort(size, kind="stable")
     size, eager = np.asarray(size)[order], np.asarray(eager)[order]
@@ -214,7 +213,7 @@ def _way(seen: Curves) -> tuple[float, float]:
     return handshake, slope
 
 
-def way(model: Model, k: Ints) -> Floats:
+def way(model: Model, k: I8) -> F8:
     """Return the ns a model gives a message from the entry of its sending call to the return of a receiver that waits for it."""
     waits = np.asarray(k) > model.S
     return np.asarray(model.ready(k, waits) + model.receive_work(k, waits), "f8")

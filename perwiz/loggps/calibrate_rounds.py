@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from perwiz.loggps import calibrate
-from perwiz.loggps.calibrate import Calibration, Curves, Floats, Ints, Line, Values
+from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
+from perwiz.trace.arrays import F8, I8
 
 MESSAGES = 10
 """Messages in a row, as in calibrate.c."""
@@ -21,16 +22,16 @@ _KINDS = ("one", "many", "spaced", "receive")
 class Samples:
     """Measured ns: per kind of round trip a row per size and a column per round; per tried size, whether the sender did not wait."""
 
-    size: Ints
-    one: Floats
-    many: Floats
-    spaced: Floats
-    receive: Floats
-    late_size: Ints
+    size: I8
+    one: F8
+    many: F8
+    spaced: F8
+    receive: F8
+    late_size: I8
     late_eager: np.ndarray
-    asleep_size: Ints
+    asleep_size: I8
     asleep_eager: np.ndarray
-    overlap: Floats
+    overlap: F8
 
 
 def parsed(lines: Iterable[Sequence[str]]) -> dict[str, Samples]:
@@ -48,7 +49,7 @@ def _samples(kinds: dict[str, list[list[int]]]) -> Samples:
     return Samples(size, one, many, spaced, receive, *late, *asleep, np.array(kinds["overlap"][0][1:], "f8"))
 
 
-def _tried(rows: list[list[int]]) -> tuple[Ints, np.ndarray]:
+def _tried(rows: list[list[int]]) -> tuple[I8, np.ndarray]:
     """Return sizes, and whether most sends to a late receiver returned before half its delay was over."""
     return np.array([row[0] for row in rows], "i8"), np.array([2 * np.median(row[2:]) < row[1] for row in rows], bool)
 
@@ -74,7 +75,7 @@ def calibrated(samples: Samples, name: str, source: str) -> Calibration:
     return Calibration(model, values, low, high, pieces, *calibrate.misfit(model, seen), notes)
 
 
-def _quartiles(samples: Samples, rounds: Ints | None = None) -> dict[str, Floats]:
+def _quartiles(samples: Samples, rounds: I8 | None = None) -> dict[str, F8]:
     """Return per size the times of a way, a gap, a sending call and a receiving one, from all rounds or those drawn."""
     times = (getattr(samples, kind) for kind in _KINDS)
     one, many, spaced, receive = (np.quantile(t if rounds is None else t[:, rounds], _QUARTILE, axis=1) for t in times)
@@ -82,7 +83,7 @@ def _quartiles(samples: Samples, rounds: Ints | None = None) -> dict[str, Floats
     return {"way": one / 2, "gap": apart[0], "send": apart[1], "receive": receive}
 
 
-def _curves(samples: Samples, times: dict[str, Floats], threshold: int, first: int) -> Curves:
+def _curves(samples: Samples, times: dict[str, F8], threshold: int, first: int) -> Curves:
     """Return the curves; the gap of one byte comes from sizes up to `first`, that of more bytes from all."""
     k = samples.size
     eager = k <= max(threshold, int(k[0]))
@@ -92,7 +93,7 @@ def _curves(samples: Samples, times: dict[str, Floats], threshold: int, first: i
     return Curves(k[kept], times["way"][kept], _line(k, times["way"]).first, lines[0], lines[1], gaps, threshold)
 
 
-def _line(k: Ints, y: Floats) -> Line:
+def _line(k: I8, y: F8) -> Line:
     kept = calibrate.regular(y)
     return calibrate.call(k[kept], y[kept])
 

@@ -11,18 +11,17 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.latency import NODE, SAME, distance
 from perwiz.errors import TraceError
 from perwiz.loggps import calibrate
-from perwiz.loggps.calibrate import Calibration, Curves, Floats, Ints, Line, Values
+from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
-Bools = NDArray[np.bool_]
 LEAST = 20
 """Messages that are needed."""
 UNKNOWN_S = 65535
@@ -38,11 +37,11 @@ a message's way its receiver must be late for S to show; how many times the shor
 class Shortest:
     """The shortest time per place (a pair of processes, or one) and size; infinite where there is none."""
 
-    size: Ints
-    time: Floats
+    size: I8
+    time: F8
     """A row per place, a column per size."""
 
-    def points(self, places: Ints | None = None) -> tuple[Ints, Floats]:
+    def points(self, places: I8 | None = None) -> tuple[I8, F8]:
         """Return sizes and times over all places, or those drawn; of many places, a tenth may be too fast."""
         rows = np.sort(self.time if places is None else self.time[places], axis=0)
         known = np.isfinite(rows).sum(axis=0)
@@ -68,7 +67,7 @@ class Found:
     messages: int
 
 
-def classes(trace: Trace) -> dict[str, Bools]:
+def classes(trace: Trace) -> dict[str, Mask]:
     """Return which messages go inside a node, and which across nodes; without those of which there are too few.
 
     Raises TraceError when there are too few of either.
@@ -83,7 +82,7 @@ def classes(trace: Trace) -> dict[str, Bools]:
     return enough
 
 
-def calibrated(trace: Trace, which: Bools, name: str, source: str) -> Calibration:
+def calibrated(trace: Trace, which: Mask, name: str, source: str) -> Calibration:
     """Return the model that messages of a trace show, with intervals drawn from pairs of processes."""
     found = _found(trace, np.flatnonzero(which))
     seen, lacking = _curves(found, None)
@@ -102,7 +101,7 @@ def calibrated(trace: Trace, which: Bools, name: str, source: str) -> Calibratio
     return Calibration(model, values, low, high, (), *calibrate.misfit(model, seen), notes)
 
 
-def _found(trace: Trace, rows: Ints) -> Found:
+def _found(trace: Trace, rows: I8) -> Found:
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
     send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
     way = (times.leave[done] - times.enter[send]).astype("f8")
@@ -120,13 +119,13 @@ def _found(trace: Trace, rows: Ints) -> Found:
     return Found(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows))
 
 
-def _frequent(size: Ints) -> Ints:
+def _frequent(size: I8) -> I8:
     """Return the sizes of enough messages, or all if none is."""
     sizes, count = np.unique(size, return_counts=True)
     return sizes[count >= LEAST] if (count >= LEAST).any() else sizes
 
 
-def _ways(a: Any, b: Any, size: Ints, way: Floats, time: Ints) -> tuple[Shortest, bool]:
+def _ways(a: Any, b: Any, size: I8, way: F8, time: I8) -> tuple[Shortest, bool]:
     """Return the ways per pair of processes and part of the run, means of both directions; if no pair has both, those of one."""
     low, high = np.minimum(a, b).astype("i8"), np.maximum(a, b)
     pair = low * (int(high.max()) + 1) + high
@@ -141,7 +140,7 @@ def _ways(a: Any, b: Any, size: Ints, way: Floats, time: Ints) -> tuple[Shortest
     return Shortest(one.size, np.maximum(np.minimum(one.time, other.time), 1.0)), False
 
 
-def _shortest(place: Any, size: Ints, time: Floats) -> Shortest:
+def _shortest(place: Any, size: I8, time: F8) -> Shortest:
     sizes, count = np.unique(size, return_counts=True)
     sizes = np.sort(sizes[np.argsort(-count, kind="stable")[:_SIZES]])
     kept = np.isin(size, sizes)
@@ -151,7 +150,7 @@ def _shortest(place: Any, size: Ints, time: Floats) -> Shortest:
     return Shortest(sizes, out)
 
 
-def _receives(trace: Trace, rows: Ints, took: Floats) -> Shortest | None:
+def _receives(trace: Trace, rows: I8, took: F8) -> Shortest | None:
     """Return the times of calls that complete one receive and nothing else, the blocking receives if there are any."""
     table, calls = trace.messages, trace.calls
     done = table.receive_done[rows]
@@ -166,7 +165,7 @@ def _receives(trace: Trace, rows: Ints, took: Floats) -> Shortest | None:
     return _shortest(calls.location[done][used], table.bytes[rows][used], took[done][used])
 
 
-def _gaps(trace: Trace, used: Bools, send: Any, size: Ints) -> Shortest | None:
+def _gaps(trace: Trace, used: Mask, send: Any, size: I8) -> Shortest | None:
     """Return the times between the returns of sends that follow each other almost at once; the size is that of the first."""
     times, at = trace.timeline.calls, trace.calls.location
     is_send = np.zeros(len(trace.calls), bool)
@@ -181,7 +180,7 @@ def _gaps(trace: Trace, used: Bools, send: Any, size: Ints) -> Shortest | None:
     return _shortest(at[first], bytes_[first], (times.leave[first + 1] - times.leave[first]).astype("f8"))
 
 
-def _apart(a: Any, b: Any, way: Floats) -> Floats:
+def _apart(a: Any, b: Any, way: F8) -> F8:
     """Return per message how far the receiver's clock is ahead of the sender's, by the shortest ways there and back; 0 if none is back."""
     most = int(max(a.max(), b.max())) + 1
     there, back = a.astype("i8") * most + b, b.astype("i8") * most + a
@@ -192,7 +191,7 @@ def _apart(a: Any, b: Any, way: Floats) -> Floats:
     return np.where(names[found] == back, (shortest[at] - shortest[found]) / 2, 0.0)
 
 
-def _threshold(trace: Trace, rows: Ints, ways: Shortest, blocking: Bools, apart: Floats) -> tuple[tuple[int, int, int] | None, int]:
+def _threshold(trace: Trace, rows: I8, ways: Shortest, blocking: Mask, apart: F8) -> tuple[tuple[int, int, int] | None, int]:
     """Return S, None if no sender seems to wait, and the largest message whose sender did not wait for its late receiver.
 
     An eager send may be held up by something else, but one that waits for its receiver never returns before: a tenth that do is enough.
@@ -230,7 +229,7 @@ def _curves(found: Found, random: np.random.Generator | None) -> tuple[Curves, l
     return seen, lacking if gaps else [*lacking, "g_ns"]
 
 
-def _drawn(shortest: Shortest, random: np.random.Generator | None) -> tuple[Ints, Floats]:
+def _drawn(shortest: Shortest, random: np.random.Generator | None) -> tuple[I8, F8]:
     """Return the shortest times of all places, or of places drawn by chance; a longer message is not faster."""
     count = len(shortest.time)
     k, time = shortest.points(random.integers(0, count, size=count) if random else None)
@@ -262,7 +261,7 @@ def _notes(found: Found, values: Values, lacking: list[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _faster(trace: Trace, rows: Ints, model: Model) -> str:
+def _faster(trace: Trace, rows: I8, model: Model) -> str:
     table, times = trace.messages, trace.timeline.calls
     took = times.leave[table.receive_done[rows]] - times.enter[table.send[rows]]
     return f"{int((took < calibrate.way(model, table.bytes[rows])).sum())} of {len(rows)} messages came faster than this model says"

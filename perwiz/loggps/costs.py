@@ -9,14 +9,11 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import F8, Ints
 from perwiz.trace.tables import NONE
-
-Floats = NDArray[np.float64]
 
 
 def rest(weighted: Weighted, lag: Ints) -> Ints:
@@ -26,7 +23,7 @@ def rest(weighted: Weighted, lag: Ints) -> Ints:
     return weighted.weight[local] - np.minimum(lag[local], times.leave - times.enter)
 
 
-def slopes(weighted: Weighted, letter: str) -> Floats:
+def slopes(weighted: Weighted, letter: str) -> F8:
     """Return the ns by which each weight of an unchanged run grows per unit of a parameter (L, o, g, G or O), float64 per edge.
 
     What the model explains of a lag or of work grows in proportion to the model's cost, as in `weigh.reweigh`; where that is 0, by
@@ -50,6 +47,6 @@ def slopes(weighted: Weighted, letter: str) -> Floats:
     return out
 
 
-def _share(part: Ints, whole: Ints) -> Floats:
+def _share(part: Ints, whole: Ints) -> F8:
     """Return part of whole, 1 where the whole is 0."""
     return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1), 1.0))

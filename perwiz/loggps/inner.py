@@ -11,7 +11,7 @@ import numpy as np
 
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 

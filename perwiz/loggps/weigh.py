@@ -16,7 +16,7 @@ from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOU
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
-from perwiz.trace.table import Ints, pieces
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.tables import NONE, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -91,7 +91,7 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
 def _distances(trace: Trace, graph: Graph, time: Ints, boundary: Ints, behind: Ints) -> Ints:
     """Return the ns from the vertex before each region boundary, a call's return or the first instant, to it; `behind` is the next call."""
     out, first = boundary.copy(), trace.first_calls
-    for piece in pieces(len(out)):
+    for piece in chunks(len(out)):
         out[piece] -= time[_before(graph, trace.regions.location[piece], behind[piece], first)]
     return out
 
@@ -242,7 +242,7 @@ def _boundaries(weighted: Weighted, time: Ints, distance: Ints, behind: Ints) ->
     """Return the times of region boundaries at these distances from the vertex before them, but not behind the one after them."""
     trace, graph, first = weighted.trace, weighted.graph, weighted.trace.first_calls
     out = distance.copy()
-    for piece in pieces(len(out)):
+    for piece in chunks(len(out)):
         location, call = trace.regions.location[piece], behind[piece]
         out[piece] += time[_before(graph, location, call, first)]
         np.minimum(out[piece], time[_after(graph, location, call, first)], out=out[piece])

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.metrics import Metric
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Topology, Trace
 
 

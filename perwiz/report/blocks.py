@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.loggps.model import CONVENTIONS, Model
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health
 from perwiz.whatif.waits import Waits
@@ -28,7 +29,7 @@ def longest(trace: Trace, waits: Waits, most: int, other: Waits | None = None) -
     rows = []
     for e in _largest(waits.time, most).tolist():
         partner = int(waits.partner[e])
-        row = words.call(trace, e) | {"partner": _partner(trace, partner) if partner >= 0 else None, "wait_ns": int(waits.time[e])}
+        row = call(trace, e) | {"partner": _partner(trace, partner) if partner >= 0 else None, "wait_ns": int(waits.time[e])}
         rows.append(row | ({"other_wait_ns": int(other.time[e])} if other else {}))
     return rows
 
@@ -43,7 +44,7 @@ def _largest(value: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _partner(trace: Trace, call: int) -> Document:
-    return {"call": f"e{call}", **words.location(trace, int(trace.calls.location[call]))}
+    return {"call": f"e{call}", **location(trace, int(trace.calls.location[call]))}
 
 
 def wait_lines(rows: list[Document], head: str, other: str = "") -> list[str]:
@@ -153,3 +154,28 @@ def model_facts(block: Document, label: str = "model") -> Facts:
     chosen = " ".join(f"{key}={value!r}" for key, value in parameters.items() if key in CONVENTIONS)
     facts = [(label, f"{words.shown(block['name'])}: {letters}"), ("", chosen), ("source", block["source"])]
     return [*facts, ("assumed", f"{', '.join(block['assumed'])} (not in the source)")] if block["assumed"] else facts
+
+
+def region_path(trace: Trace, path: int) -> str:
+    """Return the names of a region path from the outside in, joined by `/`; empty at the top."""
+    names = []
+    while path >= 0:
+        names.append(trace.names[trace.paths.region[path]])
+        path = int(trace.paths.parent[path])
+    return "/".join(reversed(names))
+
+
+def location(trace: Trace, row: int) -> dict[str, int]:
+    """Return what a report says of a location: its rank and thread."""
+    return {"rank": int(trace.locations.process[row]), "thread": int(trace.locations.thread[row])}
+
+
+def call(trace: Trace, row: int) -> dict[str, object]:
+    """Return what a report says of a call: id, rank and thread, routine, region."""
+    calls = trace.calls
+    return {
+        "call": f"e{row}",
+        **location(trace, int(calls.location[row])),
+        "routine": operations.OPS[calls.op[row]],
+        "region": region_path(trace, int(calls.path[row])),
+    }

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import match as kernel
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8, Ints, chunks
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE, Messages, Requests
 
-Ints = NDArray[np.int64]
-Column = NDArray[np.integer[Any]]
 _BY_ID = -(1 << 62)
 
 
@@ -24,21 +21,21 @@ _BY_ID = -(1 << 62)
 class Ends:
     """One side of all messages, in program order of each location: integer columns, one row a record."""
 
-    call: Column
+    call: Ints
     """Call that sends, or that posts the receive."""
-    done: Column
+    done: Ints
     """Call that completes it, or -1 unknown."""
-    rank: Column
+    rank: Ints
     """Own rank in MPI_COMM_WORLD."""
-    peer: Column
-    tag: Column
-    comm: Column
-    bytes: Column
-    id: Column | None = None
+    peer: Ints
+    tag: Ints
+    comm: Ints
+    bytes: Ints
+    id: Ints | None = None
     """Message number both sides carry, or -1; None if no message has one."""
 
 
-def fifo(sent: Sequence[Column], received: Sequence[Column]) -> NDArray[np.int32]:
+def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> NDArray[np.int32]:
     """Return, per receive, the row of the send it takes, or -1: first in, first out among equal keys (four integer columns each)."""
     if all(column.dtype == np.int32 for column in (*sent, *received)):
         channels = Numbers()
@@ -51,10 +48,10 @@ def fifo(sent: Sequence[Column], received: Sequence[Column]) -> NDArray[np.int32
     return out
 
 
-def _numbered_by(channels: Numbers, side: Sequence[Column]) -> NDArray[np.int32]:
+def _numbered_by(channels: Numbers, side: Sequence[Ints]) -> NDArray[np.int32]:
     """Return the numbers of channels of four columns of int32: two fit into one word."""
     out = np.empty(len(side[0]), "i4")
-    for piece in pieces(len(out)):
+    for piece in chunks(len(out)):
         words = np.stack([column[piece] for column in side], axis=1).view("i8")
         out[piece] = channels.of(words[:, 0], words[:, 1])
     return out
@@ -69,7 +66,7 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8], equal: bool =
     """
     by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
     by = _receive_of_each(sends, receives, by_id)
-    s: slice | Ints = slice(None)
+    s: slice | I8 = slice(None)
     if not ((by >= 0).all() and is_sorted(sends.call)):
         s = np.flatnonzero(by >= 0)
         s = s[np.argsort(sends.call[s], kind="stable")]
@@ -86,7 +83,7 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8], equal: bool =
     return table, int(wrong.sum()) if equal else int((sends.bytes[s] != table.bytes).sum())
 
 
-def _contradicting(sends: Ends, receives: Ends, by: NDArray[np.int32], s: slice | Ints) -> NDArray[np.bool_]:
+def _contradicting(sends: Ends, receives: Ends, by: NDArray[np.int32], s: slice | I8) -> NDArray[np.bool_]:
     """Return which of the sends `s` went to a receive of another size."""
     return np.asarray(sends.bytes[s] != receives.bytes[by[s]], bool)
 
@@ -102,22 +99,22 @@ def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> NDArray[np.int
         taken = np.empty(len(order), "i4")
         taken[order] = fifo(sent, [column[order] for column in received])
     by = np.full(len(sends.call), NONE, "i4")
-    for piece in pieces(len(taken)):
+    for piece in chunks(len(taken)):
         found = np.flatnonzero(taken[piece] >= 0)
         by[taken[piece][found]] = found + piece.start
     return by
 
 
-def _i4(column: Column) -> NDArray[np.int32]:
+def _i4(column: Ints) -> NDArray[np.int32]:
     return column.astype("i4", copy=False)
 
 
-def is_sorted(column: Column) -> bool:
+def is_sorted(column: Ints) -> bool:
     """Return whether no row is less than the one before it."""
     return bool((column[1:] >= column[:-1]).all())
 
 
-def _key(ends: Ends, sender: Column, receiver: Column, by_id: bool) -> list[Column]:
+def _key(ends: Ends, sender: Ints, receiver: Ints, by_id: bool) -> list[Ints]:
     if not by_id:
         return [sender, receiver, ends.tag, ends.comm]
     number = ends.id if ends.id is not None else np.full(len(sender), NONE)
@@ -125,9 +122,7 @@ def _key(ends: Ends, sender: Column, receiver: Column, by_id: bool) -> list[Colu
     return [sender, receiver, np.where(named, number, ends.tag), np.where(named, _BY_ID, ends.comm)]
 
 
-def requests(
-    posted: Ints, posted_location: Ints, posted_id: Ints, completed: Ints, completed_location: Ints, completed_id: Ints
-) -> Requests:
+def requests(posted: I8, posted_location: I8, posted_id: I8, completed: I8, completed_location: I8, completed_id: I8) -> Requests:
     """Return one row per posted request: the k-th posting of an id on a location goes with the k-th completion of it.
 
     Completions that come when nothing of that id is left to complete belong to no request.
@@ -148,7 +143,7 @@ def requests(
     return Requests(posted[at].astype("i4"), by, np.zeros(len(by), "u1"))
 
 
-def _possible(posted: NDArray[np.int32], post: Ints, completed: NDArray[np.int32], completion: Ints) -> NDArray[np.bool_]:
+def _possible(posted: NDArray[np.int32], post: I8, completed: NDArray[np.int32], completion: I8) -> NDArray[np.bool_]:
     """Return which completions find a request of their number that is posted and not yet completed."""
     number = np.concatenate([posted, completed])
     change = np.repeat([1, -1], [len(posted), len(completed)])

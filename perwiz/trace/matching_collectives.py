@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from perwiz.kernels import match as kernel
 from perwiz.kernels import order as sorting
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.matching import is_sorted
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Calls, Collectives, Members
 from perwiz.trace.trace import Communicators
 
-Ints = NDArray[np.int64]
 _SPARSE = 64
 """Largest rank, in members of all communicators together, up to which a table over all ranks is made."""
 
@@ -35,11 +35,11 @@ class Instances:
 def collectives(
     calls: Calls,
     done: NDArray[np.int32],
-    process: Ints,
-    sequence: Ints,
+    process: I8,
+    sequence: I8,
     traffic: NDArray[np.uint8],
     comms: Communicators,
-    enter: Ints,
+    enter: I8,
 ) -> Instances:
     """Return the instances of collectives, sorted by (communicator, sequence), members in communicator rank order.
 
@@ -116,7 +116,7 @@ def _memberships(comms: Communicators, rank: NDArray[np.int32]) -> tuple[NDArray
 
 
 def _numbered(
-    comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators, sequence: Ints
+    comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators, sequence: I8
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return what `_counted` does where some calls have a number in `sequence`, the others -1."""
     step = np.where(sequence < 0, running(rank, comm), sequence)
@@ -152,7 +152,7 @@ def _rank_in(comms: Communicators, comm: NDArray[np.int32], rank: NDArray[np.int
 
 
 def _agreeing(
-    op: NDArray[np.uint8], comm: NDArray[np.int32], counted: NDArray[np.bool_], start: Ints, group: NDArray[np.int32]
+    op: NDArray[np.uint8], comm: NDArray[np.int32], counted: NDArray[np.bool_], start: I8, group: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Return per instance whether all members call the same routine, and no counted instance before it went wrong."""
     wrong = np.zeros(len(start), bool)
@@ -160,11 +160,11 @@ def _agreeing(
     broken = np.cumsum(wrong & counted[start])
     head = np.flatnonzero(np.diff(comm[start], prepend=-1))
     size = np.diff(np.append(head, len(start)))
-    earlier: Ints = np.repeat(broken[head] - (wrong & counted[start])[head], size)
+    earlier: I8 = np.repeat(broken[head] - (wrong & counted[start])[head], size)
     return ~wrong & ~((broken > earlier) & counted[start])
 
 
-def _roots(calls: Calls, members: Members, first: NDArray[np.int32], traffic: NDArray[np.uint8], process: Ints) -> NDArray[np.int32]:
+def _roots(calls: Calls, members: Members, first: NDArray[np.int32], traffic: NDArray[np.uint8], process: I8) -> NDArray[np.int32]:
     """Return the root per instance: as recorded, else the one member whose internal traffic only leaves (or only enters), else -1."""
     out = np.full(len(first), NONE, "i4")
     rooted = np.flatnonzero(np.isin(operations.KIND[calls.op[members.call[first]]], (operations.ONE_TO_N, operations.N_TO_ONE)))

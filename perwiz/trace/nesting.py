@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.kernels import nesting as kernel
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Regions, Times
 
 

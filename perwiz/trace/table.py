@@ -6,26 +6,11 @@ The declaration (dtype, unit, meaning) checks the table when it is made and prin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-
-Ints = NDArray[Any]
-"""An integer array; the docstring says of what width."""
-
-
-_PIECE = 1 << 17
-"""Rows handled at a time."""
-
-
-def pieces(rows: int) -> Iterator[slice]:
-    """Yield slices that together are so many rows, for work on columns with small intermediate arrays, which stay in the cache."""
-    for begin in range(0, rows, _PIECE):
-        yield slice(begin, begin + _PIECE)
 
 
 def column(dtype: str, meaning: str, unit: str = "") -> Any:

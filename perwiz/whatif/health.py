@@ -11,8 +11,8 @@ from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import operations
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.defects import REASONS
-from perwiz.trace.table import Ints, pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif.hypotheses.base import zeroes
@@ -195,7 +195,7 @@ def _untied(trace: Trace) -> int:
     alone = np.zeros(int(process.max(initial=-1)) + 1, bool)
     alone[process] = True
     several = int(alone.sum()) > 1
-    for piece in pieces(len(table)):
+    for piece in chunks(len(table)):
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
@@ -233,7 +233,7 @@ def _unexplained(trace: Trace) -> NDArray[np.bool_]:
         trace.members.call[tied],
         trace.members.done[tied],
     ):
-        for piece in pieces(len(call)):
+        for piece in chunks(len(call)):
             lost[call[piece][call[piece] >= 0]] = False
     lost[(kind == operations.COMPLETE) & ~_open(trace)[trace.calls.location]] = False
     done = trace.requests.completed_by[_partial(trace)[trace.requests.posted_by]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])

@@ -23,7 +23,7 @@ from perwiz.graph.build import probes
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import synchronous
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import ANY
 from perwiz.trace.trace import Timeline, Trace
 

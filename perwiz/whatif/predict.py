@@ -12,7 +12,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import Graph
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, timeline_of, weigh
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health

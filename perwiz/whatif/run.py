@@ -17,8 +17,8 @@ from perwiz.loggps import model as models
 from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, synchronous, weigh
+from perwiz.trace.arrays import Ints
 from perwiz.trace.memory import give_back
-from perwiz.trace.table import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Hypothesis, parse, together, zeroes

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
+from perwiz.trace.arrays import Ints
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.table import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 

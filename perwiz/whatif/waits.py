@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.table import Ints, pieces
+from perwiz.trace.arrays import Ints, chunks
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
     kernel.latest(graph.start, graph.source, hubs(graph), time, owner)
-    for piece in pieces(len(edge)):
+    for piece in chunks(len(edge)):
         waits = np.flatnonzero(edge[piece] >= 0) + piece.start
         edge[waits] = owner[graph.source[edge[waits]]]
     return edge

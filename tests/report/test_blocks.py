@@ -135,3 +135,13 @@ def test_model__units_source_and_what_is_assumed():
 
 def test_model__nothing_assumed():
     assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "", "source"]
+
+
+def test_call__names_rank_routine_and_region():
+    b = Builder(2)
+    with b.region(1, "outer"), b.region(1, "in/ner"):
+        b.send(1, 0)
+    b.recv(0, 1)
+    trace = b.trace()
+    assert blocks.call(trace, 1) == {"call": "e1", "rank": 1, "thread": 0, "routine": "MPI_Send", "region": "outer/in/ner"}
+    assert blocks.call(trace, 0)["region"] == ""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from perwiz.clock.wiring import Wiring
 from perwiz.kernels import clock_rounds, order
-from perwiz.trace.table import Ints, column
+from perwiz.trace.arrays import Ints
+from perwiz.trace.table import column
 from perwiz.trace.trace import Timeline, Trace
 
 _HUB = 4

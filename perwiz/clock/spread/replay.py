@@ -16,7 +16,7 @@ from perwiz.clock.spread.partition import TYPES, Part, cut, parts
 from perwiz.clock.spread.team import Order, Team, swap
 from perwiz.clock.wiring import Wiring, rows_of_places, rows_of_tops
 from perwiz.kernels import clock_backward, clock_logical
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
 _CELLS = 5

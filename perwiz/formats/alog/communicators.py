@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.alog.headers import Headers, Listed
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
-Ints = NDArray[np.int64]
 MOST_RANKS = 1 << 22
 """Most ranks of all communicators together."""
 _PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -75,12 +75,12 @@ class Groups:
         """Whether the header lists the ranks of communicator 0; if not, its rank n is process n."""
         return len(self._members[0]) > 0
 
-    def rows(self, numbers: Ints) -> Ints:
+    def rows(self, numbers: I8) -> I8:
         """Return the rows of communicators with these numbers; for one not defined, -1 less its number."""
         at = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
         return np.where(self._numbers[at] == numbers, at, NONE - numbers)
 
-    def processes(self, comm: Ints, rank: Ints) -> Ints:
+    def processes(self, comm: I8, rank: I8) -> I8:
         """Return the processes with these ranks in communicators (rows), -1 where there is none such."""
         inside = (comm >= 0) & (rank >= 0)
         inside[inside] = rank[inside] < np.diff(self._first)[comm[inside]]
@@ -88,7 +88,7 @@ class Groups:
         out[inside] = self._ranks[self._first[comm[inside]] + rank[inside]]
         return out
 
-    def table(self, process: Ints) -> Communicators:
+    def table(self, process: I8) -> Communicators:
         """Return the table; a world that the header does not list is the processes that occur, in ascending order."""
         if not self.world_is_known:
             self._members[0] = np.unique(process).astype("i4")

@@ -9,8 +9,6 @@ from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.headers import Headers
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
-Ints = NDArray[np.int64]
-
 
 class Places:
     """Where each location stands in the tables, and when the trace starts. `pairs` are (process, task) in order of first occurrence."""

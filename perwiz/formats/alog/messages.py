@@ -12,16 +12,15 @@ from perwiz.formats.alog.locations import Places
 from perwiz.formats.alog.notes import Notes
 from perwiz.formats.columns import Columns
 from perwiz.trace import matching, operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Calls, Messages, Requests
-
-Ints = NDArray[np.int64]
 
 
 class Records:
     """All message records, in the order of their calls: columns send, call, peer, tag, comm, size, mode; id and request if one has some."""
 
-    def __init__(self, columns: Columns, notes: Notes, places: Places, first: Ints, mode: NDArray[np.uint8]) -> None:
+    def __init__(self, columns: Columns, notes: Notes, places: Places, first: I8, mode: NDArray[np.uint8]) -> None:
         place = places.row[columns.take("location")]
         order = in_order(place, len(places))
         start = first.astype("i4")[place[order]]
@@ -37,7 +36,7 @@ class Records:
             if len(rows):
                 self._column.setdefault(name, np.full(len(order), NONE))[at[rows]] = values
 
-    def matched(self, calls: Calls, process: Ints, requests: Requests, request: Ints) -> tuple[Messages, int, int, int]:
+    def matched(self, calls: Calls, process: I8, requests: Requests, request: I8) -> tuple[Messages, int, int, int]:
         """Return the messages, how many differ in size, and how many records send and receive.
 
         `process` is the rank of each location, `request` the id of each request.
@@ -49,7 +48,7 @@ class Records:
         table, differ = matching.messages(sends, receives, mode)
         return table, differ, len(sends.call), len(receives.call)
 
-    def _ends(self, sends: bool, calls: Calls, process: Ints, requests: Requests, request: Ints) -> matching.Ends:
+    def _ends(self, sends: bool, calls: Calls, process: I8, requests: Requests, request: I8) -> matching.Ends:
         """Return one side. A send with a request is completed elsewhere; so, seen from its completion, was a receive posted elsewhere."""
         at = np.flatnonzero(self._column["send"] == sends)
         get = {name: values[at] for name, values in self._column.items() if name != "send"}
@@ -68,12 +67,12 @@ class Records:
         return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["size"], get.get("id"))
 
 
-def in_order(location: NDArray[np.int32], count: int) -> Ints:
+def in_order(location: NDArray[np.int32], count: int) -> I8:
     """Return the order that sorts by location and keeps the order within each; `count` locations there are."""
     return np.argsort(location.astype("u2") if count <= 1 << 16 else location, kind="stable")
 
 
-def _find(call: NDArray[np.int32], request: Ints, wanted_call: NDArray[np.int32], wanted: Ints) -> Ints:
+def _find(call: NDArray[np.int32], request: I8, wanted_call: NDArray[np.int32], wanted: I8) -> I8:
     """Return the last row with each wanted (call, request), or -1."""
     numbers = Numbers()
     known = numbers.of(call, request)

@@ -12,9 +12,9 @@ from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
 from perwiz.formats.columns import Columns
 from perwiz.kernels import alog_attributes
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS
 
-Ints = NDArray[np.int64]
 _TEXT = -(1 << 61)
 """Values up to this one stand for text that is no integer."""
 _I4, _BYTES = (1 << 31) - 1, 1 << 50
@@ -29,7 +29,7 @@ class _Key(NamedTuple):
     text: bool = False
     """Whether text will do, too."""
 
-    def wrong(self, value: Ints) -> NDArray[np.bool_]:
+    def wrong(self, value: I8) -> NDArray[np.bool_]:
         """Return which values are none of these; a text may not be empty."""
         wrong: NDArray[np.bool_] = (value < self.low) | (value > self.high)
         return wrong & (value >= _TEXT) if self.text else wrong
@@ -86,7 +86,7 @@ class Notes:
         out = np.empty((text.count(b"=", first, last) + text.count(b",", first, last), 5), "i8")
         return out[: alog_attributes.attributes(text, rows, out)]
 
-    def keep(self, text: bytes, rows: NDArray[np.int64], notes: NDArray[np.int64]) -> Ints:
+    def keep(self, text: bytes, rows: NDArray[np.int64], notes: NDArray[np.int64]) -> I8:
         """Tie attributes to what their rows have become; return the rows of those that cannot be used."""
         owner = rows[notes[:, row.NOTE_ROW], row.OWNER]
         comm = np.zeros(len(rows), "i8")
@@ -104,7 +104,7 @@ class Notes:
             columns.add(np.stack([*parts, rows[at, row.OWNER_ROW], value[kept]], axis=1))
         return np.unique(np.concatenate(bad))
 
-    def _translated(self, key: str, text: bytes, notes: Ints, comm: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    def _translated(self, key: str, text: bytes, notes: I8, comm: I8) -> tuple[I8, NDArray[np.bool_]]:
         """Return the values as they go into tables, and which are wrong; `c` fills `comm`, the communicator of each row."""
         at, value = notes[:, row.NOTE_ROW], notes[:, row.NOTE_VALUE]
         wrong = _KEYS[key].wrong(value)
@@ -126,14 +126,14 @@ class Notes:
             value = self._numbered(text, notes)
         return value, wrong
 
-    def _numbered(self, text: bytes, notes: Ints) -> Ints:
+    def _numbered(self, text: bytes, notes: I8) -> I8:
         """Return the numbers of the texts; each different value is looked at once."""
         _, first, inverse = np.unique(notes[:, row.NOTE_VALUE], return_index=True, return_inverse=True)
         words = (printable(text[begin:end]) for begin, end in notes[first][:, [row.NOTE_TEXT, row.NOTE_END]].tolist())
         numbers = [self._texts.setdefault(word, len(self._texts)) for word in words]
         return np.array(numbers, "i8")[inverse.reshape(-1)]
 
-    def take(self, owner: int, key: str, first: Ints, place: Ints) -> tuple[Ints, NDArray[np.signedinteger]]:
+    def take(self, owner: int, key: str, first: I8, place: I8) -> tuple[I8, NDArray[np.signedinteger]]:
         """Return (row, value) of every attribute `key` of calls (begin or end), messages or regions, and forget them.
 
         `place` is the row of each location, `first` its first call.

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.locations import Places
 from perwiz.formats.alog.read import Recording
+from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
-
-Ints = NDArray[np.int64]
 
 
 class Instances:
     """The table of regions with its times, the names and paths that occur, and the path of each instance the recording numbers."""
 
-    def __init__(self, recording: Recording, places: Places, first: Ints, returned: Ints) -> None:
+    def __init__(self, recording: Recording, places: Places, first: I8, returned: I8) -> None:
         column: dict[str, NDArray[Any]] = {name: recording.regions.take(name) for name in row.REGION_COLUMNS}
         column["location"] = places.row[column["location"]]
         order = np.lexsort((column["number"], column["location"]))
@@ -46,7 +45,7 @@ class Instances:
         self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
 
 
-def _outside(times: Ints, call: Ints, first: Ints, returned: Ints) -> Ints:
+def _outside(times: I8, call: I8, first: I8, returned: I8) -> I8:
     """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
     has = call > first
     times[has] = np.maximum(times[has], returned[call[has] - 1])

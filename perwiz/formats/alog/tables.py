@@ -13,11 +13,10 @@ from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
 from perwiz.formats.alog.regions import Instances
 from perwiz.trace import matching, matching_collectives, operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.defects import BAD_ATTRIBUTE
 from perwiz.trace.tables import NONE, Calls, Labels, Requests, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
-
-Ints = NDArray[np.int64]
 
 
 class Builder:
@@ -51,7 +50,7 @@ class Builder:
         for name in ("enter", "leave"):
             self.column[name] -= self.places.start
 
-    def _notes(self, owner: int, key: str) -> tuple[Ints, NDArray[np.signedinteger]]:
+    def _notes(self, owner: int, key: str) -> tuple[I8, NDArray[np.signedinteger]]:
         return self.recording.notes.take(owner, key, self.first, self.places.row)
 
     def _attributes(self) -> None:

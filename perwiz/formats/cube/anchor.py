@@ -10,7 +10,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.cube.cube import DOUBLE, SIGNED, UNSIGNED, CallPath, Cart, Cube, Group, Location, Metric, Parameter, Place, Region
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.words import shown
 
 _NAMES = (

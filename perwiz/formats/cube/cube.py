@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 DOUBLE, SIGNED, UNSIGNED = "DOUBLE", "INT64", "UINT64"
 DTYPES = {DOUBLE: "f8", SIGNED: "i8", UNSIGNED: "u8"}

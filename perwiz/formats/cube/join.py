@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.formats.cube.cube import CallPath, Cells, Cube, Group, Location, Metric, Place, Region
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.words import shown
 
 

@@ -15,7 +15,7 @@ from perwiz.errors import TraceError
 from perwiz.formats.cube.anchor import Anchor, Stored, parse
 from perwiz.formats.cube.cube import DTYPES, Cells, Cube, compact
 from perwiz.formats.cube.write import DATA, INDEX, SPARSE
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.words import shown
 
 PACKED = b"ZCUBEX.DATA"

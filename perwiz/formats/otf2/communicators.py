@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
-from perwiz.trace.table import pieces
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
-Ints = NDArray[np.integer[Any]]
 ROOT_SELF = -2
 """Root in inter-communicators: the caller."""
 
@@ -82,7 +79,7 @@ class Comms:
     def rows(self, ref: Ints, rank: Ints) -> NDArray[np.int32]:
         """Return the row of each communicator as the process `rank` sees it, -1 for one that is not defined, int32."""
         out = np.full(len(ref), NONE, "i4")
-        for piece in pieces(len(ref) if len(self._refs) else 0):
+        for piece in chunks(len(ref) if len(self._refs) else 0):
             at = np.minimum(np.searchsorted(self._refs, ref[piece]), len(self._refs) - 1)
             out[piece] = np.where(self._refs[at] == ref[piece], self._rows[at], NONE)
         for self_ref, name in self._self.items():
@@ -116,7 +113,7 @@ class Comms:
         In an inter-communicator a peer is one of the other group; among `roots`, ROOT_SELF is the caller.
         """
         out = np.empty(len(row), "i4")
-        for piece in pieces(len(row)):
+        for piece in chunks(len(row)):
             out[piece] = self._piece(comms, row[piece], peer[piece], rank[piece])
         if roots:
             own = np.flatnonzero(peer == ROOT_SELF)

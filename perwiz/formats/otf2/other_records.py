@@ -14,10 +14,10 @@ from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
 from perwiz.formats.otf2.locations import Places
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
-Ints = NDArray[np.int64]
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (row.MEASUREMENT, row.BUFFER_FLUSH)}
 _KEPT |= {row.OTHER + number: name for number, name in enumerate(row.OTHERS)}
 
@@ -44,10 +44,10 @@ class Texts:
 class Rest:
     """The records behind those of MPI and regions, of all locations: a column each, in program order of the locations."""
 
-    def __init__(self, places: Places, definitions: Definitions, first: Ints, regions: Ints, texts: tuple[str, ...]) -> None:
+    def __init__(self, places: Places, definitions: Definitions, first: I8, regions: I8, texts: tuple[str, ...]) -> None:
         """`first` is the first call of each location and the end of the last; `regions` the same of its region instances."""
         self._places, self._definitions, self.texts = places, definitions, Texts(texts)
-        self._own: list[Ints] = []
+        self._own: list[I8] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
         parts = [one.arrays for one in places.recorded]
         sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
@@ -97,7 +97,7 @@ class Rest:
         name, unit = self._definitions.string(member.name), self._definitions.string(member.unit)
         return f"{name} [{unit}]" if unit and unit != "#" else name
 
-    def _parameters(self) -> Ints:
+    def _parameters(self) -> I8:
         return np.flatnonzero((self.column["kind"] >= row.PARAMETER_INT) & (self.column["kind"] <= row.PARAMETER_STRING))
 
     def parameters(self) -> Parameters:
@@ -118,7 +118,7 @@ class Rest:
         rest = name.removeprefix(extra.PREFIX)
         return rest if rest.startswith(extra.PREFIX) else None
 
-    def own(self, name: str, of_regions: bool) -> tuple[Ints, Ints]:
+    def own(self, name: str, of_regions: bool) -> tuple[I8, I8]:
         """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
         at = self._parameters()
         refs = [ref for ref in np.unique(self.column["a"][at]).tolist() if self.parameter(ref) == name]
@@ -147,7 +147,7 @@ class Rest:
         own = sum(len(rows) for rows in self._own)
         return int((self.column["kind"] != row.METRIC).sum()) - own - kept
 
-    def records(self) -> tuple[Records, Ints]:
+    def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
         kinds = self.column["kind"]
         at = np.flatnonzero(np.isin(kinds, list(_KEPT)))
@@ -164,7 +164,7 @@ class Rest:
         return Records(self.location[at], number, self.call[at], time, first), values
 
 
-def _values(kind: Ints, bits: Ints) -> NDArray[np.float64]:
+def _values(kind: I8, bits: I8) -> NDArray[np.float64]:
     """Return the values of 64 raw bits each, by type."""
     value = bits.astype("f8")
     unsigned = kind == UINT64
@@ -174,7 +174,7 @@ def _values(kind: Ints, bits: Ints) -> NDArray[np.float64]:
     return value
 
 
-def _last(key: Ints, value: NDArray[np.float64], where: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.float64]]:
+def _last(key: I8, value: NDArray[np.float64], where: NDArray[np.bool_]) -> tuple[I8, NDArray[np.float64]]:
     """Return the keys that occur, sorted, and the last value of each."""
     key, value = key[where][::-1], value[where][::-1]
     found, at = np.unique(key, return_index=True)

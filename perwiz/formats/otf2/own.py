@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.other_records import Rest
+from perwiz.trace.arrays import I8
 from perwiz.trace.matching import Ends
 from perwiz.trace.table import Table
 from perwiz.trace.tables import Requests, Unfinished
 from perwiz.trace.trace import LACKING, Counts
 
-Ints = NDArray[np.int64]
 _COLUMN = {
     extra.PEER: "peer",
     extra.TAG: "tag",
@@ -36,7 +36,7 @@ class Own:
         self.written = definitions.creator.startswith(extra.CREATOR)
         self.bad = 0
         self._definitions = definitions
-        self._rows: dict[int, tuple[Ints, Ints]] = {}
+        self._rows: dict[int, tuple[I8, I8]] = {}
 
     def take(self, rest: Rest) -> None:
         """Take the records of extras from the rest."""
@@ -83,7 +83,7 @@ class Own:
             self.bad += 1
             return None
 
-    def _get(self, number: int, low: int, high: int) -> tuple[Ints, Ints]:
+    def _get(self, number: int, low: int, high: int) -> tuple[I8, I8]:
         """Return the rows (calls, or regions) that have an extra, and its values from `low` to below `high`."""
         rows, values = self._rows.get(number, (np.empty(0, "i8"), np.empty(0, "i8")))
         good = (values >= low) & (values < high)
@@ -104,7 +104,7 @@ class Own:
         self._each(extra.CANCELLED, table.posted_by, cancelled, 0, 2)
         return Requests(table.posted_by, done, cancelled)
 
-    def sends(self, ends: Ends, mode: NDArray[np.uint8], number: Ints, calls: int, comms: int) -> None:
+    def sends(self, ends: Ends, mode: NDArray[np.uint8], number: I8, calls: int, comms: int) -> None:
         """Put the extras of send records into them, their modes and message numbers."""
         posted = ends.call.copy()
         for which, out, low, high in (
@@ -115,7 +115,7 @@ class Own:
         ):
             self._each(which, posted, out, low, high)
 
-    def receives(self, ends: Ends, number: Ints, calls: int) -> None:
+    def receives(self, ends: Ends, number: I8, calls: int) -> None:
         """Put the extras of receive records into them, and their message numbers."""
         self._each(extra.RECEIVE, ends.done, ends.call, 0, calls)
         self._each(extra.RECEIVED, ends.done, number, -1, 1 << 62)
@@ -144,11 +144,11 @@ class Own:
         rows, values = self._get(which, low, high)
         out[rows] = values
 
-    def apart(self) -> Ints:
+    def apart(self) -> I8:
         """Return the calls of collectives that take part in no instance."""
         rows, values = self._rows.get(extra.SEQUENCE, (np.empty(0, "i8"), np.empty(0, "i8")))
         return rows[values == -1]
 
-    def labels(self, texts: int) -> tuple[Ints, Ints]:
+    def labels(self, texts: int) -> tuple[I8, I8]:
         """Return the calls with a label, and the row of texts of each."""
         return self._get(extra.LABEL, 0, texts)

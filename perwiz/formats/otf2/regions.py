@@ -12,8 +12,8 @@ from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import PARALLEL
 from perwiz.formats.otf2.own import Own
+from perwiz.trace.arrays import chunks
 from perwiz.trace.numbers import paths, running
-from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _PREFIX = "PRGN "
@@ -116,7 +116,7 @@ def _outside(
     times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], location: NDArray[np.int32], leave: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
-    for piece in pieces(len(times)):
+    for piece in chunks(len(times)):
         has = np.flatnonzero(call[piece] > first[location[piece]]) + piece.start
         times[has] = np.maximum(times[has], leave[call[has] - 1])
     return times

@@ -19,7 +19,7 @@ from perwiz.formats.paraver.files import check, parts
 from perwiz.formats.paraver.names import Places, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.trace import nesting, operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 

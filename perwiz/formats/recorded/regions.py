@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from perwiz.formats.recorded.columns import BEGIN, END, Columns
 from perwiz.formats.recorded.files import Rows
 from perwiz.kernels import recorded as kernel
+from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
-
-Ints = NDArray[np.int64]
 
 
 @dataclasses.dataclass
@@ -22,10 +21,10 @@ class _Instances:
 
     name: NDArray[np.int32]
     parent: NDArray[np.int32]
-    begin: Ints
-    end: Ints
-    enter: Ints
-    leave: Ints
+    begin: I8
+    end: I8
+    enter: I8
+    leave: I8
     inner: NDArray[np.int32]
     """Per call of the location: the innermost one it lies in, or -1."""
 
@@ -62,7 +61,7 @@ class Places:
         return len(self.names) - 1
 
     def _nested(
-        self, where: int, rows: Rows, before: Ints, begins: NDArray[np.bool_], last: tuple[int, int], known: dict[int, int]
+        self, where: int, rows: Rows, before: I8, begins: NDArray[np.bool_], last: tuple[int, int], known: dict[int, int]
     ) -> _Instances:
         """`last`: number of calls of the location, and the time of its last record."""
         at = np.flatnonzero(begins)
@@ -91,7 +90,7 @@ class Places:
         first = np.cumsum(counts) - counts
         location = np.repeat(np.arange(len(parts), dtype="i4"), counts)
 
-        def joined(name: str, shift: Ints | None = None) -> NDArray[np.int32]:
+        def joined(name: str, shift: I8 | None = None) -> NDArray[np.int32]:
             shifts = np.zeros(len(parts), "i8") if shift is None else shift
             values = [getattr(part, name) for part in parts]
             moved = [np.where(one >= 0, one + more, one) for one, more in zip(values, shifts.tolist(), strict=True)]
@@ -109,7 +108,7 @@ class Places:
         self.path_of_calls = np.full(int(columns.first[-1]), NONE, "i4") if inner is None else np.append(path, np.int32(NONE))[inner]
 
 
-def _innermost(begins: NDArray[np.bool_], end: NDArray[np.int32], parent: NDArray[np.int32], before: Ints, calls: int) -> NDArray[np.int32]:
+def _innermost(begins: NDArray[np.bool_], end: NDArray[np.int32], parent: NDArray[np.int32], before: I8, calls: int) -> NDArray[np.int32]:
     """Return per call the innermost instance, -1 none."""
     if not len(begins):
         return np.full(calls, NONE, "i4")

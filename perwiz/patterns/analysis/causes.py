@@ -15,7 +15,7 @@ from perwiz.patterns.metrics import CAUSE_METRICS, ancestors
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Cells, Severity, added
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 _KNOWN = {metric.name: metric for metric in CAUSE_METRICS}
 NAMES = frozenset(_KNOWN)

@@ -35,9 +35,8 @@ from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, parts
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import F8, Ints
 
-Floats = NDArray[np.float64]
 Pieces = tuple[Ints, Ints, Ints]
 KINDS = {
     "mpi_latesender": "delay_latesender",
@@ -79,11 +78,11 @@ class Causes:
     """What the waiting comes from."""
 
     waits: Waits
-    cost: Floats
+    cost: F8
     """ns, by (kind, 0 short or 1 long term, location, node of the call tree)."""
-    indirect: Floats
+    indirect: F8
     """ns per wait state: the part that the waiting of the late process explains."""
-    propagating: Floats
+    propagating: F8
     """ns per wait state: the part that makes others wait."""
 
 
@@ -210,7 +209,7 @@ def metrics(found: Causes) -> dict[str, Cells]:
     return out
 
 
-def dense(value: Floats) -> Cells:
+def dense(value: F8) -> Cells:
     """Return values by (node, location) as cells, rounded; nodes without any left out."""
     whole = np.rint(value).astype("i8")
     rows = np.flatnonzero(whole.any(axis=1)).astype("i4")

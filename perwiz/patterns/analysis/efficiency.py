@@ -29,7 +29,7 @@ from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, makespan

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from perwiz.patterns.analysis.delays import dense
 from perwiz.patterns.severity import Cells
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 
 def metrics(computation: Ints, visited: NDArray[np.bool_]) -> dict[str, Cells]:

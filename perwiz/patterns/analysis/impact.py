@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import path as kernel
-from perwiz.patterns.analysis.delays import Floats, Pieces, Waits, dense
+from perwiz.patterns.analysis.delays import Pieces, Waits, dense
 from perwiz.patterns.library.collectives import FINALIZE
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import F8, Ints
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Impact:
         return int(self.path.sum())
 
     @property
-    def imbalance(self) -> Floats:
+    def imbalance(self) -> F8:
         """Per node, how much longer it is on the path than it is for a location on average; 0 if it is shorter."""
         mean = self.busy.sum(axis=1) / max(1, self.busy.shape[1])
         return np.maximum(self.path.sum(axis=1) - mean, 0)
@@ -51,7 +51,7 @@ class Impact:
         on_path = self.path.sum(axis=1)[:, None]
         return np.minimum(on_path, self.busy), np.maximum(self.busy - on_path, 0)
 
-    def cost(self) -> tuple[Floats, Floats]:
+    def cost(self) -> tuple[F8, F8]:
         """Return (what all locations lose because the path does more in a node than they, the part of those never in it).
 
         Of what a location does less than the whole path, each node has the share that it has of all it falls behind in. It is booked

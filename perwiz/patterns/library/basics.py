@@ -10,7 +10,7 @@ from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS, ancestors
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, added, cells
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 _P2P = (
     operations.SEND,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 _NEVER = np.iinfo("i8").min
 

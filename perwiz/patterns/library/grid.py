@@ -17,7 +17,7 @@ from perwiz.patterns.library import collectives, point_to_point, rma
 from perwiz.patterns.metrics import NS, Metric
 from perwiz.patterns.pattern import Instances, Pattern, View
 from perwiz.patterns.severity import Cells, added
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 
 BETWEEN, WITHIN = "grid", "ngrid"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from perwiz.kernels import patterns as kernel
 from perwiz.patterns.pattern import Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE, STANDARD, SYNCHRONOUS
 
 _REMEMBERED = 100

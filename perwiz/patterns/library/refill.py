@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from perwiz.patterns import topology
 from perwiz.patterns.pattern import Instances, Pattern, View
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 
 def _received(view: View) -> tuple[Ints, Ints, Ints]:

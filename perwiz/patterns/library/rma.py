@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from perwiz.patterns.library.collectives import Parts, WaitForLast, named
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 
 FENCE, FREE = named("Win_fence"), named("Win_free")

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from perwiz import words
 from perwiz.report.balance.document import gains
 from perwiz.report.picture import lanes
+from perwiz.trace.arrays import F8
 from perwiz.whatif.limits.balance import Balance, Balanced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
 """Regions drawn, columns and rows of cells, steps marked."""
 _DPI, _WIDTH, _LEFT, _RIGHT, _TOP, _FOOT = 150, 12.0, 0.95, 1.0, 0.35, 0.35
@@ -41,7 +41,7 @@ def plot(balance: Balance, path: str) -> None:
         _draw(balance, drawn).savefig(path, format=kind, dpi=_DPI, metadata=undated[kind])
 
 
-def cells(value: Floats, row: NDArray[np.int64], step: NDArray[np.int64], most: tuple[int, int]) -> tuple[Floats, int, int]:
+def cells(value: F8, row: NDArray[np.int64], step: NDArray[np.int64], most: tuple[int, int]) -> tuple[F8, int, int]:
     """Return (mean of the values of each cell, NaN where there is none; rows a cell; steps a cell), of at most so many rows and steps."""
     many = [int(index.max(initial=0)) + 1 for index in (row, step)]
     size = [-(-number // limit) for number, limit in zip(many, most, strict=True)]

@@ -55,7 +55,7 @@ def _region(trace: Trace, bound: Bound) -> Document:
         "longest_ns": bound.time(),
         "bounds": [{"questions": [QUESTIONS[q] for q in asked], "time_ns": bound.time(asked)} for asked in COMBINATIONS[1:]],
         "processes": [
-            {**words.location(trace, location), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)}}
+            {**blocks.location(trace, location), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)}}
             for location, row in zip(bound.location.tolist(), rows, strict=True)
         ],
     }

@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans, share
 
@@ -113,7 +113,7 @@ def _processes(found: Comparison) -> list[Document]:
     end, span = found.ends()
     return [
         {
-            **words.location(found.predicted.trace, row),
+            **blocks.location(found.predicted.trace, row),
             **{f"end_{key}": value for key, value in _row(end, k).items()},
             **{f"span_{key}": value for key, value in _row(span, k).items()},
         }
@@ -124,11 +124,11 @@ def _processes(found: Comparison) -> list[Document]:
 def _regions(found: Comparison) -> list[Document]:
     """Return, per region path, the time in it, all locations together and one by one."""
     sum_of, many, names = sums.regions(found), sums.places(found), found.alignment.path_names
-    where = [words.location(found.predicted.trace, k) for k in range(len(found.predicted.trace.locations))]
+    where = [blocks.location(found.predicted.trace, k) for k in range(len(found.predicted.trace.locations))]
     strange = np.flatnonzero(found.alignment.places[1] >= len(where))
     where += [{}] * (many - len(where))
     for k in strange.tolist():
-        where[int(found.alignment.places[1][k])] = words.location(found.measured.trace, k)
+        where[int(found.alignment.places[1][k])] = blocks.location(found.measured.trace, k)
     rows: dict[int, Document] = {}
     for k, key in enumerate(sum_of.key.tolist()):
         path, place = divmod(key, many)
@@ -169,7 +169,7 @@ def furthest(found: Comparison, most: int) -> list[Document]:
         pair = int(found.compared[k])
         rows.append(
             {
-                **words.call(found.predicted.trace, int(pairs.first[pair])),
+                **blocks.call(found.predicted.trace, int(pairs.first[pair])),
                 "measured_call": f"e{pairs.second[pair]}",
                 "moved": bool(pairs.moved[pair]),
                 **_row(duration, k),

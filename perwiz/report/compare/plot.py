@@ -12,7 +12,7 @@ from perwiz import words
 from perwiz.report.compare.document import differing, signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 from perwiz.whatif.compare.compare import Comparison, Side

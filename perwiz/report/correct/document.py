@@ -93,7 +93,7 @@ def _processes(trace: Trace, found: Correction) -> list[Document]:
     """Return, per location, the largest distance of an event from where it was recorded, and that of its last instant."""
     furthest = shifts(trace, found.before, found.timeline)
     ends = found.timeline.locations.leave - found.before.locations.leave
-    return [{**words.location(trace, k), "largest_ns": int(furthest[k]), "end_ns": int(ends[k])} for k in range(len(trace.locations))]
+    return [{**blocks.location(trace, k), "largest_ns": int(furthest[k]), "end_ns": int(ends[k])} for k in range(len(trace.locations))]
 
 
 def shifts(trace: Trace, before: Timeline, after: Timeline) -> NDArray[np.int64]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.limits.critical import KINDS, Critical
 
 VERSION = 1
@@ -22,7 +20,6 @@ _ROWS = 10
 _NAME = 28
 """Columns of a region in a table."""
 _HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer"}
-Ints = NDArray[np.integer[Any]]
 
 
 def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
@@ -66,7 +63,7 @@ def _processes(critical: Critical) -> list[Document]:
     trace, path = critical.run.trace, critical.pieces
     sums = path.sums(path.location, len(trace.locations))
     slack = _slack(critical, trace.calls.location, len(trace.locations))
-    return [words.location(trace, k) | _kinds(sums[k]) | slack[k] for k in range(len(trace.locations))]
+    return [blocks.location(trace, k) | _kinds(sums[k]) | slack[k] for k in range(len(trace.locations))]
 
 
 def _regions(critical: Critical) -> list[Document]:
@@ -75,7 +72,7 @@ def _regions(critical: Critical) -> list[Document]:
     count = len(trace.paths) + 1
     sums = path.sums(path.path + 1, count)
     slack = _slack(critical, trace.calls.path + 1, count)
-    rows = [{"region": words.region_path(trace, k - 1)} | _kinds(sums[k]) | slack[k] for k in range(count)]
+    rows = [{"region": blocks.region_path(trace, k - 1)} | _kinds(sums[k]) | slack[k] for k in range(count)]
     return [row for row in rows if row["calls"] or row["total_ns"]]
 
 
@@ -120,8 +117,8 @@ def _piece(critical: Critical, row: int) -> Document:
     call = int(path.call[row])
     return {
         "kind": KINDS[path.kind[row]],
-        **words.location(trace, int(path.location[row])),
-        "region": words.region_path(trace, int(path.path[row])),
+        **blocks.location(trace, int(path.location[row])),
+        "region": blocks.region_path(trace, int(path.path[row])),
         "call": f"e{call}" if call >= 0 else None,
         "routine": operations.OPS[trace.calls.op[call]] if call >= 0 else None,
         "begin_ns": int(path.begin[row]),

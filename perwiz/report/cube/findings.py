@@ -31,7 +31,7 @@ from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perwiz import words
 from perwiz.report import blocks, misfit, shares
 from perwiz.report.blocks import Document
 from perwiz.trace.trace import Trace
@@ -98,8 +97,8 @@ def _worth(before: int, then: int) -> Document:
 def place(trace: Trace, call: int, partner: int) -> Document:
     """Return what a report says of a call, where in the program it was made, and of the call it waits for."""
     known = partner >= 0
-    other = {"call": f"e{partner}", **words.location(trace, int(trace.calls.location[partner]))} if known else None
-    return words.call(trace, call) | {"site": site(trace, call), "partner": other}
+    other = {"call": f"e{partner}", **blocks.location(trace, int(trace.calls.location[partner]))} if known else None
+    return blocks.call(trace, call) | {"site": site(trace, call), "partner": other}
 
 
 def site(trace: Trace, call: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 _LEVEL = 6
 MOST = 2**53

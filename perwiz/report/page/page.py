@@ -20,7 +20,7 @@ from perwiz.report.page.panels import states as html_states
 from perwiz.report.page.panels import timeline as html_timeline
 from perwiz.report.page.panels import waits as html_waits
 from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health

@@ -7,10 +7,10 @@ import numpy as np
 from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.patterns.analysis.causes import Explained
-from perwiz.patterns.analysis.delays import Floats
 from perwiz.patterns.analysis.efficiency import Efficiency
+from perwiz.report import blocks
 from perwiz.report.blocks import Document, Facts
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import F8, Ints
 from perwiz.whatif.run import Run
 
 _PATH = 56
@@ -46,7 +46,7 @@ def causes(explained: Explained | None, rows: int) -> Document | None:
 def _costly(explained: Explained, node: int) -> Document:
     """Return what a call path costs others."""
     found, cube = explained.causes, explained.findings.severity
-    here: Floats = found.cost[:, :, :, node]
+    here: F8 = found.cost[:, :, :, node]
     by_location, by_kind = here.sum(axis=(0, 1)), here.sum(axis=(1, 2))
     worst = int(by_location.argmax())
     return {
@@ -54,7 +54,7 @@ def _costly(explained: Explained, node: int) -> Document:
         "cost_ns": round(float(here.sum())),
         "short_term_ns": round(float(here[:, 0].sum())),
         "long_term_ns": round(float(here[:, 1].sum())),
-        "worst": words.location(cube.trace, worst),
+        "worst": blocks.location(cube.trace, worst),
         "worst_ns": round(float(by_location[worst])),
         "patterns": {name: round(float(cost)) for name, cost in zip(found.waits.kinds, by_kind, strict=True) if cost},
     }

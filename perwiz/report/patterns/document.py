@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis.causes import NAMES, Explained
 from perwiz.patterns.analysis.worth import Worth
@@ -143,7 +142,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
                     "call_path": cube.tree.full_name(at),
                     "severity_ns": int(severity[at]),
                     "instances": int(count[at]),
-                    "worst": words.location(cube.trace, int(by_location.argmax())),
+                    "worst": blocks.location(cube.trace, int(by_location.argmax())),
                     "worst_ns": int(by_location.max()),
                     "gain_ns": makespan - worth.by_node[name, at] if (name, at) in worth.by_node else None,
                 }
@@ -159,8 +158,8 @@ def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> lis
         some = findings.instances[name]
         for at in np.argsort(-some.severity, kind="stable")[:rows].tolist():
             cause = int(some.cause[at])
-            row = words.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
-            out.append(row | {"cause": words.call(run.trace, cause) if cause >= 0 else None})
+            row = blocks.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
+            out.append(row | {"cause": blocks.call(run.trace, cause) if cause >= 0 else None})
     return sorted(out, key=lambda row: -row["severity_ns"])[:rows]
 
 
@@ -170,6 +169,6 @@ def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
     names = [name for name in findings.instances if cube.total(name)] if of is None else _below(findings, of)
     columns = {name: cube.by_location(name) for name in ("time", "mpi", *names)}
     return [
-        {**words.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
+        {**blocks.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
         for at in range(len(run.trace.locations))
     ]

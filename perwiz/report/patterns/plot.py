@@ -9,20 +9,19 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.patterns import topology
 from perwiz.patterns.search import Findings
 from perwiz.report.picture import lanes, timeline
+from perwiz.trace.arrays import F8
 from perwiz.trace.trace import Topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 MOST_SLICES, MOST_CELLS, MOST_PATHS, MOST_RANKS = 16, 512, 12, 1024
 """Panels of a topology, cells along a side of one, rows and columns without a topology."""
 _TEXT, _ROOM = 44, (40, 20)
@@ -49,7 +48,7 @@ def named(findings: Findings, name: str | None) -> str:
     return name
 
 
-def slices(field: Floats) -> tuple[Floats, list[str]]:
+def slices(field: F8) -> tuple[F8, list[str]]:
     """Return a field as a stack of planes of its last two dimensions, and what each plane is: `0, 3` are its leading coordinates."""
     if field.ndim < 2:
         return field.reshape(1, 1, -1), [""]
@@ -58,7 +57,7 @@ def slices(field: Floats) -> tuple[Floats, list[str]]:
     return planes, names
 
 
-def coarser(plane: Floats, most: tuple[int, int]) -> Floats:
+def coarser(plane: F8, most: tuple[int, int]) -> F8:
     """Return a plane of at most so many rows and columns: the mean of cells merged, NaN where there is none."""
     size = [-(-length // limit) for length, limit in zip(plane.shape, most, strict=True)]
     if size == [1, 1]:
@@ -162,13 +161,13 @@ def _over_paths(findings: Findings, name: str) -> Figure:
     return figure
 
 
-def _scale(value: Floats) -> tuple[int, str, float]:
+def _scale(value: F8) -> tuple[int, str, float]:
     """Return (nanoseconds of the unit, the unit, the greatest value in ns)."""
     most = float(np.nanmax(value, initial=0))
     return *lanes.unit(int(most)), most
 
 
-def _heat(axes: Axes, value: Floats, most: float, cells: tuple[int, int], stretch: bool = False) -> Any:
+def _heat(axes: Axes, value: F8, most: float, cells: tuple[int, int], stretch: bool = False) -> Any:
     """Draw a plane, with numbers if there is room; return the image."""
     drawn = coarser(value, cells)
     extent = (-0.5, value.shape[1] - 0.5, value.shape[0] - 0.5, -0.5)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import slices as kernel
-from perwiz.trace.table import Ints, pieces
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
@@ -92,7 +92,7 @@ def _batch(trace: Trace, timeline: Timeline, waits: Waits | None, arrows: _Arrow
     late[slices.row[slices.kind == ARRIVED] - calls.start] = True
     while len(slices.kind):
         bounds, missed = _nested(slices)
-        for piece in pieces(len(bounds)):
+        for piece in chunks(len(bounds)):
             yield _events(slices, bounds[piece], track, arrows, late, calls.start)
         slices, track = slices.take(np.flatnonzero(missed)), track + 1
 

@@ -12,7 +12,7 @@ from perwiz.formats.templates import ABSENT, Templates
 from perwiz.report.perfetto.events import CALL, REGION, SEND, Events
 from perwiz.report.perfetto.tracks import Tracks
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.waits import Waits
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perwiz.report.picture import lanes
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 
 

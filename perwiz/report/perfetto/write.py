@@ -20,7 +20,7 @@ from perwiz.formats.templates import ROWS_AT_ONCE
 from perwiz.report.perfetto.events import batches
 from perwiz.report.perfetto.text import Calls, Rows, quoted
 from perwiz.report.perfetto.tracks import Tracks
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 

@@ -75,7 +75,7 @@ def _processes(prediction: Prediction) -> list[Document]:
     waiting = [_by_location(trace, waits) for waits in (prediction.waits_before, prediction.waits_after)]
     return [
         {
-            **words.location(trace, k),
+            **blocks.location(trace, k),
             "recorded_end_ns": int(before[k]),
             "predicted_end_ns": int(after[k]),
             "gain_ns": int(before[k] - after[k]),

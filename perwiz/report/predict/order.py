@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perwiz import words
+from perwiz.report import blocks
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.matching import Matching
@@ -19,7 +20,7 @@ def moved(trace: Trace, move: Moved) -> Document:
     goes = move.end >= move.before
     return {
         "hypothesis": move.asked,
-        **words.location(trace, move.location),
+        **blocks.location(trace, move.location),
         "first": f"e{move.first}",
         "last": f"e{move.last}",
         "before": f"e{move.before}" if goes else None,

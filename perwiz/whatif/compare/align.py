@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from perwiz.kernels import align as kernel
 from perwiz.kernels import match as fifo
 from perwiz.kernels import order as sorting
+from perwiz.trace.arrays import Ints
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.table import Ints
 from perwiz.trace.trace import Communicators, Trace
 
 MOST = 1000

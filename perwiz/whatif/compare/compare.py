@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from perwiz.clock.treatment import Treated
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import init
 from perwiz.whatif.compare.align import Alignment, align

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.compare.compare import Comparison, Spans
 
 

@@ -17,7 +17,7 @@ from perwiz.kernels import weigh as kernel
 from perwiz.loggps import model as models
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted, reweigh
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments, levelled

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 
 class Segments:

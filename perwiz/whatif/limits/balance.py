@@ -11,14 +11,13 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.treatment import Treated
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import F8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis
@@ -28,8 +27,6 @@ from perwiz.whatif.run import Run, changed, graph_of, loaded, makespan, replay_o
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
-Floats = NDArray[np.float64]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Spread:
@@ -37,9 +34,9 @@ class Spread:
 
     processes: Ints
     least: Ints
-    mean: Floats
+    mean: F8
     largest: Ints
-    sigma: Floats
+    sigma: F8
     """Standard deviation over the processes, sigma(t_k) of PerWiz, 3.2."""
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors

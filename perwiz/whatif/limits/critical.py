@@ -18,7 +18,7 @@ from perwiz.graph.graph import LOCAL
 from perwiz.loggps.costs import rest
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import lags
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.stretch import Segments

@@ -21,7 +21,7 @@ from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
 from perwiz.loggps.costs import slopes
 from perwiz.loggps.model import PARAMETERS, Model
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments

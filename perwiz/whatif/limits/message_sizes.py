@@ -16,7 +16,7 @@ from perwiz.graph.build import probes
 from perwiz.graph.graph import GAP
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis, changed_model, steps

@@ -12,7 +12,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.order.reorder import Program
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.graph.rechain import Cycle
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order import ordering_rules
 from perwiz.whatif.order.blocks import Block, Blocks, Torn

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 

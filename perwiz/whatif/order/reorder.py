@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
 from perwiz.graph.rechain import REMADE, rechained
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.order.tables import placed, rows_at, rows_moved, trace_in_order

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, replayed
 from perwiz.whatif.worth import worth

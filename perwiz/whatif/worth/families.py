@@ -12,7 +12,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run

@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import ranked

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family, family
 from perwiz.whatif.worth.sets import rank_sets

@@ -17,7 +17,7 @@ from perwiz.engines.sweep import sweep, to_end
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 
 Report = Callable[[int, int], None]
 """Is told how many of all are done."""

@@ -20,7 +20,7 @@ from perwiz.graph.graph import GAP, LOCAL
 from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of

@@ -20,7 +20,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
 from perwiz.kernels import singles as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run, makespan
 
 

@@ -11,7 +11,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.loggps.weigh import Weighted, weigh
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import release
 from perwiz.whatif.order.advance import advanced

@@ -9,6 +9,7 @@ from perwiz.formats import message_ends
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.alog.writing import requests
 from perwiz.trace import operations
+from perwiz.trace.arrays import I4
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
@@ -24,7 +25,6 @@ MESSAGE_SENT, MESSAGE_RECEIVED, POSTED, COMPLETED, BORN, DIED, USER = -101, -102
 """Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
 
 _LETTERS = np.frombuffer(b"srby", "u1")
-Rows = NDArray[np.int32]
 At = NDArray[np.int64]
 
 
@@ -44,7 +44,7 @@ class Cells:
         self.ranks = message_ends.Ranks(trace.communicators)
         self.name = trace.paths.region[trace.regions.path]
 
-    def make(self, kind: NDArray[np.uint8], row: Rows, time: NDArray[np.int64]) -> NDArray[np.int64]:
+    def make(self, kind: NDArray[np.uint8], row: I4, time: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cells, int64 of shape (number of events, 20)."""
         cells = np.full((len(kind), B + 1), ABSENT)
         cells[:, TIME], cells[:, [LIST, COUNT, MODE]], cells[:, TEXT] = time, 0, -1
@@ -59,29 +59,29 @@ class Cells:
                 fill(cells, at, row[at])
         return cells
 
-    def _place(self, cells: At, at: At, kind: int | At, location: Rows, data: int | At | Rows) -> None:
+    def _place(self, cells: At, at: At, kind: int | At, location: I4, data: int | At | I4) -> None:
         cells[at, TYPE], cells[at, DATA] = kind, data
         cells[at, PROCESS], cells[at, TASK] = self.trace.locations.process[location], self.trace.locations.thread[location]
 
-    def _born(self, cells: At, at: At, location: Rows) -> None:
+    def _born(self, cells: At, at: At, location: I4) -> None:
         self._place(cells, at, BORN, location, 0)
 
-    def _died(self, cells: At, at: At, location: Rows) -> None:
+    def _died(self, cells: At, at: At, location: I4) -> None:
         self._place(cells, at, DIED, location, 0)
 
-    def _enter(self, cells: At, at: At, region: Rows, ends: int = 0) -> None:
+    def _enter(self, cells: At, at: At, region: I4, ends: int = 0) -> None:
         regions = self.trace.regions
         kind = USER + 2 * self.name[region].astype("i8") + ends
         self._place(cells, at, kind, regions.location[region], regions.instance[region])
 
-    def _leave(self, cells: At, at: At, region: Rows) -> None:
+    def _leave(self, cells: At, at: At, region: I4) -> None:
         self._enter(cells, at, region, ends=1)
 
-    def _number(self, call: Rows) -> NDArray[np.int64]:
+    def _number(self, call: I4) -> NDArray[np.int64]:
         """Return the numbers of calls on their locations, from 1."""
         return call - self.first_calls[self.trace.calls.location[call]] + 1
 
-    def _begin(self, cells: At, at: At, call: Rows) -> None:
+    def _begin(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
         op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
         self._place(cells, at, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
@@ -98,54 +98,54 @@ class Cells:
         cells[at, MODE], cells[at, TEXT] = self.call_mode[call], self.label[call]
         cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.posted, call)
 
-    def _end(self, cells: At, at: At, call: Rows) -> None:
+    def _end(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, at, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
         cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.completed, call)
 
-    def _posted(self, cells: At, at: At, row: Rows) -> None:
+    def _posted(self, cells: At, at: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.posted_rest)
         self._place(cells, at, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
         cells[at, LIST], cells[at, COUNT] = first, count
 
-    def _completed(self, cells: At, at: At, row: Rows) -> None:
+    def _completed(self, cells: At, at: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.completed_rest)
         self._place(cells, at, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
         cells[at, LIST], cells[at, COUNT] = first, count
 
-    def _message(self, cells: At, at: At, tag: Rows, size: NDArray[np.int64], comm: Rows) -> None:
+    def _message(self, cells: At, at: At, tag: I4, size: NDArray[np.int64], comm: I4) -> None:
         cells[at, TAG], cells[at, SIZE] = tag, np.minimum(size, LARGEST)
         cells[at, B], cells[at, C] = _said(size, size > LARGEST), _said(comm, comm >= 0)
 
-    def _matched(self, cells: At, at: At, message: Rows, request: Rows) -> None:
+    def _matched(self, cells: At, at: At, message: I4, request: I4) -> None:
         messages = self.trace.messages
         self._message(cells, at, messages.tag[message], messages.bytes[message], messages.comm[message])
         cells[at, M], cells[at, LIST], cells[at, COUNT] = message, np.maximum(request, 0), request >= 0
 
-    def _send(self, cells: At, at: At, message: Rows) -> None:
+    def _send(self, cells: At, at: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         here, there = location[messages.send[message]], location[messages.receive[message]]
         self._place(cells, at, MESSAGE_SENT, here, self.trace.locations.process[there])
         self._matched(cells, at, message, self.send_request[message])
         cells[at, MODE] = self.message_mode[message]
 
-    def _receive(self, cells: At, at: At, message: Rows) -> None:
+    def _receive(self, cells: At, at: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         here, there = location[messages.receive_done[message]], location[messages.send[message]]
         self._place(cells, at, MESSAGE_RECEIVED, here, self.trace.locations.process[there])
         self._matched(cells, at, message, self.receive_request[message])
 
-    def _lost_send(self, cells: At, at: At, call: Rows) -> None:
+    def _lost_send(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, at, MESSAGE_SENT, calls.location[call], calls.peer[call])
         self._message(cells, at, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
 
-    def _lost_receive(self, cells: At, at: At, call: Rows) -> None:
+    def _lost_receive(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, at, MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
         self._message(cells, at, calls.tag[call], calls.bytes_received[call], calls.comm[call])
 
-    def _rank(self, comm: Rows, process: Rows) -> NDArray[np.int64]:
+    def _rank(self, comm: I4, process: I4) -> NDArray[np.int64]:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
         rank = self.ranks.of(comm, process)
         return _said(rank, rank >= 0)
@@ -155,7 +155,7 @@ def _said(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray
     return np.where(says, values.astype("i8"), ABSENT)
 
 
-def _posted(op: NDArray[np.uint8], peer: Rows, tag: Rows) -> NDArray[np.bool_]:
+def _posted(op: NDArray[np.uint8], peer: I4, tag: I4) -> NDArray[np.bool_]:
     """Return which calls name a partner that no message record of theirs shows."""
     kind = operations.KIND[op]
     posts: NDArray[np.bool_] = np.isin(kind, (operations.IRECV, operations.PROBE)) & (peer != NONE)
@@ -163,13 +163,13 @@ def _posted(op: NDArray[np.uint8], peer: Rows, tag: Rows) -> NDArray[np.bool_]:
     return posts
 
 
-def _per_call(trace: Trace, call: Rows, values: Rows) -> Rows:
+def _per_call(trace: Trace, call: I4, values: I4) -> I4:
     out = np.full(len(trace.calls), -1, "i4")
     out[call] = values
     return out
 
 
-def _instances(comm: Rows) -> NDArray[np.int64]:
+def _instances(comm: I4) -> NDArray[np.int64]:
     """Return the number of each collective in its communicator, from 0."""
     order = np.argsort(comm, kind="stable")
     out = np.empty(len(comm), "i8")

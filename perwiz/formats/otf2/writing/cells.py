@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,10 @@ from perwiz.formats.otf2.writing.archive import COLUMNS
 from perwiz.formats.otf2.writing.definitions import OPERATION, Definitions
 from perwiz.formats.otf2.writing.partners import GENERIC, Partners, Side
 from perwiz.formats.otf2.writing.plain import extras, known_root
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-Column = NDArray[np.integer[Any]]
 Matrix = NDArray[np.int64]
 _RANGES = {SIGNED: (-(1 << 63), 1 << 63), UNSIGNED: (1 << 63, 1 << 64)}
 
@@ -75,35 +74,35 @@ class Cells:
             )
         return cells[which.ravel()]
 
-    def enter(self, rows: Matrix, at: Column, which: slice) -> None:
+    def enter(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Enter of calls."""
         rows[at, row.KIND], rows[at, row.TIME] = row.ENTER, self._enter[which]
         rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def leave(self, rows: Matrix, at: Column, which: slice) -> None:
+    def leave(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Leave of calls."""
         rows[at, row.KIND], rows[at, row.TIME] = row.LEAVE, self._leave[which]
         rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def counters_before(self, rows: Matrix, at: Column, which: slice) -> None:
+    def counters_before(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Values of counters before the Enter of calls."""
         table = self._trace.counters
         self._metrics(rows, at, table.counter[which], table.entered[which])
         rows[at, row.TIME] = self._enter[table.call[which]]
 
-    def counters_behind(self, rows: Matrix, at: Column, which: slice) -> None:
+    def counters_behind(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Values of counters before the Leave of calls."""
         table = self._trace.counters
         self._metrics(rows, at, table.counter[which], table.returned[which])
         rows[at, row.TIME] = self._leave[table.call[which]]
 
-    def _metrics(self, rows: Matrix, at: Column, counter: Column, values: NDArray[np.float64]) -> None:
+    def _metrics(self, rows: Matrix, at: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
         kind = self._definitions.counter_types[counter]
         bits, whole = values.view("i8").copy(), kind == INT64
         bits[whole] = values[whole].astype("i8")
         rows[at, row.KIND], rows[at, row.A], rows[at, row.C], rows[at, row.D] = row.METRIC, counter, kind, bits
 
-    def extra(self, rows: Matrix, at: Column, which: slice) -> None:
+    def extra(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Extras of calls, behind their Enter."""
         name, value = self.extras.name[which], self.extras.value[which]
         text = name == extra.LABEL
@@ -112,11 +111,11 @@ class Cells:
         rows[at[text], row.D] = self._labels[value[text]]
         rows[at, row.TIME] = self._enter[self.extras.call[which]]
 
-    def _message(self, rows: Matrix, at: Column, side: Side, record: Column) -> None:
+    def _message(self, rows: Matrix, at: Ints, side: Side, record: Ints) -> None:
         rows[at, row.A], rows[at, row.B], rows[at, row.C] = side.rank[record], side.comm[record], side.tag[record]
         rows[at, row.D], rows[at, row.E] = side.bytes[record], side.request[record] + 1
 
-    def posts(self, rows: Matrix, at: Column, which: slice) -> None:
+    def posts(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Sends, and requests that calls post."""
         items = self.partners.posts
         kind, record = items.kind[which], items.row[which]
@@ -127,28 +126,28 @@ class Cells:
         generic = at[kind == GENERIC]
         rows[generic, row.A], rows[generic, row.D] = self._extra_refs[extra.POSTS], rows[generic, row.E]
 
-    def begins(self, rows: Matrix, at: Column, which: slice) -> None:
+    def begins(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Begins of collectives."""
         rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
 
-    def _collectives(self, rows: Matrix, at: Column, call: Column) -> None:
+    def _collectives(self, rows: Matrix, at: Ints, call: Ints) -> None:
         calls = self._trace.calls
         root = self.partners.ranks.of(calls.comm[call], known_root(self.partners, call))
         rows[at, row.A], rows[at, row.B], rows[at, row.C] = OPERATION[calls.op[call]], calls.comm[call], root
         rows[at, row.D], rows[at, row.F] = calls.bytes_sent[call], calls.bytes_received[call]
 
-    def ends(self, rows: Matrix, at: Column, which: slice) -> None:
+    def ends(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Ends of collectives."""
         call = self.collective[which]
         rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_END, self._leave[call]
         self._collectives(rows, at, call)
 
-    def tests(self, rows: Matrix, at: Column, which: slice) -> None:
+    def tests(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Requests found not complete."""
         items = self.partners.tests
         rows[at, row.KIND], rows[at, row.E], rows[at, row.TIME] = row.REQUEST_TEST, items.row[which] + 1, self._leave[items.call[which]]
 
-    def dones(self, rows: Matrix, at: Column, which: slice) -> None:
+    def dones(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Receives, and requests that calls complete."""
         items = self.partners.dones
         kind, record = items.kind[which], items.row[which]
@@ -158,7 +157,7 @@ class Cells:
         self._message(rows, at[receives], self.partners.receives, record[receives])
         self._collectives(rows, at[collectives], self._trace.requests.posted_by[record[collectives]])
 
-    def between(self, rows: Matrix, at: Column, which: slice) -> None:
+    def between(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Region boundaries, parameters and records between calls."""
         items = self.gaps.between
         what, record = items.what[which], items.row[which]
@@ -176,19 +175,19 @@ class Cells:
         if mine.any():
             self._others(rows, at[mine], record[mine])
 
-    def _regions(self, rows: Matrix, at: Column, boundary: Column) -> None:
+    def _regions(self, rows: Matrix, at: Ints, boundary: Ints) -> None:
         count = len(self._trace.regions)
         leaves = boundary >= count
         rows[at, row.KIND] = np.where(leaves, row.LEAVE, row.ENTER)
         rows[at, row.A] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
 
-    def inside(self, rows: Matrix, at: Column, which: slice) -> None:
+    def inside(self, rows: Matrix, at: Ints, which: slice) -> None:
         """Records inside calls."""
         items = self.gaps.inside
         rows[at, row.TIME] = items.time[which] + self._shift
         self._others(rows, at, items.row[which])
 
-    def _others(self, rows: Matrix, at: Column, record: Column) -> None:
+    def _others(self, rows: Matrix, at: Ints, record: Ints) -> None:
         """Fill in records with their raw values."""
         table, values = self._trace.records, self._trace.values
         kind = self._record_kinds[table.kind[record]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +11,11 @@ from perwiz.formats.otf2.library.binding import load
 from perwiz.formats.otf2.writing.archive import RECORDS
 from perwiz.kernels import otf2_write as kernel
 from perwiz.trace import nesting
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.numbers import running
-from perwiz.trace.table import pieces
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-Column = NDArray[np.integer[Any]]
 BOUNDARY, NUMBER, PARAMETER, RECORD = range(4)
 """What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record."""
 
@@ -32,16 +30,16 @@ def kinds(trace: Trace) -> NDArray[np.int64]:
 class Items:
     """Items in the order they are written."""
 
-    step: Column
+    step: Ints
     """Which gap: first call entered after it + location; for items inside calls that call + location."""
-    what: Column
-    row: Column
-    time: Column
+    what: Ints
+    row: Ints
+    time: Ints
     """When it is written; may be less than that of the item before."""
     moved: int
     """How many had to be written at another time, that of a call."""
 
-    def take(self, at: Column) -> Items:
+    def take(self, at: Ints) -> Items:
         """Return some of them, or all in another order."""
         return Items(self.step[at], self.what[at], self.row[at], self.time[at], self.moved)
 
@@ -62,17 +60,17 @@ class Gaps:
         self.inside = self._records(at, before[at])
         self.between = self._between(np.flatnonzero(~inside & known))
 
-    def _records(self, at: Column, call: Column) -> Items:
+    def _records(self, at: Ints, call: Ints) -> Items:
         records, times = self._trace.records, self._timeline.calls
         time = np.clip(records.time[at], times.enter[call], times.leave[call])
         step = call.astype("i8") + records.location[at]
         return Items(step, np.full(len(at), RECORD, "u1"), at.astype("i4"), time, int((time != records.time[at]).sum()))
 
-    def _between(self, records: Column) -> Items:
+    def _between(self, records: Ints) -> Items:
         boundaries = self._boundaries()
         count, regions = len(boundaries.step), len(self._trace.regions)
         key = 4 * np.arange(count)
-        pieces: list[tuple[Items, Column]] = [(boundaries, key)]
+        pieces: list[tuple[Items, Ints]] = [(boundaries, key)]
         numbered = np.flatnonzero((boundaries.row < regions) & self._numbered()[boundaries.row % max(regions, 1)]) if regions else key[:0]
         if len(numbered):
             extra = boundaries.take(numbered)
@@ -108,7 +106,7 @@ class Gaps:
         moved = int((self._risen(time, step) != wanted).sum())
         return Items(step, np.full(2 * count, BOUNDARY, "u1"), turn.astype("i4"), time, moved)
 
-    def _sortable(self, turn: Column, step: Column, time: Column) -> Column:
+    def _sortable(self, turn: Ints, step: Ints, time: Ints) -> Ints:
         """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""
         parent, count = self._trace.regions.parent, len(self._trace.regions)
         order = np.lexsort((time, step))
@@ -121,17 +119,17 @@ class Gaps:
         out[np.isin(step, gap[bad])] = 0
         return out
 
-    def _clipped(self, time: Column, call: Column, location: Column) -> Column:
+    def _clipped(self, time: Ints, call: Ints, location: Ints) -> Ints:
         """Return the times moved between the return of the call before and the entry of this one."""
         times, out = self._timeline.calls, time.copy()
-        for piece in pieces(len(out)):
+        for piece in chunks(len(out)):
             has = np.flatnonzero(call[piece] > self._first[location[piece]]) + piece.start
             out[has] = np.maximum(out[has], times.leave[call[has] - 1])
             has = np.flatnonzero(call[piece] < self._end[location[piece]]) + piece.start
             out[has] = np.minimum(out[has], times.enter[call[has]])
         return out
 
-    def _risen(self, time: Column, step: Column) -> Column:
+    def _risen(self, time: Ints, step: Ints) -> Ints:
         """Return the running maximum of the times within each gap."""
         if not len(time):
             return time
@@ -140,7 +138,7 @@ class Gaps:
         lift = number * (int(time.max()) - low + 1)
         return np.maximum.accumulate(time - low + lift) - lift + low
 
-    def _parameters(self, boundaries: Items) -> tuple[Items, Column]:
+    def _parameters(self, boundaries: Items) -> tuple[Items, Ints]:
         """Return the parameters and their places among the boundaries. Their times are not known: they take those of what is before."""
         table, regions = self._trace.parameters, self._trace.regions
         count = len(regions)
@@ -153,7 +151,7 @@ class Gaps:
         time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
         return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), 4 * behind + 2
 
-    def _others(self, at: Column, boundaries: Items) -> tuple[Items, Column]:
+    def _others(self, at: Ints, boundaries: Items) -> tuple[Items, Ints]:
         """Return records between calls and their places among the boundaries."""
         records = self._trace.records
         location = records.location[at]

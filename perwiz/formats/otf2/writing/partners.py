@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from perwiz.formats import message_ends
 from perwiz.formats.otf2.library import events as row
 from perwiz.trace import operations
+from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-Column = NDArray[np.integer[Any]]
 GENERIC = row.PARAMETER_INT
 """Stands for the kind of a request that no OTF2 record posts."""
 
@@ -23,24 +22,24 @@ GENERIC = row.PARAMETER_INT
 class Side:
     """The records of one side of all messages, matched or not, in the order they are written: one row a record."""
 
-    call: Column
+    call: Ints
     """Call that sends, or that posts the receive."""
-    done: Column
+    done: Ints
     """Call that completes it, -1 unknown; the record of a receive lies in it."""
-    message: Column
+    message: Ints
     """Row of messages, -1 none."""
-    request: Column
+    request: Ints
     """Row of requests, -1 for a blocking record."""
-    peer: Column
+    peer: Ints
     """Process of the partner."""
-    tag: Column
-    comm: Column
+    tag: Ints
+    comm: Ints
     """Communicator of the record, one that knows both processes."""
-    rank: Column
+    rank: Ints
     """Rank of the partner in it."""
-    bytes: Column
+    bytes: Ints
 
-    def take(self, order: Column) -> Side:
+    def take(self, order: Ints) -> Side:
         """Return the rows in another order, or some of them."""
         return Side(*(getattr(self, field.name)[order] for field in dataclasses.fields(self)))
 
@@ -49,9 +48,9 @@ class Side:
 class Items:
     """Records inside calls, in the order they are written: the call, the kind, and the row of the side or table it is made of."""
 
-    call: Column
-    kind: Column
-    row: Column
+    call: Ints
+    kind: Ints
+    row: Ints
 
 
 class Partners:
@@ -84,7 +83,7 @@ class Partners:
         does[requests.posted_by[first]] = False
         return does
 
-    def _receives(self, request: Column) -> Side:
+    def _receives(self, request: Ints) -> Side:
         calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
         self.kind[request[request >= 0]] = row.IRECV_REQUEST
         unused = operations.KIND[calls.op[requests.posted_by]] == operations.IRECV
@@ -97,7 +96,7 @@ class Partners:
         source = self.process[messages.send]
         return self._side(call, done, np.concatenate([request, np.full(len(lost), NONE), open_]), source, sends=False)
 
-    def _sends(self, request: Column) -> Side:
+    def _sends(self, request: Ints) -> Side:
         calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
         request[self._disordered(messages.send, request)] = NONE
         self.kind[request[request >= 0]] = row.ISEND
@@ -112,14 +111,14 @@ class Partners:
         done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
         return self._side(call, done, np.concatenate([request, own]), self.process[messages.receive], sends=True)
 
-    def _disordered(self, call: Column, request: Column) -> NDArray[np.bool_]:
+    def _disordered(self, call: Ints, request: Ints) -> NDArray[np.bool_]:
         """Return the messages of calls that post their requests in another order than they send."""
         back = (call[1:] == call[:-1]) & (request[1:] < request[:-1])
         bad = np.zeros(len(self.trace.calls), bool)
         bad[call[1:][back]] = True
         return bad[call]
 
-    def _side(self, call: Column, done: Column, request: Column, partner: Column, sends: bool) -> Side:
+    def _side(self, call: Ints, done: Ints, request: Ints, partner: Ints, sends: bool) -> Side:
         """Return a side: first a row per message, then the lost ends, sorted by the call that holds the record."""
         calls, messages = self.trace.calls, self.trace.messages
         count = len(messages)
@@ -133,7 +132,7 @@ class Partners:
         order = np.lexsort((request, call if sends else done))
         return side.take(order[rank[order] >= 0])
 
-    def _known(self, comm: Column, own: Column, peer: Column) -> tuple[Column, Column]:
+    def _known(self, comm: Ints, own: Ints, peer: Ints) -> tuple[Ints, Ints]:
         """Return a communicator that both processes belong to, the world if not this one, and the rank of the peer in it."""
         comm = np.where((comm >= 0) & (self.ranks.of(comm, own) >= 0) & (self.ranks.of(comm, peer) >= 0), comm, 0)
         return comm, self.ranks.of(comm, peer)
@@ -145,7 +144,7 @@ class Partners:
             dropped[side.request[side.request >= 0]] = False
         self.kind[dropped & (self.kind == row.ISEND)] = GENERIC
 
-    def _completed(self) -> Column:
+    def _completed(self) -> Ints:
         requests, calls = self.trace.requests, self.trace.calls
         done = requests.completed_by.copy()
         received = np.zeros(len(requests), bool)
@@ -183,7 +182,7 @@ class Partners:
         rows = np.concatenate([np.arange(len(receives.call)), others])
         return _items(call, np.concatenate([blocking, kind]), rows, np.concatenate([receives.request, others]))
 
-    def _tests(self) -> tuple[Items, Column]:
+    def _tests(self) -> tuple[Items, Ints]:
         """Return the records of unfinished tests, and the rows of the table that have none: all of a call with one that cannot."""
         table, requests, calls = self.trace.unfinished, self.trace.requests, self.trace.calls
         posted, done = requests.posted_by[table.request], self.completed[table.request]
@@ -195,18 +194,18 @@ class Partners:
         return _items(table.call[good], np.full(len(good), row.REQUEST_TEST), table.request[good], good), np.flatnonzero(bad[table.call])
 
 
-def _first(ordered: Column) -> NDArray[np.bool_]:
+def _first(ordered: Ints) -> NDArray[np.bool_]:
     """Return which values of an ordered array are the first of their kind."""
     return np.diff(ordered, prepend=-1) != 0
 
 
-def _items(call: Column, kind: Column, rows: Column, key: Column) -> Items:
+def _items(call: Ints, kind: Ints, rows: Ints, key: Ints) -> Items:
     """Return items sorted by call and key."""
     order = np.lexsort((key, call))
     return Items(call[order].astype("i4"), kind[order].astype("u1"), rows[order].astype("i4"))
 
 
-def _lost_bytes(trace: Trace, done: Column) -> Column:
+def _lost_bytes(trace: Trace, done: Ints) -> Ints:
     """Return the bytes of receives that no message tells: the first completed by a call gets what the messages leave over."""
     left = trace.calls.bytes_received.copy()
     np.subtract.at(left, trace.messages.receive_done, trace.messages.bytes)

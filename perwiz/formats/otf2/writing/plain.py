@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +11,12 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.writing.partners import Partners, Side
 from perwiz.trace import matching, matching_collectives, operations
+from perwiz.trace.arrays import Ints
 from perwiz.trace.matching import Ends
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE, Messages
 from perwiz.trace.trace import Timeline, Trace
 
-Column = NDArray[np.integer[Any]]
 _FINALIZE = operations.OP["MPI_Finalize"]
 
 
@@ -52,7 +51,7 @@ def extras(partners: Partners, timeline: Timeline) -> Extras:
     return Extras(call[order], name[order], value[order])
 
 
-_Piece = tuple[int, Column, Column]
+_Piece = tuple[int, Ints, Ints]
 
 
 def _columns(partners: Partners) -> list[_Piece]:
@@ -67,7 +66,7 @@ def _columns(partners: Partners) -> list[_Piece]:
     return out
 
 
-def told(partners: Partners) -> tuple[Column, ...]:
+def told(partners: Partners) -> tuple[Ints, ...]:
     """Return peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
 
     Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted or, without a
@@ -89,13 +88,13 @@ def told(partners: Partners) -> tuple[Column, ...]:
     return peer, tag, comm, root, sent, received
 
 
-def started(partners: Partners) -> Column:
+def started(partners: Partners) -> Ints:
     """Return the calls that start a collective whose completion has a record."""
     done = partners.dones.row[partners.dones.kind == row.NONBLOCKING_COMPLETE]
     return partners.trace.requests.posted_by[done]
 
 
-def known_root(partners: Partners, call: Column) -> Column:
+def known_root(partners: Partners, call: Ints) -> Ints:
     """Return the roots of collective calls as far as their communicator knows them, else -1."""
     calls = partners.trace.calls
     return np.where(partners.ranks.of(calls.comm[call], calls.root[call]) >= 0, calls.root[call], NONE)
@@ -117,7 +116,7 @@ def _requests(partners: Partners) -> list[_Piece]:
     return out
 
 
-def _whole(call: Column, differs: NDArray[np.bool_], calls: int) -> Column:
+def _whole(call: Ints, differs: NDArray[np.bool_], calls: int) -> Ints:
     """Return the rows of all calls for which one differs."""
     bad = np.zeros(calls, bool)
     bad[call[differs]] = True

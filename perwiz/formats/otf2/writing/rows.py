@@ -9,8 +9,9 @@ import numpy as np
 
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.writing.archive import COLUMNS, UNDEFINED
-from perwiz.formats.otf2.writing.cells import Cells, Column, Matrix
+from perwiz.formats.otf2.writing.cells import Cells, Matrix
 from perwiz.formats.otf2.writing.definitions import Definitions
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
 STEPS, EVENTS = 1 << 14, 1 << 17
@@ -21,10 +22,10 @@ STEPS, EVENTS = 1 << 14, 1 << 17
 class _Group:
     """Events that stand together in each step, which is a call and the gap before it; and what fills their rows."""
 
-    steps: Column
+    steps: Ints
     """Call, in order; for items of gaps the first call after them + location."""
     gap: bool
-    fill: Callable[[Matrix, Column, slice], None]
+    fill: Callable[[Matrix, Ints, slice], None]
 
     def rows(self, base: int, count: int) -> slice:
         """Return the rows of so many steps from `base` on."""
@@ -122,7 +123,7 @@ def _size(slices: list[slice]) -> int:
     return sum(one.stop - one.start for one in slices)
 
 
-def _instants(trace: Trace, timeline: Timeline, shift: int) -> tuple[Column, Column]:
+def _instants(trace: Trace, timeline: Timeline, shift: int) -> tuple[Ints, Ints]:
     """Return the first and last instant of each location, -1 where another event shows it."""
     times, records = timeline.locations, trace.records
     first, last = times.leave + 1, times.enter - 1

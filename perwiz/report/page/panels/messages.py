@@ -12,7 +12,7 @@ from perwiz.report.blocks import Document
 from perwiz.report.page.columns import column
 from perwiz.report.page.tables import bar
 from perwiz.report.page.tables import table as htable
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 

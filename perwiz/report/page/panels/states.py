@@ -22,7 +22,7 @@ from perwiz.patterns.severity import Cells, Severity, added
 from perwiz.report import shares
 from perwiz.report.blocks import Document
 from perwiz.report.page.columns import column, size
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 

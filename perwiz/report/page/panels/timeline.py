@@ -20,7 +20,7 @@ from perwiz.report.blocks import Document
 from perwiz.report.page.columns import column, size
 from perwiz.report.picture.lanes import GROUP, GROUPS, origin
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 

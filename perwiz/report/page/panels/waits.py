@@ -11,7 +11,7 @@ from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.page.tables import table
 from perwiz.trace import operations
-from perwiz.trace.table import Ints
+from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run
 
 ROUTINES = 6
