@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from perwiz.graph import graph as g
 from perwiz.loggps.model import Model
 from perwiz.trace import operations, tables
+from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 ANY, NONE = tables.ANY, tables.NONE
@@ -37,7 +38,7 @@ def hand_model(**changes):
 
 def table(kind, **columns):
     """Return a table from lists."""
-    return kind(**{f.name: np.array(columns[f.name], f.metadata["dtype"]) for f in dataclasses.fields(kind)})
+    return kind(**{name: np.array(columns[name], dtype) for name, dtype in dtypes(kind).items()})
 
 
 @dataclasses.dataclass(eq=False)

@@ -9,11 +9,10 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.offsets import Line, to_global
 from perwiz.errors import ClockError
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.table import Table, column
 from perwiz.trace.tables import Locations, Offsets
 
@@ -22,11 +21,11 @@ from perwiz.trace.tables import Locations, Offsets
 class Readings(Table):
     """One reading of a remote clock, those of each location in order of its time."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations: whose clock was read")
-    master: NDArray[np.int32] = column("i4", "row of locations: who read it")
-    time: NDArray[np.int64] = column("i8", "time on the clock that was read", "ns")
-    offset: NDArray[np.int64] = column("i8", "to be added to it for the master's time", "ns")
-    error: NDArray[np.int64] = column("i8", "at most wrong by", "ns")
+    location: I4 = column("row of locations: whose clock was read")
+    master: I4 = column("row of locations: who read it")
+    time: I8 = column("time on the clock that was read", "ns")
+    offset: I8 = column("to be added to it for the master's time", "ns")
+    error: I8 = column("at most wrong by", "ns")
 
 
 def read_remote(sent: Ints, stamp: Ints, received: Ints) -> tuple[int, int, int]:

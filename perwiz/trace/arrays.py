@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,11 @@ Ints = NDArray[Any]
 
 _CHUNK = 1 << 17
 """Rows handled at a time."""
+
+
+def dtype(name: str) -> np.dtype[Any]:
+    """Return the dtype of the elements of an array type of this module, by its name."""
+    return np.dtype(get_args(get_args(globals()[name])[1])[0])
 
 
 def chunks(rows: int) -> Iterator[slice]:

@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 
 from perwiz.errors import TraceError
+from perwiz.trace import arrays
 
 
-def column(dtype: str, meaning: str, unit: str = "") -> Any:
-    """Return a dataclass field for one numpy column of `dtype`."""
-    return dataclasses.field(metadata={"dtype": np.dtype(dtype), "meaning": meaning, "unit": unit})
+def column(meaning: str, unit: str = "") -> Any:
+    """Return a dataclass field for one numpy column; its annotation, one of perwiz.trace.arrays, is its dtype."""
+    return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
+
+
+def dtypes(record: type) -> dict[str, np.dtype[Any]]:
+    """Return the dtype of each column of a dataclass, read off its annotations: the names of perwiz.trace.arrays."""
+    return {field.name: arrays.dtype(str(field.type)) for field in dataclasses.fields(record)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,13 +33,12 @@ class Table:
 
     def __post_init__(self) -> None:
         lengths = set()
-        for field in dataclasses.fields(self):
-            values = np.ascontiguousarray(getattr(self, field.name))
-            want = field.metadata["dtype"]
-            if values.dtype != want or values.ndim != 1:
-                raise TraceError(f"{type(self).__name__}.{field.name}: {values.dtype}{values.shape}, must be a column of {want}")
+        for name, dtype in dtypes(type(self)).items():
+            values = np.ascontiguousarray(getattr(self, name))
+            if values.dtype != dtype or values.ndim != 1:
+                raise TraceError(f"{type(self).__name__}.{name}: {values.dtype}{values.shape}, must be a column of {dtype}")
             values.flags.writeable = False
-            object.__setattr__(self, field.name, values)
+            object.__setattr__(self, name, values)
             lengths.add(len(values))
         if len(lengths) > 1:
             raise TraceError(f"{type(self).__name__}: columns of {sorted(lengths)} rows, all must be equally long")
@@ -52,9 +57,10 @@ class Table:
     @classmethod
     def empty(cls) -> Any:
         """Return the table without rows."""
-        return cls(**{f.name: np.empty(0, f.metadata["dtype"]) for f in dataclasses.fields(cls)})
+        return cls(**{name: np.empty(0, dtype) for name, dtype in dtypes(cls).items()})
 
     @classmethod
     def schema(cls) -> list[tuple[str, str, str, str]]:
         """Return (column, dtype, unit, meaning) in order."""
-        return [(f.name, f.metadata["dtype"].str[1:], f.metadata["unit"], f.metadata["meaning"]) for f in dataclasses.fields(cls)]
+        columns = dtypes(cls)
+        return [(f.name, columns[f.name].str[1:], f.metadata["unit"], f.metadata["meaning"]) for f in dataclasses.fields(cls)]

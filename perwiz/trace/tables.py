@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-from numpy.typing import NDArray
-
+from perwiz.trace.arrays import F8, I4, I8, U1
 from perwiz.trace.table import Table, column
 
 NONE, ANY = -1, -2
@@ -18,164 +16,164 @@ STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 class Locations(Table):
     """A process or thread."""
 
-    metahost: NDArray[np.int32] = column("i4", "number of the metahost")
-    node: NDArray[np.int32] = column("i4", "row of Trace.nodes, or -1")
-    process: NDArray[np.int32] = column("i4", "rank in MPI_COMM_WORLD")
-    thread: NDArray[np.int32] = column("i4", "number of the thread in its process")
-    cpu: NDArray[np.int32] = column("i4", "number of the processor, or -1")
+    metahost: I4 = column("number of the metahost")
+    node: I4 = column("row of Trace.nodes, or -1")
+    process: I4 = column("rank in MPI_COMM_WORLD")
+    thread: I4 = column("number of the thread in its process")
+    cpu: I4 = column("number of the processor, or -1")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Paths(Table):
     """A region path: a user region and the path it was entered from."""
 
-    parent: NDArray[np.int32] = column("i4", "row of this table, or -1 at the top; always a smaller number")
-    region: NDArray[np.int32] = column("i4", "row of Trace.names")
+    parent: I4 = column("row of this table, or -1 at the top; always a smaller number")
+    region: I4 = column("row of Trace.names")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Calls(Table):
     """One MPI call of one location, sorted by (location, program order)."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations")
-    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.operations.OPS")
-    path: NDArray[np.int32] = column("i4", "region path it was called from, row of paths, or -1")
-    peer: NDArray[np.int32] = column("i4", "partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
-    tag: NDArray[np.int32] = column("i4", "tag, or -1 none, -2 any")
-    comm: NDArray[np.int32] = column("i4", "row of communicators, or -1")
-    root: NDArray[np.int32] = column("i4", "root of a collective as a rank in MPI_COMM_WORLD, or -1 none or unknown")
-    bytes_sent: NDArray[np.int64] = column("i8", "bytes this call sends", "byte")
-    bytes_received: NDArray[np.int64] = column("i8", "bytes this call receives", "byte")
+    location: I4 = column("row of locations")
+    op: U1 = column("routine, row of perwiz.trace.operations.OPS")
+    path: I4 = column("region path it was called from, row of paths, or -1")
+    peer: I4 = column("partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
+    tag: I4 = column("tag, or -1 none, -2 any")
+    comm: I4 = column("row of communicators, or -1")
+    root: I4 = column("root of a collective as a rank in MPI_COMM_WORLD, or -1 none or unknown")
+    bytes_sent: I8 = column("bytes this call sends", "byte")
+    bytes_received: I8 = column("bytes this call receives", "byte")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Requests(Table):
     """One request, sorted by the call that posts it."""
 
-    posted_by: NDArray[np.int32] = column("i4", "call that posts the operation")
-    completed_by: NDArray[np.int32] = column("i4", "call that completes it, or -1 unknown")
-    cancelled: NDArray[np.uint8] = column("u1", "1: it was cancelled")
+    posted_by: I4 = column("call that posts the operation")
+    completed_by: I4 = column("call that completes it, or -1 unknown")
+    cancelled: U1 = column("1: it was cancelled")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Unfinished(Table):
     """A call that found a request not yet complete."""
 
-    call: NDArray[np.int32] = column("i4", "call that tests")
-    request: NDArray[np.int32] = column("i4", "row of requests")
+    call: I4 = column("call that tests")
+    request: I4 = column("row of requests")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regions(Table):
     """One instance of a user region, sorted by (location, entry). Its calls are the rows first_call .. end_call - 1."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations")
-    path: NDArray[np.int32] = column("i4", "row of paths")
-    parent: NDArray[np.int32] = column("i4", "enclosing instance, row of this table, or -1")
-    instance: NDArray[np.int32] = column("i4", "number of this instance of the region on its location, from 1")
-    first_call: NDArray[np.int32] = column("i4", "first call entered after the region was entered")
-    end_call: NDArray[np.int32] = column("i4", "first call entered after the region was left")
+    location: I4 = column("row of locations")
+    path: I4 = column("row of paths")
+    parent: I4 = column("enclosing instance, row of this table, or -1")
+    instance: I4 = column("number of this instance of the region on its location, from 1")
+    first_call: I4 = column("first call entered after the region was entered")
+    end_call: I4 = column("first call entered after the region was left")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Messages(Table):
     """One matched message."""
 
-    send: NDArray[np.int32] = column("i4", "call that sends or posts the send")
-    send_done: NDArray[np.int32] = column("i4", "call that completes the send, or -1 unknown")
-    receive: NDArray[np.int32] = column("i4", "call that receives or posts the receive")
-    receive_done: NDArray[np.int32] = column("i4", "call that completes the receive")
-    tag: NDArray[np.int32] = column("i4", "tag")
-    comm: NDArray[np.int32] = column("i4", "row of communicators")
-    mode: NDArray[np.uint8] = column("u1", "send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous")
-    bytes: NDArray[np.int64] = column("i8", "size", "byte")
+    send: I4 = column("call that sends or posts the send")
+    send_done: I4 = column("call that completes the send, or -1 unknown")
+    receive: I4 = column("call that receives or posts the receive")
+    receive_done: I4 = column("call that completes the receive")
+    tag: I4 = column("tag")
+    comm: I4 = column("row of communicators")
+    mode: U1 = column("send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous")
+    bytes: I8 = column("size", "byte")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Collectives(Table):
     """One instance of a collective operation over a communicator."""
 
-    op: NDArray[np.uint8] = column("u1", "routine, row of perwiz.trace.operations.OPS")
-    comm: NDArray[np.int32] = column("i4", "row of communicators")
-    root: NDArray[np.int32] = column("i4", "root as a rank in MPI_COMM_WORLD, or -1 none or unknown")
-    first_member: NDArray[np.int32] = column("i4", "first row of its members; they end where the next instance begins")
+    op: U1 = column("routine, row of perwiz.trace.operations.OPS")
+    comm: I4 = column("row of communicators")
+    root: I4 = column("root as a rank in MPI_COMM_WORLD, or -1 none or unknown")
+    first_member: I4 = column("first row of its members; they end where the next instance begins")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Members(Table):
     """The part of one location in a collective instance, sorted by (collective, rank in the communicator)."""
 
-    collective: NDArray[np.int32] = column("i4", "row of collectives")
-    call: NDArray[np.int32] = column("i4", "call that starts the operation")
-    done: NDArray[np.int32] = column("i4", "call that completes it, or -1 unknown")
+    collective: I4 = column("row of collectives")
+    call: I4 = column("call that starts the operation")
+    done: I4 = column("call that completes it, or -1 unknown")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Times(Table):
     """The times of one run, beside calls, regions or locations."""
 
-    enter: NDArray[np.int64] = column("i8", "entered", "ns")
-    leave: NDArray[np.int64] = column("i8", "left", "ns")
+    enter: I8 = column("entered", "ns")
+    leave: I8 = column("left", "ns")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Labels(Table):
     """A text some calls carry: operation and datatype of a reduction."""
 
-    call: NDArray[np.int32] = column("i4", "row of calls")
-    text: NDArray[np.int32] = column("i4", "row of Trace.texts")
+    call: I4 = column("row of calls")
+    text: I4 = column("row of Trace.texts")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Offsets(Table):
     """A clock measurement; Trace.offsets_applied says whether the times are those after it."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations")
-    time: NDArray[np.int64] = column("i8", "local time", "ns")
-    offset: NDArray[np.float64] = column("f8", "offset to the master clock", "us")
-    drift: NDArray[np.float64] = column("f8", "drift", "ppm")
-    error: NDArray[np.float64] = column("f8", "standard error of the offset", "us")
+    location: I4 = column("row of locations")
+    time: I8 = column("local time", "ns")
+    offset: F8 = column("offset to the master clock", "us")
+    drift: F8 = column("drift", "ppm")
+    error: F8 = column("standard error of the offset", "us")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Counters(Table):
     """The values of a counter around a call, sorted by (call, counter)."""
 
-    call: NDArray[np.int32] = column("i4", "row of calls")
-    counter: NDArray[np.int32] = column("i4", "row of Trace.counter_names")
-    entered: NDArray[np.float64] = column("f8", "last value before the call was entered")
-    returned: NDArray[np.float64] = column("f8", "last value before the call returned")
+    call: I4 = column("row of calls")
+    counter: I4 = column("row of Trace.counter_names")
+    entered: F8 = column("last value before the call was entered")
+    returned: F8 = column("last value before the call returned")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Parameters(Table):
     """A parameter the program passed to the recorder, in program order of its location."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations")
-    region: NDArray[np.int32] = column("i4", "innermost open region instance, or -1")
-    call: NDArray[np.int32] = column("i4", "first call entered after it")
-    name: NDArray[np.int32] = column("i4", "row of Trace.texts")
-    value: NDArray[np.int32] = column("i4", "row of Trace.texts; a number in decimal digits")
+    location: I4 = column("row of locations")
+    region: I4 = column("innermost open region instance, or -1")
+    call: I4 = column("first call entered after it")
+    name: I4 = column("row of Trace.texts")
+    value: I4 = column("row of Trace.texts; a number in decimal digits")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Records(Table):
     """A record that is neither call, message nor region (one-sided, threads, I/O), kept as recorded, in program order of its location."""
 
-    location: NDArray[np.int32] = column("i4", "row of locations")
-    kind: NDArray[np.int32] = column("i4", "row of Trace.texts")
-    call: NDArray[np.int32] = column("i4", "first call entered after it")
-    time: NDArray[np.int64] = column("i8", "recorded time", "ns")
-    first_value: NDArray[np.int64] = column("i8", "first of its values in Trace.values; they end where those of the next begin")
+    location: I4 = column("row of locations")
+    kind: I4 = column("row of Trace.texts")
+    call: I4 = column("first call entered after it")
+    time: I8 = column("recorded time", "ns")
+    first_value: I8 = column("first of its values in Trace.values; they end where those of the next begin")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Defects(Table):
     """A record that could not be used, or a place where records are missing."""
 
-    line: NDArray[np.int64] = column("i8", "line of the file, from 1, or -1")
-    location: NDArray[np.int32] = column("i4", "row of locations, or -1")
-    reason: NDArray[np.uint8] = column("u1", "row of perwiz.trace.defects.REASONS")
+    line: I8 = column("line of the file, from 1, or -1")
+    location: I4 = column("row of locations, or -1")
+    reason: U1 = column("row of perwiz.trace.defects.REASONS")
 
 
 TABLES: tuple[type[Table], ...] = (

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import (
     Calls,
     Collectives,
@@ -34,8 +34,8 @@ class Communicators:
     """`ranks[first[c]:first[c + 1]]` are the MPI_COMM_WORLD ranks of communicator c in its own rank order. Row 0 is the world."""
 
     names: tuple[str, ...]
-    first: NDArray[np.int64]
-    ranks: NDArray[np.int32]
+    first: I8
+    ranks: I4
 
     def __len__(self) -> int:
         return len(self.names)
@@ -45,11 +45,11 @@ class Communicators:
             return NotImplemented
         return self.names == other.names and np.array_equal(self.first, other.first) and np.array_equal(self.ranks, other.ranks)
 
-    def members(self, comm: int) -> NDArray[np.int32]:
+    def members(self, comm: int) -> I4:
         """Return the world ranks of one communicator, in its rank order."""
         return self.ranks[self.first[comm] : self.first[comm + 1]]
 
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> I8:
         """Return the number of ranks of each communicator."""
         return np.diff(self.first)
 
@@ -65,7 +65,7 @@ class Topology:
     periodic: tuple[bool, ...]
     dimensions: tuple[str, ...]
     """Name per dimension."""
-    coordinates: NDArray[np.int32]
+    coordinates: I4
     """One row per rank of the communicator, one column per dimension; -1 unknown."""
 
     def __eq__(self, other: object) -> bool:
@@ -149,7 +149,7 @@ class Trace:
     locations: Locations
     communicators: Communicators
     names: tuple[str, ...]
-    parallel: NDArray[np.bool_]
+    parallel: Mask
     """Per row of names: marked as a parallel region."""
     paths: Paths
     calls: Calls
@@ -181,9 +181,9 @@ class Trace:
     """Name of each counter, its unit behind it in brackets where there is one."""
     parameters: Parameters = dataclasses.field(default_factory=Parameters.empty)
     records: Records = dataclasses.field(default_factory=Records.empty)
-    values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))
+    values: I8 = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))
     """Arguments of the records, one after the other."""
-    site: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.empty(0, "i4"))
+    site: I4 = dataclasses.field(default_factory=lambda: np.empty(0, "i4"))
     """Per row of calls: where in the program it was made, row of sites, or -1 unknown; empty if the format does not tell."""
     sites: tuple[str, ...] = ()
     """Call sites: `solver.c:112 exchange` with debug information, `app+0x1234 exchange` or `app+0x1234` without."""
@@ -197,7 +197,7 @@ class Trace:
         return f"<Trace {self.path}: {len(self.locations)} locations, {len(self.calls)} calls, {len(self.messages)} messages>"
 
     @property
-    def first_calls(self) -> NDArray[np.int64]:
+    def first_calls(self) -> I8:
         """Return, per location and one more, the first of its calls."""
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
 

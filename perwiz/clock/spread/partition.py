@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from perwiz.clock.wiring import Wiring
 from perwiz.kernels import clock_rounds, order
-from perwiz.trace.arrays import Ints
-from perwiz.trace.table import column
+from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.table import column, dtypes
 from perwiz.trace.trace import Timeline, Trace
 
 _HUB = 4
@@ -27,29 +27,29 @@ _HUB = 4
 class Part:
     """What one process holds. Vertex 0 is nobody's; copies come next, then the vertices of each round."""
 
-    start: NDArray[np.int32] = column("i4", "first edge into each vertex, and the end")
-    source: NDArray[np.int32] = column("i4", "vertex each edge comes from; 0 for edges that do not bind")
-    lane: NDArray[np.uint8] = column("u1", "how each edge binds")
-    owner: NDArray[np.int32] = column("i4", "row of all locations; -1 - row of tops for hubs, -1 for copies of sending calls")
-    round: Ints = column("i8", "first vertex of each round, and the end of the last")
-    recorded: Ints = column("i8", "time per vertex", "ns")
-    nodes: NDArray[np.int32] = column("i4", "of all locations")
-    metahosts: NDArray[np.int32] = column("i4", "of all locations")
-    first: Ints = column("i8", "first call of each of its locations, and the end")
-    entered: NDArray[np.int32] = column("i4", "vertex per call")
-    returned: NDArray[np.int32] = column("i4", "vertex per call")
-    begun: Ints = column("i8", "first instant of each of its locations", "ns")
-    run: Ints = column("i8", "how long they run", "ns")
-    here: Ints = column("i8", "its locations, as rows of all")
-    stamps_out: NDArray[np.int32] = column("i4", "vertices of sending calls that others have copies of, bundle by bundle")
-    hubs_out: NDArray[np.int32] = column("i4", "rows of tops that others have copies of, likewise")
-    bundles_out: Ints = column("i8", "six numbers each: after which round, which process, range of stamps, range of hubs")
-    stamps_in: NDArray[np.int32] = column("i4", "copies of sending calls of others, likewise")
-    hubs_in: NDArray[np.int32] = column("i4", "rows of tops that are copies")
-    bundles_in: Ints = column("i8", "as those that go out: after which round, from which process, ranges")
+    start: I4 = column("first edge into each vertex, and the end")
+    source: I4 = column("vertex each edge comes from; 0 for edges that do not bind")
+    lane: U1 = column("how each edge binds")
+    owner: I4 = column("row of all locations; -1 - row of tops for hubs, -1 for copies of sending calls")
+    round: I8 = column("first vertex of each round, and the end of the last")
+    recorded: I8 = column("time per vertex", "ns")
+    nodes: I4 = column("of all locations")
+    metahosts: I4 = column("of all locations")
+    first: I8 = column("first call of each of its locations, and the end")
+    entered: I4 = column("vertex per call")
+    returned: I4 = column("vertex per call")
+    begun: I8 = column("first instant of each of its locations", "ns")
+    run: I8 = column("how long they run", "ns")
+    here: I8 = column("its locations, as rows of all")
+    stamps_out: I4 = column("vertices of sending calls that others have copies of, bundle by bundle")
+    hubs_out: I4 = column("rows of tops that others have copies of, likewise")
+    bundles_out: I8 = column("six numbers each: after which round, which process, range of stamps, range of hubs")
+    stamps_in: I4 = column("copies of sending calls of others, likewise")
+    hubs_in: I4 = column("rows of tops that are copies")
+    bundles_in: I8 = column("as those that go out: after which round, from which process, ranges")
 
 
-TYPES: list[np.dtype[np.generic]] = [field.metadata["dtype"] for field in dataclasses.fields(Part)]
+TYPES: list[np.dtype[np.generic]] = list(dtypes(Part).values())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.formats.alog import write as alog_write
 from perwiz.formats.alog.writing import cells
 from perwiz.trace import operations, tables
+from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
 
@@ -20,7 +21,7 @@ def rows(table, *lines, **fixed):
     fields = [field for field in dataclasses.fields(table) if field.name not in fixed]
     columns = dict(zip((field.name for field in fields), zip(*lines, strict=True), strict=True)) if lines else {f.name: [] for f in fields}
     columns |= {name: [value] * len(lines) for name, value in fixed.items()}
-    return table(**{field.name: np.array(columns[field.name], field.metadata["dtype"]) for field in dataclasses.fields(table)})
+    return table(**{name: np.array(columns[name], dtype) for name, dtype in dtypes(table).items()})
 
 
 def communicators(*members):
