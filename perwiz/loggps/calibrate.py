@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, Mask
 
 Values = dict[str, float]
 """By letter: o_s, o_r, O_s, O_r as measured; o, O, L, g, G, S, and the overheads of a request as the model takes them; share, the
@@ -128,7 +127,7 @@ def hull(k: I8, y: F8) -> list[int]:
     return out
 
 
-def regular(y: F8, most: float = 1.5) -> NDArray[np.bool_]:
+def regular(y: F8, most: float = 1.5) -> Mask:
     """Return which points are no isolated outliers: those far above both neighbours."""
     out = np.ones(len(y), bool)
     out[1:-1] = y[1:-1] <= most * np.maximum(y[:-2], y[2:])
@@ -165,7 +164,7 @@ def _traced(start: Sequence[Sequence[int]], n: int) -> list[int]:
     return cuts
 
 
-def step(size: I8, eager: NDArray[np.bool_]) -> tuple[int, int, int]:
+def step(size: I8, eager: Mask) -> tuple[int, int, int]:
     """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have."""
     order = np.argsort(size, kind="stable")
     size, eager = np.asarray(size)[order], np.asarray(eager)[order]

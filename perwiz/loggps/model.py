@@ -15,13 +15,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from perwiz.errors import ModelError
+from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.operations import COLLECTIVE, OPS
 from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 
-Nanoseconds = NDArray[np.int64]
+Nanoseconds = I8
 
 PARAMETERS = {"L_ns": "L", "o_ns": "o", "g_ns": "g", "G_ns_per_byte": "G", "O_ns_per_byte": "O", "S_bytes": "S", "s_bytes": "s"}
 """Keys of the table [parameters], and the letter each stands for."""
@@ -95,7 +96,7 @@ class Model:
         kept = tuple(key for key in self.assumed if key not in changes)
         return _placed(place, {**vars(self), **values, "assumed": kept, "name": f"{self.name} with {shown}"})
 
-    def is_synchronous(self, k: ArrayLike, mode: ArrayLike) -> NDArray[np.bool_]:
+    def is_synchronous(self, k: ArrayLike, mode: ArrayLike) -> Mask:
         """Return which messages wait for their receiver; `mode` as in Messages.mode.
 
         Standard and ready sends above S, every synchronous send, no buffered send.
@@ -156,14 +157,14 @@ class Model:
         cost = np.where(_ALLTOALL[op], (ranks - 1) * alpha + moved, rounds * (alpha + moved))
         return _rounded(np.where(COLLECTIVE[op] & (ranks > 1), cost, 0.0))
 
-    def _wire(self, k: ArrayLike) -> NDArray[np.float64]:
+    def _wire(self, k: ArrayLike) -> F8:
         gaps = _after_first(k) // self.s if self.s else 0
         return self.L + self.G * _after_first(k) + self.g * gaps
 
     def _acknowledgement(self) -> float:
         return self.acknowledge_overheads * self.o + self.L
 
-    def _per_byte(self, k: ArrayLike, end: str) -> NDArray[np.float64]:
+    def _per_byte(self, k: ArrayLike, end: str) -> F8:
         return np.asarray(k) * (self.O if self.per_byte in ("both ends", end) else 0.0)
 
 
@@ -286,7 +287,7 @@ def _shown(value: object) -> str:
         return "an integer of thousands of digits"
 
 
-def _after_first(k: ArrayLike) -> NDArray[np.int64]:
+def _after_first(k: ArrayLike) -> I8:
     return np.maximum(np.asarray(k, np.int64) - 1, 0)
 
 

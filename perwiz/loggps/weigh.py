@@ -10,13 +10,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import Ints, Mask, chunks
 from perwiz.trace.tables import NONE, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -69,7 +68,7 @@ class Weighted:
     misfit: Misfit
 
 
-def synchronous(messages: Messages, model: Model, size: Ints | None = None) -> NDArray[np.bool_]:
+def synchronous(messages: Messages, model: Model, size: Ints | None = None) -> Mask:
     """Return which messages, of their recorded or another size, wait for their receiver under a model, bool per message."""
     return model.is_synchronous(messages.bytes if size is None else size, messages.mode)
 
@@ -159,7 +158,7 @@ def _fill_lags(model: Model, known: tuple[Ints, Ints, Ints], kind: Ints, cause: 
     out[at] = model.gap_after(sent[cause[at]])
 
 
-def work(trace: Trace, model: Model, size: Ints, waits: NDArray[np.bool_]) -> Ints:
+def work(trace: Trace, model: Model, size: Ints, waits: Mask) -> Ints:
     """Return the part of each call's work that a model explains, int64 ns, for messages of `size` bytes, synchronous where `waits`."""
     table, members = trace.messages, trace.members
     out = np.zeros(len(trace.calls), "i8")

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import U1, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -34,7 +33,7 @@ class Instances:
     def __len__(self) -> int:
         return len(self.call)
 
-    def where(self, chosen: NDArray[np.bool_] | Ints) -> Instances:
+    def where(self, chosen: Mask | Ints) -> Instances:
         """Return some of the instances: a mask, or rows."""
         return Instances(*(getattr(self, f.name)[chosen] for f in dataclasses.fields(self)))
 
@@ -69,7 +68,7 @@ class View:
         self.op = trace.calls.op
 
     @cached_property
-    def kind(self) -> NDArray[np.uint8]:
+    def kind(self) -> U1:
         """What the routine of each call does."""
         return np.asarray(operations.KIND[self.op])
 
@@ -85,13 +84,13 @@ class View:
         return np.where(members.done == NONE, members.call, members.done)
 
     @cached_property
-    def paid(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def paid(self) -> tuple[Mask, Mask]:
         """Per member of a collective: whether it sends, and whether it receives bytes."""
         call, calls = self.trace.members.call, self.trace.calls
         return calls.bytes_sent[call] > 0, calls.bytes_received[call] > 0
 
     @cached_property
-    def waits_for_collective(self) -> NDArray[np.bool_]:
+    def waits_for_collective(self) -> Mask:
         """Per call: it completes a non-blocking collective, and no message. One that completes both counts as point-to-point."""
         table, members = self.trace.messages, self.trace.members
         out = np.zeros(len(self.enter) + 1, bool)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.tables import NONE, Defects
 
 REASONS = (
@@ -47,9 +48,9 @@ class Found:
     """The defects found so far, thirteen bytes each."""
 
     def __init__(self) -> None:
-        self._lines: list[NDArray[np.int64]] = [np.empty(0, "i8")]
-        self._locations: list[NDArray[np.int32]] = [np.empty(0, "i4")]
-        self._reasons: list[NDArray[np.uint8]] = [np.empty(0, "u1")]
+        self._lines: list[I8] = [np.empty(0, "i8")]
+        self._locations: list[I4] = [np.empty(0, "i4")]
+        self._reasons: list[U1] = [np.empty(0, "u1")]
 
     def add(self, lines: ArrayLike, reasons: ArrayLike, location: int = NONE) -> None:
         """Add one defect per line (from 1; -1 none) on a location; `reasons` are as many, or one for all."""

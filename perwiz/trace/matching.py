@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import match as kernel
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints, chunks
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask, chunks
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Messages, Requests
 
@@ -35,7 +34,7 @@ class Ends:
     """Message number both sides carry, or -1; None if no message has one."""
 
 
-def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> NDArray[np.int32]:
+def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> I4:
     """Return, per receive, the row of the send it takes, or -1: first in, first out among equal keys (four integer columns each)."""
     if all(column.dtype == np.int32 for column in (*sent, *received)):
         channels = Numbers()
@@ -48,7 +47,7 @@ def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> NDArray[np.int32]:
     return out
 
 
-def _numbered_by(channels: Numbers, side: Sequence[Ints]) -> NDArray[np.int32]:
+def _numbered_by(channels: Numbers, side: Sequence[Ints]) -> I4:
     """Return the numbers of channels of four columns of int32: two fit into one word."""
     out = np.empty(len(side[0]), "i4")
     for piece in chunks(len(out)):
@@ -57,7 +56,7 @@ def _numbered_by(channels: Numbers, side: Sequence[Ints]) -> NDArray[np.int32]:
     return out
 
 
-def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8], equal: bool = False) -> tuple[Messages, int]:
+def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False) -> tuple[Messages, int]:
     """Return the matched messages, sorted by sending call, and how many pairs have ends of different size; no messages, if `equal`.
 
     Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted; records that
@@ -83,12 +82,12 @@ def messages(sends: Ends, receives: Ends, mode: NDArray[np.uint8], equal: bool =
     return table, int(wrong.sum()) if equal else int((sends.bytes[s] != table.bytes).sum())
 
 
-def _contradicting(sends: Ends, receives: Ends, by: NDArray[np.int32], s: slice | I8) -> NDArray[np.bool_]:
+def _contradicting(sends: Ends, receives: Ends, by: I4, s: slice | I8) -> Mask:
     """Return which of the sends `s` went to a receive of another size."""
     return np.asarray(sends.bytes[s] != receives.bytes[by[s]], bool)
 
 
-def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> NDArray[np.int32]:
+def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> I4:
     """Return the receive that takes each send, or -1. Who takes part, and what of receives says which, is forgotten."""
     sent, received = _key(sends, sends.rank, sends.peer, by_id), _key(receives, receives.peer, receives.rank, by_id)
     sends.rank = sends.peer = receives.rank = receives.peer = receives.tag = receives.comm = np.empty(0, "i4")
@@ -105,7 +104,7 @@ def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> NDArray[np.int
     return by
 
 
-def _i4(column: Ints) -> NDArray[np.int32]:
+def _i4(column: Ints) -> I4:
     return column.astype("i4", copy=False)
 
 
@@ -143,7 +142,7 @@ def requests(posted: I8, posted_location: I8, posted_id: I8, completed: I8, comp
     return Requests(posted[at].astype("i4"), by, np.zeros(len(by), "u1"))
 
 
-def _possible(posted: NDArray[np.int32], post: I8, completed: NDArray[np.int32], completion: I8) -> NDArray[np.bool_]:
+def _possible(posted: I4, post: I8, completed: I4, completion: I8) -> Mask:
     """Return which completions find a request of their number that is posted and not yet completed."""
     number = np.concatenate([posted, completed])
     change = np.repeat([1, -1], [len(posted), len(completed)])
@@ -162,7 +161,7 @@ def _possible(posted: NDArray[np.int32], post: I8, completed: NDArray[np.int32],
     return out[len(posted) :]
 
 
-def completions(op: NDArray[np.uint8], requests: Requests) -> NDArray[np.int32]:
+def completions(op: U1, requests: Requests) -> I4:
     """Return the call that completes what each call starts: itself, or the one that completes its request; -1 unknown."""
     out = np.arange(len(op), dtype="i4")
     out[operations.NONBLOCKING[op]] = NONE

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from perwiz.kernels import match as kernel
 from perwiz.kernels import order as sorting
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.matching import is_sorted
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Calls, Collectives, Members
@@ -34,10 +34,10 @@ class Instances:
 
 def collectives(
     calls: Calls,
-    done: NDArray[np.int32],
+    done: I4,
     process: I8,
     sequence: I8,
-    traffic: NDArray[np.uint8],
+    traffic: U1,
     comms: Communicators,
     enter: I8,
 ) -> Instances:
@@ -77,7 +77,7 @@ def collectives(
     )
 
 
-def _counted(comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+def _counted(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask]:
     """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance; strangers left out."""
     rank, first, members = _memberships(comms, rank)
     seen = np.zeros((4, len(comms)), "i4")
@@ -94,7 +94,7 @@ def _counted(comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicat
     return order, np.concatenate([np.ones(min(len(order), 1), bool), step[1:] != step[:-1]])
 
 
-def _memberships(comms: Communicators, rank: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, I4]:
     """Return ranks as small numbers, where the memberships of each begin, and (communicator, rank in it) per membership.
 
     Ranks stay as they are where they are small. A file may name any: those in no communicator share the number behind the last.
@@ -115,9 +115,7 @@ def _memberships(comms: Communicators, rank: NDArray[np.int32]) -> tuple[NDArray
     return rank, first, np.stack([owner[order], place[order]]).astype("i4")
 
 
-def _numbered(
-    comm: NDArray[np.int32], rank: NDArray[np.int32], comms: Communicators, sequence: I8
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _numbered(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I8, Mask]:
     """Return what `_counted` does where some calls have a number in `sequence`, the others -1."""
     step = np.where(sequence < 0, running(rank, comm), sequence)
     again = running(Numbers().of(rank, comm), step)
@@ -129,7 +127,7 @@ def _numbered(
     return order, new
 
 
-def _grouped(key: NDArray[np.int32]) -> NDArray[np.int32]:
+def _grouped(key: I4) -> I4:
     """Return the rows of small numbers, sorted by them, equal ones in order."""
     counts = np.zeros(int(key.max(initial=-1)) + 1, "i4")
     sorting.count(key, counts)
@@ -138,7 +136,7 @@ def _grouped(key: NDArray[np.int32]) -> NDArray[np.int32]:
     return out
 
 
-def _rank_in(comms: Communicators, comm: NDArray[np.int32], rank: NDArray[np.int32]) -> NDArray[np.int32]:
+def _rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
     """Return the rank in the communicator of each world rank, -1 for strangers."""
     owner = np.repeat(np.arange(len(comms)), comms.sizes())
     known = Numbers()
@@ -151,9 +149,7 @@ def _rank_in(comms: Communicators, comm: NDArray[np.int32], rank: NDArray[np.int
     return out
 
 
-def _agreeing(
-    op: NDArray[np.uint8], comm: NDArray[np.int32], counted: NDArray[np.bool_], start: I8, group: NDArray[np.int32]
-) -> NDArray[np.bool_]:
+def _agreeing(op: U1, comm: I4, counted: Mask, start: I8, group: I4) -> Mask:
     """Return per instance whether all members call the same routine, and no counted instance before it went wrong."""
     wrong = np.zeros(len(start), bool)
     wrong[group[op != op[start][group]]] = True
@@ -164,7 +160,7 @@ def _agreeing(
     return ~wrong & ~((broken > earlier) & counted[start])
 
 
-def _roots(calls: Calls, members: Members, first: NDArray[np.int32], traffic: NDArray[np.uint8], process: I8) -> NDArray[np.int32]:
+def _roots(calls: Calls, members: Members, first: I4, traffic: U1, process: I8) -> I4:
     """Return the root per instance: as recorded, else the one member whose internal traffic only leaves (or only enters), else -1."""
     out = np.full(len(first), NONE, "i4")
     rooted = np.flatnonzero(np.isin(operations.KIND[calls.op[members.call[first]]], (operations.ONE_TO_N, operations.N_TO_ONE)))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import number as kernel
+from perwiz.trace.arrays import I4, I8
 
 SLICE = 1 << 16
 """Pairs numbered at a time: the hash table follows the number of different pairs, not of all."""
@@ -18,7 +19,7 @@ _MULTIPLIER, _INVERSE = np.uint64(_ODD), np.uint64(pow(_ODD, -1, 1 << 64))
 _OTHER = np.uint64(secrets.randbits(63) | 1)
 
 
-def _table(rows: int) -> NDArray[np.int32]:
+def _table(rows: int) -> I4:
     """Return an empty hash table at most half full with so many rows."""
     return np.full(1 << (2 * rows + 2).bit_length(), -1, "i4")
 
@@ -32,20 +33,20 @@ class Numbers:
         self._table = _table(0)
 
     @property
-    def pairs(self) -> NDArray[np.int64]:
+    def pairs(self) -> I8:
         """The pairs known so far, one per row."""
         out = self._known[: self.count].view("u8").copy()
         out[:, 0] = (out[:, 0] - out[:, 1] * _OTHER) * _INVERSE
         return out.view("i8")
 
-    def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
         """Return the number of each pair, int32 in the order given."""
         out = np.empty(len(first), "i4")
         for at in range(0, len(out), SLICE):
             self._slice(first[at : at + SLICE], second[at : at + SLICE], out[at : at + SLICE])
         return out
 
-    def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: NDArray[np.int32]) -> None:
+    def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: I4) -> None:
         key = np.empty((len(first), 2), "i8")
         key[:, 0], key[:, 1] = first, second
         mixed = key.view("u8")
@@ -59,7 +60,7 @@ class Numbers:
             self._known, self._table = _longer(self._known, self.count, rows)
 
 
-def _longer(known: NDArray[np.int64], count: int, rows: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _longer(known: I8, count: int, rows: int) -> tuple[I8, I4]:
     """Return room for at least so many pairs, in which the first `count` of those known are, and their hash table."""
     out = np.empty((max(rows, 2 * len(known)), 2), "i8")
     table = _table(len(out))
@@ -67,7 +68,7 @@ def _longer(known: NDArray[np.int64], count: int, rows: int) -> tuple[NDArray[np
     return out, table
 
 
-def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
     """Return per row how many rows before it have the same pair, int32."""
     numbers = Numbers()
     out = numbers.of(first, second)
@@ -75,7 +76,7 @@ def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -
     return out
 
 
-def paths(parent: NDArray[np.int32], region: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def paths(parent: I4, region: I4) -> tuple[I4, I4, I4]:
     """Return (path per region instance, parent per path, region per path), all int32. Instances come after their parents."""
     out = np.empty(len(parent), "i4")
     known, table, count = np.empty((0, 2), "i8"), _table(0), 0

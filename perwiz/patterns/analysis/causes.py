@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns.analysis import delays, imbalance, impact
 from perwiz.patterns.analysis.delays import Causes, dense
@@ -15,7 +14,7 @@ from perwiz.patterns.metrics import CAUSE_METRICS, ancestors
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Cells, Severity, added
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 
 _KNOWN = {metric.name: metric for metric in CAUSE_METRICS}
 NAMES = frozenset(_KNOWN)
@@ -97,7 +96,7 @@ def _whole(severity: Severity, name: str) -> Ints:
     return out
 
 
-def _visited(severity: Severity) -> NDArray[np.bool_]:
+def _visited(severity: Severity) -> Mask:
     """Return which locations are ever in a node, by (node, location); at the root all are."""
     visited = _whole(severity, "visits") > 0
     visited[0] = True

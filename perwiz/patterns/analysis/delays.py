@@ -27,7 +27,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
@@ -35,7 +34,7 @@ from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, parts
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, I1, Ints, Mask
 
 Pieces = tuple[Ints, Ints, Ints]
 KINDS = {
@@ -60,7 +59,7 @@ class Waits:
     """The wait states of all kinds, sorted by call, at most one per call."""
 
     instances: Instances
-    kind: NDArray[np.int8]
+    kind: I1
     """Row of `kinds`."""
     kinds: tuple[str, ...]
     """Patterns that have instances."""
@@ -68,7 +67,7 @@ class Waits:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def of(self, *names: str) -> NDArray[np.bool_]:
+    def of(self, *names: str) -> Mask:
         """Return which wait states belong to some patterns."""
         return np.isin(self.kind, [kind for kind, name in enumerate(self.kinds) if name in names])
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import LOCAL
@@ -29,7 +28,7 @@ from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, makespan
@@ -140,7 +139,7 @@ def first_level(tree: CallTree) -> list[int]:
     return regions
 
 
-def _inclusive(severity: Severity, name: str) -> NDArray[np.int64]:
+def _inclusive(severity: Severity, name: str) -> I8:
     """Return a metric by (node, location) with all call paths below."""
     out = np.zeros((len(severity.tree), len(severity.trace.locations)), "i8")
     out[severity.cells[name].node] = severity.cells[name].value

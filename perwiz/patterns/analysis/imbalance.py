@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns.analysis.delays import dense
 from perwiz.patterns.severity import Cells
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 
 
-def metrics(computation: Ints, visited: NDArray[np.bool_]) -> dict[str, Cells]:
+def metrics(computation: Ints, visited: Mask) -> dict[str, Cells]:
     """Return the metrics of imbalance, ns, each containing those below it, from computation and visits by (node, location).
 
     Above the mean: overload, of a single participant if nobody else visits the call path. Below: underload; of those who never visit it

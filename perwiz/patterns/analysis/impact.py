@@ -12,14 +12,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import path as kernel
 from perwiz.patterns.analysis.delays import Pieces, Waits, dense
 from perwiz.patterns.library.collectives import FINALIZE
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, Ints, Mask
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Impact:
     """How often it changes location."""
     busy: Ints
     """Time of each location, waits left out."""
-    inside: NDArray[np.bool_]
+    inside: Mask
     """Whether a location is ever in a node."""
 
     @property

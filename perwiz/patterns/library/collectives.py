@@ -11,16 +11,15 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 
 _NEVER = np.iinfo("i8").min
 
 
-def named(*names: str) -> NDArray[np.bool_]:
+def named(*names: str) -> Mask:
     """Return which ops are one of these routines or their non-blocking form, bool per op."""
     chosen = {operations.OP[f"MPI_{form}"] for name in names for form in (name, f"I{name.lower()}") if f"MPI_{form}" in operations.OP}
     return np.isin(np.arange(len(operations.OPS)), list(chosen))
@@ -55,30 +54,30 @@ class Parts:
     """Members of each collective."""
     entered: Ints
     """Call that starts the operation."""
-    counts: NDArray[np.bool_]
+    counts: Mask
     """The call in which it waits is the operation itself, or waits for nothing but collectives."""
 
     def spread(self, value: Ints) -> Ints:
         """Return a value per collective as one per member."""
         return np.repeat(value, self.size)
 
-    def latest(self, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    def latest(self, chosen: Mask) -> tuple[Ints, Ints]:
         """Return, per collective, when the last of the chosen members came and its position; (the least number, -1) if there is none."""
         entry = np.where(chosen, self.entry, _NEVER)
         last = np.maximum.reduceat(entry, self.first)
         at = np.where(chosen & (entry == self.spread(last)), np.arange(len(entry)), -1)
         return last, np.maximum.reduceat(at, self.first)
 
-    def earliest_end(self, chosen: NDArray[np.bool_]) -> Ints:
+    def earliest_end(self, chosen: Mask) -> Ints:
         """Return, per collective, when the first of the chosen members left."""
         return np.asarray(np.minimum.reduceat(np.where(chosen, self.end, np.iinfo("i8").max), self.first))
 
-    def wait(self, until: Ints, cause: Ints, chosen: NDArray[np.bool_]) -> Instances:
+    def wait(self, until: Ints, cause: Ints, chosen: Mask) -> Instances:
         """Return the waits of chosen members until some time (per member); `cause` is the position of the member waited for, per member."""
         lost = np.where(self.counts & chosen & (cause >= 0), np.minimum(until, self.end) - self.begin, 0)
         return instances(self.call, lost, self.call_of(cause), collective=self.collective)
 
-    def completion(self, last: Ints, first_end: Ints, chosen: NDArray[np.bool_]) -> Instances:
+    def completion(self, last: Ints, first_end: Ints, chosen: Mask) -> Instances:
         """Return the time chosen members stay after the first has left and the last has come."""
         lost = np.where(self.counts & chosen, self.end - np.maximum(np.maximum(first_end, np.minimum(last, self.end)), self.begin), 0)
         return instances(self.call, lost, collective=self.collective)
@@ -88,7 +87,7 @@ class Parts:
         return np.where(position < 0, -1, self.entered[position]).astype("i4")
 
 
-def parts(view: View, chosen: NDArray[np.bool_]) -> Parts:
+def parts(view: View, chosen: Mask) -> Parts:
     """Return the members of all collectives of some routines (bool per op) that have more than one member."""
     trace = view.trace
     wanted = chosen[trace.collectives.op] & (view.size > 1)
@@ -103,7 +102,7 @@ def parts(view: View, chosen: NDArray[np.bool_]) -> Parts:
 class _Collective(Pattern):
     """A pattern over the members of the collectives of some routines."""
 
-    routines: ClassVar[NDArray[np.bool_]]
+    routines: ClassVar[Mask]
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return the instances, by member."""
@@ -123,7 +122,7 @@ class WaitForLast(_Collective):
         last, at = members.latest(np.ones(len(members.row), bool))
         return members.wait(members.spread(last), members.spread(at), self.held(members, last))
 
-    def held(self, members: Parts, last: Ints) -> NDArray[np.bool_]:
+    def held(self, members: Parts, last: Ints) -> Mask:
         """Return which members wait: all."""
         return np.ones(len(members.row), bool)
 
@@ -194,7 +193,7 @@ class ExchangeCompletion(_Collective):
         return members.completion(members.spread(last), members.spread(members.earliest_end(affected)), affected)
 
 
-def synchronising(view: View, members: Parts) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def synchronising(view: View, members: Parts) -> tuple[Ints, Ints, Mask]:
     """Return (when the last came, its position) per collective, and which members it holds up, of N x N operations.
 
     If no member left before the last came, all synchronise. Else only those that receive wait, for the last that sends.
@@ -257,7 +256,7 @@ class EarlyScan(_Collective):
         return members.wait(until, np.where(until == _NEVER, -1, at), np.ones(len(until), bool))
 
 
-def _is_root(view: View, members: Parts) -> NDArray[np.bool_]:
+def _is_root(view: View, members: Parts) -> Mask:
     rank = view.trace.locations.process[view.location[members.call]]
     return np.asarray(rank == view.trace.collectives.root[members.collective])
 

@@ -11,13 +11,12 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns.library import collectives, point_to_point, rma
 from perwiz.patterns.metrics import NS, Metric
 from perwiz.patterns.pattern import Instances, Pattern, View
 from perwiz.patterns.severity import Cells, added
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.trace import Trace
 
 BETWEEN, WITHIN = "grid", "ngrid"
@@ -64,7 +63,7 @@ def several(trace: Trace) -> bool:
     return bool((metahost != metahost[:1]).any())
 
 
-def spans(trace: Trace, some: Instances) -> NDArray[np.bool_]:
+def spans(trace: Trace, some: Instances) -> Mask:
     """Return which instances are between metahosts, by their message or else their collective."""
     table, metahost = trace.messages, trace.locations.metahost
     out = np.zeros(len(some), bool)
@@ -76,7 +75,7 @@ def spans(trace: Trace, some: Instances) -> NDArray[np.bool_]:
     return out
 
 
-def _comm_spans(trace: Trace) -> NDArray[np.bool_]:
+def _comm_spans(trace: Trace) -> Mask:
     """Return, per communicator and one more for -1, whether its processes are on several metahosts."""
     of_process = np.zeros(int(max(trace.locations.process.max(initial=-1), trace.communicators.ranks.max(initial=-1))) + 1, "i4")
     of_process[trace.locations.process] = trace.locations.metahost

@@ -10,12 +10,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import patterns as kernel
 from perwiz.patterns.pattern import Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE, STANDARD, SYNCHRONOUS
 
 _REMEMBERED = 100
@@ -89,7 +88,7 @@ class LateReceiver(Pattern):
 PATTERNS = (LateSender, WrongOrder, FromDifferent, FromSame, LateReceiver)
 
 
-def _between(view: View) -> NDArray[np.bool_]:
+def _between(view: View) -> Mask:
     """Return which messages go from one process to another."""
     table, process = view.trace.messages, view.trace.locations.process
     return np.asarray(process[view.location[table.send]] != process[view.location[table.receive_done]])
@@ -114,7 +113,7 @@ def _late_senders(view: View) -> tuple[Ints, Ints, Ints]:
     return rows, call, np.minimum(view.enter[table.send[rows]], view.leave[call]) - view.enter[call]
 
 
-def _receives_late(view: View) -> NDArray[np.bool_]:
+def _receives_late(view: View) -> Mask:
     """Return which calls complete a receive that waits for a late sender, bool per call."""
     _, call, wait = _late_senders(view)
     out = np.zeros(len(view.enter), bool)
@@ -141,6 +140,6 @@ def _passed(view: View, late: Instances) -> Ints:
     return np.where(earlier == NONE, NONE, order[earlier])
 
 
-def _same_source(view: View, wrong: Instances) -> NDArray[np.bool_]:
+def _same_source(view: View, wrong: Instances) -> Mask:
     table, process = view.trace.messages, view.trace.locations.process
     return np.asarray(process[view.location[wrong.cause]] == process[view.location[table.send[wrong.message]]])

@@ -22,11 +22,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns import topology
 from perwiz.patterns.pattern import Instances, Pattern, View
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 
 
 def _received(view: View) -> tuple[Ints, Ints, Ints]:
@@ -70,7 +69,7 @@ def _occurrence(key: Ints) -> Ints:
     return out
 
 
-def corners(view: View) -> tuple[Ints, NDArray[np.bool_]]:
+def corners(view: View) -> tuple[Ints, Mask]:
     """Return, per message, (corner its sweep comes from: the sum of 2 ** dimension over those in which it is the upper end; first step).
 
     The corner is -1 of messages between processes that are no neighbours. In a dimension in which a process receives nothing it is at the

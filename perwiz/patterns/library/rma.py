@@ -10,11 +10,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.patterns.library.collectives import Parts, WaitForLast, named
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
 
 FENCE, FREE = named("Win_fence"), named("Win_free")
@@ -25,7 +24,7 @@ ACCESS = named("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Ra
 class _AtWindow(WaitForLast):
     """A wait for the last member, where nobody left before it came: whether a fence synchronises depends on assertions not recorded."""
 
-    def held(self, members: Parts, last: Ints) -> NDArray[np.bool_]:
+    def held(self, members: Parts, last: Ints) -> Mask:
         """Return which members wait: those of operations in which all overlap."""
         everyone = np.ones(len(members.row), bool)
         return np.asarray(members.spread(members.earliest_end(everyone) > last))
