@@ -28,7 +28,7 @@ _HEADER = b"\x93NUMPY\x01\x00".ljust(384)
 Line = tuple[str, dict[str, int]]
 _MEASURED = """
 import resource, sys, time
-from perwiz.trace import files, recorded
+from perwiz.formats.recorded import read as recorded
 begin = time.perf_counter()
 trace = recorded.read(sys.argv[1])
 spent = time.perf_counter() - begin

@@ -1,4 +1,4 @@
-// The page: data in, elements out, what is chosen, and the tabs. The contract with panels stands at the top of report/html.py.
+// The page: data in, elements out, what is chosen, and the tabs. The contract with panels stands at the top of html.py.
 const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
@@ -45,7 +45,7 @@ const page = window.perwiz = (function () {
     return made;
   }
 
-  // An amount in the unit that fits it, four digits or more, half to even: as report/words.py writes it.
+  // An amount in the unit that fits it, four digits or more, half to even: as words.py writes it.
   function scaled(value, units) {
     let whole = Math.round(Math.abs(value));
     const digits = Math.min(String(whole).length - 4, String(units[0][0]).length - 1), step = 10 ** Math.max(0, digits), rest = whole % step;

@@ -89,7 +89,7 @@ WRITE = """
 import sys
 
 from counters import job
-from perwiz.jobs import database, ingest
+from perwiz.jobs.store import database, ingest
 
 place, first = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
