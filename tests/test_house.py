@@ -9,23 +9,23 @@ import ast
 import importlib
 import os
 import pathlib
-import pkgutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
 import perwiz
-import perwiz.kernels
 from perwiz import cli
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+PACKAGE = pathlib.Path(perwiz.__path__[0])
+"""Where the perwiz lies that the tests import: installed, or in the source tree."""
 MODULES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((ROOT / "perwiz").rglob("*.py"))}
 TREES = {path: ast.parse(text) for path, text in MODULES.items()}
+KERNELS = [path for path, text in MODULES.items() if text.startswith("# cython: ")]
+"""The modules that meson.build compiles."""
 LAYERS = [
     {"errors", "words", "kernels"},
     {"progress"},
@@ -183,30 +183,40 @@ def test_docstrings():
     assert missing + [where for path, tree in TREES.items() for where in undocumented(tree, path)] == []
 
 
-def test_packaged__every_kernel_is_compiled():
-    files = {path for path in MODULES if room(path) == "kernels"} - {"perwiz/kernels/__init__.py"}
-    listed = {module["name"]: module["sources"] for module in PROJECT["ext-modules"]}
-    assert listed == {path.removesuffix(".py").replace("/", "."): [path] for path in files}
-
-
-def test_packaged__kernels_begin_with_their_directives():
+def test_kernels__begin_with_their_directives():
     directives = "# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True\n"
-    paths = (module["sources"][0] for module in PROJECT["ext-modules"])
-    assert [path for path in paths if not MODULES[path].startswith(directives)] == []
+    assert [path for path in KERNELS if not MODULES[path].startswith(directives)] == []
 
 
-def test_packaged__every_folder_is():
-    folders = {path.rpartition("/")[0].replace("/", ".") for path in MODULES}
-    assert set(PROJECT["packages"]) == folders | {"perwiz.models"}
-    assert [folder for folder in folders if f"{folder.replace('.', '/')}/__init__.py" not in MODULES] == []
+def test_kernels__whatever_imports_cython_is_one():
+    """Without the directives a module is not compiled, and Cython is not there when perwiz runs."""
+    assert {found.path for found in IMPORTS if found.name.split(".")[0] == "cython"} == set(KERNELS)
 
 
 def test_kernels__loaded_as_expected():
     """Compiled in the run on the installed package, interpreted in the run under coverage (scripts/test); never some of each."""
-    found = [importlib.import_module(f"perwiz.kernels.{module.name}") for module in pkgutil.iter_modules(perwiz.kernels.__path__)]
-    loaded = {module.__name__: "interpreted" if str(module.__file__).endswith(".py") else "compiled" for module in found}
+    modules = [importlib.import_module(path.removesuffix(".py").replace("/", ".")) for path in KERNELS]
+    loaded = {module.__name__: "interpreted" if str(module.__file__).endswith(".py") else "compiled" for module in modules}
     expected = os.environ.get("PERWIZ_EXPECT") or next(iter(loaded.values()))
-    assert loaded == {module["name"]: expected for module in PROJECT["ext-modules"]}
+    assert loaded == dict.fromkeys(loaded, expected)
+
+
+def content(folder: pathlib.Path, prefix: str = "") -> dict[str, bytes]:
+    """Return the bytes of each file in a folder by its path there; without what Python and compilers leave."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".so"))
+    return {prefix + path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.mark.skipif(PACKAGE == ROOT / "perwiz", reason="this is the source tree, nothing is installed")
+def test_installed__every_file_of_the_source_tree():
+    source, installed = content(ROOT / "perwiz") | content(ROOT / "models", "models/"), content(PACKAGE)
+    assert sorted(source) == sorted(installed)
+    assert [path for path in source if source[path] != installed[path]] == []
+
+
+def test_packages__every_folder_of_modules_is_one():
+    folders = {path.rpartition("/")[0] for path in MODULES}
+    assert [folder for folder in folders if f"{folder}/__init__.py" not in MODULES] == []
 
 
 def test_public_names__resolve():
