@@ -20,7 +20,7 @@ def sweep(start, source, weight, floor):
     return time
 
 
-def backward(start, source, weight, cut, end):
+def sweep_back(start, source, weight, cut, end):
     """Return the longest path from each vertex to an end: `end` has its length so far, cut for none."""
     left = list(end)
     for v in reversed(range(len(left))):
@@ -31,13 +31,13 @@ def backward(start, source, weight, cut, end):
     return left
 
 
-def critical(start, source, weight, time, last):
+def find_critical_path(start, source, weight, time, last):
     """Return the edges of a longest path into a vertex, backwards."""
     tight = [k for k in into(start, last) if time[source[k]] + weight[k] == time[last]]
-    return [tight[0], *critical(start, source, weight, time, source[tight[0]])] if tight else []
+    return [tight[0], *find_critical_path(start, source, weight, time, source[tight[0]])] if tight else []
 
 
-def hubs(start, source, hub, time):
+def time_hubs(start, source, hub, time):
     """Return the times, those of the hubs replaced by the latest of their sources."""
     time = list(time)
     for v in hub:
@@ -45,7 +45,7 @@ def hubs(start, source, hub, time):
     return time
 
 
-def waits(start, source, kind, weight, time, vertex):
+def measure_waits(start, source, kind, weight, time, vertex):
     """Return (wait, edge) per listed vertex: how much later than the local edge the first of the latest partners lets it go."""
     out = []
     for v in vertex:
@@ -96,33 +96,34 @@ def lead_in(vertex, edges, chained):
 
 
 def split(start, source, kind, time, cut, lag):
-    """Return (weights, misfit) under which a sweep gives back `time`: see perwiz.loggps.weigh."""
-    weight, misfit = list(lag), [0] * 14
+    """Return (weights under which a sweep gives back `time`, edges, lowered, violations and returned before by kind): see the kernel."""
+    weight = list(lag)
+    edges, lowered, violations, returned_before = (collections.Counter() for _ in range(4))
     for v in range(1, len(time)):
         local, *partners = into(start, v)
         if kind[local] != LOCAL:
             continue
         slack = {k: time[v] - time[source[k]] for k in into(start, v)}
         weight[local] = min(lag[local], slack[local])
-        misfit[0] += lag[local] > 0
-        misfit[1] += lag[local] > 0 and lag[local] > slack[local]
+        edges[LOCAL] += lag[local] > 0
+        lowered[LOCAL] += lag[local] > 0 and lag[local] > slack[local]
         for k in partners:
             if kind[k] in (RENDEZVOUS, PROBE) and slack[k] < 0 and lag[k] != cut:
                 weight[k] = cut
-                misfit[13] += kind[k] == RENDEZVOUS
+                returned_before[kind[k]] += 1
             if weight[k] != cut:
                 weight[k] = min(lag[k], slack[k])
-                misfit[2 * kind[k]] += 1
-                misfit[2 * kind[k] + 1] += lag[k] > slack[k]
-                misfit[12] += slack[k] < 0 and lag[k] > slack[k]
+                edges[kind[k]] += 1
+                lowered[kind[k]] += lag[k] > slack[k]
+                violations[kind[k]] += slack[k] < 0 and lag[k] > slack[k]
         binding = [k for k in into(start, v) if weight[k] != cut and kind[k] != GAP]
         rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
         for k in binding:
             weight[k] += rest
-    return weight, misfit
+    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(6)]
 
 
-def release(start, kind, vertex, spared, cut, weight):
+def cut_incoming(start, kind, vertex, spared, cut, weight):
     """Return the weights, cut on all but the first edge into the listed vertices, edges of kind `spared` left out."""
     freed = {k for v in vertex for k in into(start, v) if k > start[v] and kind[k] != spared}
     return [cut if k in freed else value for k, value in enumerate(weight)]
@@ -136,7 +137,7 @@ def match(sent, received):
     return [queues[channel].popleft() if queues[channel] else -1 for channel in received]
 
 
-def rounds(ranks, comms, members):
+def number_rounds(ranks, comms, members):
     """Return (how many before on the communicator by the same rank, rank in it or -1) per collective call; members per communicator."""
     seen, step, place = collections.Counter(), [], []
     for rank, comm in zip(ranks, comms, strict=True):
@@ -176,7 +177,7 @@ def last_inside(parent, outlives):
     return [max(row for row in range(len(parent)) if inside(row, outer)) for outer in range(len(parent))]
 
 
-def latest(start, source, hub, time, owner):
+def inherit_owner(start, source, hub, time, owner):
     """Return the owners when each listed vertex takes that of its latest source with one; of equally late ones the first."""
     owner = list(owner)
     for v in hub:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from naive import GAP, into, sweep
 
 
-def over(start, source, weight, time, left, windows):
+def bridge_windows(start, source, weight, time, left, windows):
     """Return, per window (first, end), the longest path along an edge from before it to behind it, None if no edge does so."""
     edges = [(source[k], weight[k], b) for b in range(len(left)) for k in into(start, b)]
     return [max((time[a] + w + left[b] for a, w, b in edges if a < first and b >= end), default=None) for first, end in windows]
 
 
-def outside(time, left, ended, cut, windows):
+def miss_windows(time, left, ended, cut, windows):
     """Return, per window, the longest path that ends before it or begins behind it; cut if none."""
     return [max([cut, *(time[e] for e in ended if e < first), *left[end:]]) for first, end in windows]
 
 
-def through(start, source, kind, weight, time, left, vertex):
+def pass_without_wait(start, source, kind, weight, time, left, vertex):
     """Return, per listed vertex, the longest path through it along its first edge and its gaps."""
     kept = {v: [k for k in into(start, v) if k == start[v] or kind[k] == GAP] for v in vertex}
     return [max([0, *(time[source[k]] + weight[k] for k in kept[v])]) + left[v] for v in vertex]
@@ -43,7 +43,7 @@ def end(graph, weight, change, ended):
     return max(time[v] for v in ended)
 
 
-def behind(start, source, weight, time, left, window):
+def leave_window(start, source, weight, time, left, window):
     """Return the longest path along an edge from the window (first, end) to behind it, None if there is none."""
     first, end = window
     leaving = [(source[k], weight[k], b) for b in range(end, len(left)) for k in into(start, b) if first <= source[k] < end]

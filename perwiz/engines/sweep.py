@@ -27,7 +27,7 @@ def to_end(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     left = np.full(graph.vertices, CUT, "i8")
     left[graph.ended] = 0
-    kernel.backward(graph.start, graph.source, weight, CUT, left)
+    kernel.sweep_back(graph.start, graph.source, weight, CUT, left)
     return left
 
 
@@ -40,5 +40,5 @@ def critical_path(graph: Graph, weight: NDArray[np.int64], time: NDArray[np.int6
     if not len(graph.ended):
         return path[:0]
     last = int(graph.ended[time[graph.ended].argmax()])
-    count = kernel.critical(graph.start, graph.source, weight, time, last, path)
+    count = kernel.find_critical_path(graph.start, graph.source, weight, time, last, path)
     return path[:count][::-1].copy()

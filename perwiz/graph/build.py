@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
+from perwiz.kernels import names
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
@@ -204,13 +205,13 @@ def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[I
 
 
 def _components(layout: _Layout, placed: Ints, source: Ints, target: Ints, keep: NDArray[np.bool_]) -> Ints:
-    """Return the number of the cycle each vertex lies on (alone on none: a number of its own), -2 for those that could be placed."""
-    part = np.full(layout.size, -1, "i4")
-    part[placed] = -2
+    """Return the number of the cycle each vertex lies on (alone on none: a number of its own), SKIPPED for those that could be placed."""
+    part = np.full(layout.size, names.UNNUMBERED, "i4")
+    part[placed] = names.SKIPPED
     first = _starts(_counts(source[keep], layout.size))
     edge = np.empty(len(source[keep]), "i4")
     kernel.group(source[keep], first[:-1].copy(), edge)
-    kernel.components(first, edge, target[keep], _chained(layout), np.zeros((5, layout.size), "i4"), part)
+    kernel.components(first, edge, target[keep], _chained(layout), np.zeros(layout.size, kernel.VISIT).view(np.recarray), part)
     return part
 
 
@@ -256,9 +257,9 @@ def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int, dea
     start = _starts(incoming[vertex])
     del incoming
     source = np.empty(int(start[-1]), "i4")
-    edge = np.full(len(source), -2, "i4")
+    edge = np.full(len(source), names.OPEN, "i4")
     kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start, source, edge)
-    local = edge < 0
+    local = edge == names.CHAINED
     kind = listed.pop(0)[edge]
     kind[local] = LOCAL
     cause = listed.pop(0)[edge]

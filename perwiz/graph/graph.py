@@ -11,9 +11,15 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, PROBE = range(6)
-"""Kinds of edges."""
+from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
+from perwiz.kernels.names import GAP as GAP
+from perwiz.kernels.names import LOCAL as LOCAL
+from perwiz.kernels.names import MESSAGE as MESSAGE
+from perwiz.kernels.names import PROBE as PROBE
+from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
+
 KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
+"""Names of the kinds of edges, LOCAL to PROBE."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

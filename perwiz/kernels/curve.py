@@ -1,42 +1,39 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """The sweep over lines: weights that grow with a parameter, the latest path at one value of it, and how fast that path grows."""
 
+from __future__ import annotations
+
 import cython
+import numpy as np
+
+Line = cython.struct(value=cython.double, slope=cython.double)
+LINE = np.dtype([("value", "f8"), ("slope", "f8")])
+"""How high a line is where the parameter is 0, and how much it rises per unit."""
 
 
 def sweep(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
-    edge: cython.const[cython.double][:, ::1],
+    edges: cython.const[Line][::1],
     at: cython.double,
-    line: cython.double[:, ::1],
+    lines: Line[::1],
 ) -> None:
-    """Raise the line (value, slope) of each vertex to the one of a source plus an edge that is highest at `at`.
+    """Raise the line of each vertex to the one of a source plus an edge that is highest where the parameter is `at`.
 
-    Values and slopes are whole numbers below 2**53, so sums are exact. Of equally high lines the steepest; what `line` holds before
+    Values and slopes are whole numbers below 2**53, so sums are exact. Of equally high lines the steepest; what `lines` holds before
     is a floor.
     """
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    u: cython.Py_ssize_t
-    value: cython.double
-    slope: cython.double
-    high: cython.double
-    highest: cython.double
-    best: cython.double
-    steepest: cython.double
-    for v in range(len(line)):
-        best = line[v, 0]
-        steepest = line[v, 1]
+    for v in range(len(lines)):
+        best = lines[v].value
+        steepest = lines[v].slope
         highest = best + steepest * at
         for k in range(start[v], start[v + 1]):
-            u = source[k]
-            value = line[u, 0] + edge[k, 0]
-            slope = line[u, 1] + edge[k, 1]
+            value = lines[source[k]].value + edges[k].value
+            slope = lines[source[k]].slope + edges[k].slope
             high = value + slope * at
             if high > highest or (high == highest and slope > steepest):
                 highest = high
                 best = value
                 steepest = slope
-        line[v, 0] = best
-        line[v, 1] = steepest
+        lines[v].value = best
+        lines[v].slope = steepest

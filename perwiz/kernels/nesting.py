@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """How instances of user regions lie in each other."""
 
 import cython
@@ -9,11 +9,9 @@ def last_inside(parent: cython.const[cython.int][::1], outlives: cython.const[cy
 
     What is entered in an instance that outlives its parent is not counted as entered in that parent.
     """
-    r: cython.Py_ssize_t
-    inner: cython.int
     for r in range(len(parent)):
-        last[r] = cython.cast(cython.int, r)
+        last[r] = r
     for r in range(len(parent) - 1, -1, -1):
-        inner = cython.cast(cython.int, r) if outlives[r] != 0 else last[r]
+        inner = r if outlives[r] != 0 else last[r]
         if parent[r] >= 0 and last[parent[r]] < inner:
             last[parent[r]] = inner

@@ -1,24 +1,36 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """A topological order of the happened-before graph, and its edges listed by the vertex they lead into.
 
 Vertices come in program numbering: a chained vertex v is followed by v + 1 on its location; all other edges are listed.
 """
 
+from __future__ import annotations
+
 import cython
+import numpy as np
+
+from perwiz.kernels import names
+
+CHAINED = cython.declare(cython.int, names.CHAINED)
+OPEN = cython.declare(cython.int, names.OPEN)
+UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
+NONE = cython.declare(cython.int, names.NONE)
+
+Visit = cython.struct(index=cython.int, lowest=cython.int, following=cython.int, path=cython.int, unfinished=cython.int)
+VISIT = np.dtype([("index", "i4"), ("lowest", "i4"), ("following", "i4"), ("path", "i4"), ("unfinished", "i4")])
+"""Per vertex when it was seen (0: not yet), the earliest one it reaches, and the edge to follow next; and a cell of each of two stacks."""
 
 
 def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
     """Add to `out[k]` how often k occurs in `key`."""
-    i: cython.Py_ssize_t
     for i in range(len(key)):
         out[key[i]] += 1
 
 
 def group(key: cython.const[cython.int][::1], cursor: cython.int[::1], out: cython.int[::1]) -> None:
     """Write to `out` the rows of `key` grouped by key, in order; `cursor[k]`, where the group of key k begins, moves to its end."""
-    i: cython.Py_ssize_t
     for i in range(len(key)):
-        out[cursor[key[i]]] = cython.cast(cython.int, i)
+        out[cursor[key[i]]] = i
         cursor[key[i]] += 1
 
 
@@ -37,9 +49,6 @@ def order(
     """
     head: cython.Py_ssize_t = 0
     tail: cython.Py_ssize_t = 1
-    k: cython.Py_ssize_t
-    v: cython.int
-    t: cython.int
     out[0] = 0
     while head < tail:
         v = out[head]
@@ -63,56 +72,52 @@ def components(
     edge: cython.const[cython.int][::1],
     target: cython.const[cython.int][::1],
     chained: cython.const[cython.uchar][::1],
-    work: cython.int[:, ::1],
+    visits: Visit[::1],
     out: cython.int[::1],
 ) -> None:
-    """Number the strongly connected components (Tarjan) of the vertices for which `out` holds -1; where it holds -2 nothing is followed.
+    """Number the strongly connected components (Tarjan) of the vertices that `out` has as UNNUMBERED; SKIPPED ones are not gone through.
 
-    `work` has five cells per vertex: index (0: not seen), lowest index reached, next edge, and the two stacks.
+    `visits` has a row of zeros per vertex.
     """
-    s: cython.Py_ssize_t
-    v: cython.int
-    w: cython.int
     depth: cython.Py_ssize_t = 0
     open_: cython.Py_ssize_t = 0
     seen: cython.int = 0
-    count: cython.int = 0
-    for s in range(len(out)):
-        if out[s] != -1 or work[0, s] != 0:
+    number: cython.int = 0
+    for root in range(len(out)):
+        if out[root] != UNNUMBERED or visits[root].index != 0:
             continue
-        w = cython.cast(cython.int, s)
+        w: cython.int = root
         while True:
-            if w >= 0:
+            if w != NONE:
                 seen += 1
-                work[0, w] = work[1, w] = seen
-                work[2, w] = first[w] - 1
-                work[3, depth] = work[4, open_] = w
+                visits[w].index = visits[w].lowest = seen
+                visits[w].following = first[w] - 1
+                visits[depth].path = visits[open_].unfinished = w
                 depth += 1
                 open_ += 1
-            v = work[3, depth - 1]
-            w = -1
-            if work[2, v] < first[v + 1]:
-                if work[2, v] >= first[v]:
-                    w = target[edge[work[2, v]]]
+            v = visits[depth - 1].path
+            w = NONE
+            if visits[v].following < first[v + 1]:
+                if visits[v].following >= first[v]:
+                    w = target[edge[visits[v].following]]
                 elif chained[v]:
                     w = v + 1
-                work[2, v] += 1
-                if w >= 0 and (out[w] != -1 or work[0, w] != 0):
-                    if out[w] == -1 and work[0, w] < work[1, v]:
-                        work[1, v] = work[0, w]
-                    w = -1
+                visits[v].following += 1
+                if w != NONE and (out[w] != UNNUMBERED or visits[w].index != 0):
+                    if out[w] == UNNUMBERED and visits[w].index < visits[v].lowest:
+                        visits[v].lowest = visits[w].index
+                    w = NONE
                 continue
             depth -= 1
-            if depth > 0 and work[1, v] < work[1, work[3, depth - 1]]:
-                work[1, work[3, depth - 1]] = work[1, v]
-            if work[1, v] == work[0, v]:
-                w = -1
+            if depth > 0 and visits[v].lowest < visits[visits[depth - 1].path].lowest:
+                visits[visits[depth - 1].path].lowest = visits[v].lowest
+            if visits[v].lowest == visits[v].index:
                 while w != v:
                     open_ -= 1
-                    w = work[4, open_]
-                    out[w] = count
-                count += 1
-                w = -1
+                    w = visits[open_].unfinished
+                    out[w] = number
+                number += 1
+                w = NONE
             if depth == 0:
                 break
 
@@ -127,21 +132,18 @@ def lead_in(
     source: cython.int[::1],
     edge: cython.int[::1],
 ) -> None:
-    """Fill `source` and `edge` (row of the listed edges, -1 for a chain edge) by the position they lead into, the chain edge first.
+    """Fill `source` and `edge` (row of the listed edges, CHAINED for a chain edge) by the position they lead into, the chain edge first.
 
-    `start` is where the edges into each position begin; `edge` must come filled with -2, marking places still free.
+    `start` is where the edges into each position begin; `edge` must come filled with OPEN.
     """
-    p: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    v: cython.int
     for p in range(len(vertex)):
         v = vertex[p]
         if v > 0 and chained[v - 1]:
             source[start[p]] = position[v - 1]
-            edge[start[p]] = -1
+            edge[start[p]] = CHAINED
     for k in range(len(target)):
-        p = start[position[target[k]]]
-        while edge[p] != -2:
-            p += 1
-        source[p] = position[origin[k]]
-        edge[p] = cython.cast(cython.int, k)
+        place = start[position[target[k]]]
+        while edge[place] != OPEN:
+            place += 1
+        source[place] = position[origin[k]]
+        edge[place] = k

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Searches of patterns that depend on the order of a location's receives."""
 
 import cython
@@ -18,9 +18,6 @@ def wrong_order(
     Messages in the order of receipt, location by location; `ends` is the late sender whose call ends with each, -1 none; `late_sent`
     says when its message was sent. The `kept` arrays hold the last late senders of a location, as many as they are long.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    left: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     for i in range(len(location)):
         if i > 0 and location[i] != location[i - 1]:
@@ -28,7 +25,7 @@ def wrong_order(
         left = 0
         for j in range(count):
             if kept_sent[j] > sent[i]:
-                earlier[kept[j]] = cython.cast(cython.int, i)
+                earlier[kept[j]] = i
             else:
                 kept_sent[left] = kept_sent[j]
                 kept[left] = kept[j]

@@ -1,10 +1,15 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """The sweep for several sets of calls at once: a lane per set, and times only of the vertices that later ones still need."""
 
 import cython
 
+from perwiz.kernels import names
 
-def slots(
+GAP = cython.declare(cython.int, names.GAP)
+LOCAL = cython.declare(cython.int, names.LOCAL)
+
+
+def assign_slots(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     uses: cython.int[::1],
@@ -17,8 +22,6 @@ def slots(
     `uses` has the edges that leave each vertex, and one more where the time is read at the end; what it holds afterwards says nothing.
     `free` is room for a number per vertex. To `last` goes the last vertex that an edge leads to, the vertex itself if there is none.
     """
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     rows: cython.int = 0
     idle: cython.Py_ssize_t = 0
     for v in range(len(slot)):
@@ -28,9 +31,9 @@ def slots(
         else:
             slot[v] = rows
             rows += 1
-        last[v] = cython.cast(cython.int, v)
+        last[v] = v
         for k in range(start[v], start[v + 1]):
-            last[source[k]] = cython.cast(cython.int, v)
+            last[source[k]] = v
             uses[source[k]] -= 1
             if uses[source[k]] == 0:
                 free[idle] = slot[source[k]]
@@ -42,42 +45,33 @@ def slots(
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _clear(time: cython.longlong[:, ::1], row: cython.Py_ssize_t) -> cython.void:
+def _clear_row(time: cython.longlong[:, ::1], row: cython.Py_ssize_t) -> cython.void:
     """Set a row to 0."""
-    j: cython.Py_ssize_t
     for j in range(time.shape[1]):
         time[row, j] = 0
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _some(
+def _raise_lanes(
     time: cython.longlong[:, ::1], into: cython.Py_ssize_t, out: cython.Py_ssize_t, weight: cython.longlong, lanes: cython.int
 ) -> cython.void:
     """Raise row `into` to row `out` plus weight, in the lanes whose bit is not set."""
-    j: cython.Py_ssize_t
     for j in range(time.shape[1]):
         if not (lanes >> j) & 1:
             time[into, j] = max(time[into, j], time[out, j] + weight)
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _all(time: cython.longlong[:, ::1], into: cython.Py_ssize_t, out: cython.Py_ssize_t, weight: cython.longlong) -> cython.void:
+def _raise_row(time: cython.longlong[:, ::1], into: cython.Py_ssize_t, out: cython.Py_ssize_t, weight: cython.longlong) -> cython.void:
     """Raise row `into` to row `out` plus weight."""
-    j: cython.Py_ssize_t
     for j in range(time.shape[1]):
         time[into, j] = max(time[into, j], time[out, j] + weight)
 
 
-def begin(
+def load_times(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     slot: cython.const[cython.int][::1],
@@ -87,9 +81,6 @@ def begin(
     time: cython.longlong[:, ::1],
 ) -> None:
     """Write to every lane the known time of each vertex before a window, first .. end - 1, that an edge leads from into it."""
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for v in range(first, end):
         for k in range(start[v], start[v + 1]):
             if source[k] < first:
@@ -97,7 +88,7 @@ def begin(
                     time[slot[source[k]], j] = known[source[k]]
 
 
-def zero_wait(
+def sweep_zero_wait(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
@@ -107,19 +98,17 @@ def zero_wait(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and gaps (kind 4) bind."""
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and gaps bind."""
     for v in range(first, first + len(lanes)):
-        _clear(time, slot[v])
+        _clear_row(time, slot[v])
         for k in range(start[v], start[v + 1]):
-            if lanes[v - first] == 0 or k == start[v] or kind[k] == 4:
-                _all(time, slot[v], slot[source[k]], weight[k])
+            if lanes[v - first] == 0 or k == start[v] or kind[k] == GAP:
+                _raise_row(time, slot[v], slot[source[k]], weight[k])
             else:
-                _some(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
+                _raise_lanes(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
 
 
-def zero_time(
+def sweep_zero_time(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
@@ -129,43 +118,40 @@ def zero_time(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges (kind 0) bind.
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges bind.
 
     The first of them has no weight there.
     """
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
-        _clear(time, slot[v])
+        _clear_row(time, slot[v])
         for k in range(start[v], start[v + 1]):
-            if lanes[v - first] == 0 or (k > start[v] and kind[k] == 0):
-                _all(time, slot[v], slot[source[k]], weight[k])
+            if lanes[v - first] == 0 or (k > start[v] and kind[k] == LOCAL):
+                _raise_row(time, slot[v], slot[source[k]], weight[k])
             else:
-                _some(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
+                _raise_lanes(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
                 if k == start[v]:
-                    _some(time, slot[v], slot[source[k]], 0, ~lanes[v - first])
+                    _raise_lanes(time, slot[v], slot[source[k]], 0, ~lanes[v - first])
 
 
-def behind(
+def leave_window(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     slot: cython.const[cython.int][::1],
     left: cython.const[cython.longlong][::1],
-    window: cython.const[cython.longlong][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
     time: cython.const[cython.longlong][:, ::1],
     best: cython.longlong[::1],
 ) -> None:
     """Raise `best` of each lane to the longest path along an edge that leaves a window.
 
-    `window` has its first vertex, the one behind it, and the one behind the last that such an edge leads to; `left` is the longest path
-    from a vertex to an end.
+    The window is the vertices first .. end - 1, `last` the last vertex that such an edge leads to; `left` is the longest path from a
+    vertex to an end.
     """
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    for v in range(window[1], window[2]):
+    for v in range(end, last + 1):
         for k in range(start[v], start[v + 1]):
-            if window[0] <= source[k] and source[k] < window[1]:
+            if first <= source[k] and source[k] < end:
                 for j in range(len(best)):
                     best[j] = max(best[j], time[slot[source[k]], j] + weight[k] + left[v])

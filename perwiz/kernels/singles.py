@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """All single what-ifs at once: how long the longest path is that avoids the edges into a vertex, for each vertex of a critical path.
 
 A window is a run of vertices: one, or those that a set of changes lies between. Every path visits it, or steps over it with one edge, or
@@ -7,8 +7,12 @@ ends before it, or begins behind it. `time` is the longest path to a vertex, `le
 
 import cython
 
+from perwiz.kernels import names
 
-def over(
+GAP = cython.declare(cython.int, names.GAP)
+
+
+def bridge_windows(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
@@ -24,36 +28,30 @@ def over(
     before. `tree` has 2 m numbers: node i stands for what 2 i and 2 i + 1 stand for, node m + j for window j; a run of windows is some
     nodes of it, at most two a level. What is cut makes paths shorter than all others.
     """
-    b: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    high: cython.Py_ssize_t
     m: cython.Py_ssize_t = len(tree) // 2
-    t: cython.longlong
     for b in range(len(left)):
         for k in range(start[b], start[b + 1]):
             low = begun[source[k]] + m
             high = closed[b] + m
             t = time[source[k]] + weight[k] + left[b]
             while low < high:
-                if low & 1:
+                if low % 2 != 0:
                     tree[low] = max(tree[low], t)
                     low += 1
-                if high & 1:
+                if high % 2 != 0:
                     high -= 1
                     tree[high] = max(tree[high], t)
-                low >>= 1
-                high >>= 1
+                low //= 2
+                high //= 2
 
 
-def settle(tree: cython.longlong[::1]) -> None:
+def push_down(tree: cython.longlong[::1]) -> None:
     """Raise every node of a tree of maxima to those above it: then node m + j has the maximum for j."""
-    i: cython.Py_ssize_t
     for i in range(2, len(tree)):
-        tree[i] = max(tree[i], tree[i >> 1])
+        tree[i] = max(tree[i], tree[i // 2])
 
 
-def outside(
+def miss_windows(
     time: cython.const[cython.longlong][::1],
     left: cython.const[cython.longlong][::1],
     ended: cython.const[cython.int][::1],
@@ -66,24 +64,23 @@ def outside(
 
     A window is the vertices first .. end - 1; `first`, `end` and `ended` ascend.
     """
-    i: cython.Py_ssize_t
-    at: cython.Py_ssize_t = 0
+    e: cython.Py_ssize_t = 0
     longest: cython.longlong = cut
     for i in range(len(first)):
-        while at < len(ended) and ended[at] < first[i]:
-            longest = max(longest, time[ended[at]])
-            at += 1
+        while e < len(ended) and ended[e] < first[i]:
+            longest = max(longest, time[ended[e]])
+            e += 1
         best[i] = max(best[i], longest)
     longest = cut
-    at = len(left) - 1
+    v: cython.Py_ssize_t = len(left) - 1
     for i in range(len(end) - 1, -1, -1):
-        while at >= end[i]:
-            longest = max(longest, left[at])
-            at -= 1
+        while v >= end[i]:
+            longest = max(longest, left[v])
+            v -= 1
         best[i] = max(best[i], longest)
 
 
-def through(
+def pass_without_wait(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
@@ -95,14 +92,11 @@ def through(
 ) -> None:
     """Raise `best` of each listed vertex to the longest path through it along what a call without a wait keeps.
 
-    That is the first edge, and gaps (kind 4); nothing happens before time 0.
+    That is the first edge, and gaps; nothing happens before time 0.
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    t: cython.longlong
     for i in range(len(vertex)):
         t = 0
         for k in range(start[vertex[i]], start[vertex[i] + 1]):
-            if k == start[vertex[i]] or kind[k] == 4:
+            if k == start[vertex[i]] or kind[k] == GAP:
                 t = max(t, time[source[k]] + weight[k])
         best[i] = max(best[i], t + left[vertex[i]])

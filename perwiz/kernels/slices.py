@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """The begins and ends of slices of time in an order in which they nest."""
 
 import cython
@@ -19,7 +19,6 @@ def nest(
     which comes with zeros; its begin and end, if written, are to be left out. Those that are `fixed` nest among each other and stay.
     `stack` is space for as many as there are slices, `out` for twice as many.
     """
-    i: cython.Py_ssize_t
     at: cython.Py_ssize_t = 0
     top: cython.Py_ssize_t = 0
     for i in range(len(enter)):
@@ -36,7 +35,7 @@ def nest(
         if missed[i] == 0:
             out[at] = 2 * cython.cast(cython.longlong, i)
             at += 1
-            stack[top] = cython.cast(cython.int, i)
+            stack[top] = i
             top += 1
     while top > 0:
         top -= 1

@@ -1,7 +1,11 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """The sweep: the earliest time of every vertex, one pass in topological order. And what is read off it."""
 
 import cython
+
+from perwiz.kernels import names
+
+GAP = cython.declare(cython.int, names.GAP)
 
 
 def sweep(
@@ -13,10 +17,6 @@ def sweep(
     time: cython.longlong[::1],
 ) -> None:
     """Raise `time` of the vertices first .. end - 1 to the largest time of a source plus weight; what `time` holds before is a floor."""
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    best: cython.longlong
-    t: cython.longlong
     for v in range(first, end):
         best = time[v]
         for k in range(start[v], start[v + 1]):
@@ -26,7 +26,7 @@ def sweep(
         time[v] = best
 
 
-def backward(
+def sweep_back(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
@@ -34,9 +34,6 @@ def backward(
     left: cython.longlong[::1],
 ) -> None:
     """Raise `left` of each vertex to the largest `left` of a vertex it leads to, plus weight; `cut` is no path, and no edge."""
-    v: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    t: cython.longlong
     for v in range(len(left) - 1, -1, -1):
         if left[v] == cut:
             continue
@@ -46,7 +43,7 @@ def backward(
                 left[source[k]] = t
 
 
-def critical(
+def find_critical_path(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
@@ -58,32 +55,28 @@ def critical(
 
     It ends where no edge explains a vertex's time: at the origin, or at a vertex with a floor.
     """
-    n: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
     v: cython.Py_ssize_t = last
-    k: cython.Py_ssize_t
-    found: cython.bint = True
-    while found:
-        found = False
+    explained: cython.bint = True
+    while explained:
+        explained = False
         for k in range(start[v], start[v + 1]):
             if time[source[k]] + weight[k] == time[v]:
-                path[n] = cython.cast(cython.int, k)
-                n += 1
+                path[count] = k
+                count += 1
                 v = source[k]
-                found = True
+                explained = True
                 break
-    return n
+    return count
 
 
-def hubs(
+def time_hubs(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     hub: cython.const[cython.int][::1],
     time: cython.longlong[::1],
 ) -> None:
     """Set `time` of the listed vertices, in order, to the latest time of their sources."""
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    latest: cython.longlong
     for i in range(len(hub)):
         latest = time[source[start[hub[i]]]]
         for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
@@ -92,7 +85,7 @@ def hubs(
         time[hub[i]] = latest
 
 
-def latest(
+def inherit_owner(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     hub: cython.const[cython.int][::1],
@@ -100,9 +93,6 @@ def latest(
     owner: cython.int[::1],
 ) -> None:
     """Set `owner` of the listed vertices, in order, to that of their latest source; of equally late ones the first."""
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    last: cython.Py_ssize_t
     for i in range(len(hub)):
         last = start[hub[i]]
         for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
@@ -111,7 +101,7 @@ def latest(
         owner[hub[i]] = owner[source[last]]
 
 
-def waits(
+def measure_waits(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
@@ -123,12 +113,8 @@ def waits(
 ) -> None:
     """Write per listed vertex how long partners keep it beyond its local edge, and the edge of the last of them (-1: none).
 
-    Gaps (kind 4) are no partner.
+    Gaps are no partner.
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    ready: cython.longlong
-    t: cython.longlong
     for i in range(len(vertex)):
         k = start[vertex[i]]
         ready = time[source[k]] + weight[k]
@@ -136,6 +122,6 @@ def waits(
         edge[i] = -1
         for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
             t = time[source[k]] + weight[k]
-            if kind[k] != 4 and t - ready > wait[i]:
+            if kind[k] != GAP and t - ready > wait[i]:
                 wait[i] = t - ready
-                edge[i] = cython.cast(cython.int, k)
+                edge[i] = k

@@ -8,10 +8,11 @@ recorded duration. So a sweep without hypothesis gives back every recorded time 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
+from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
@@ -83,7 +84,7 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
         (graph.ended, timeline.locations.leave),
     ):
         time[vertex] = values
-    reading.hubs(graph.start, graph.source, hubs(graph), time)
+    reading.time_hubs(graph.start, graph.source, hubs(graph), time)
     return time
 
 
@@ -110,19 +111,31 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     """
     time = vertex_times(trace, timeline, graph)
     weight = lags(trace, graph, model)
-    misfit = np.zeros(14, "i8")
-    kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, misfit)
+    fits = np.zeros(len(KINDS), kernel.FIT).view(np.recarray)
+    kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, fits)
     return Weighted(
         *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
-        misfit=_misfit(misfit, graph.inner),
+        misfit=_misfit(fits, graph.inner),
     )
 
 
-def _misfit(count: Ints, inner: int) -> Misfit:
-    pairs = [count[2 * kind + more] for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP) for more in (0, 1)]
-    return Misfit(*map(int, [*pairs, *count[12:14], inner]))
+def _misfit(fits: np.recarray[Any, Any], inner: int) -> Misfit:
+    requests, messages, collectives, gaps = (fits[kind] for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP))
+    return Misfit(
+        requests=int(requests.edges),
+        requests_lowered=int(requests.lowered),
+        messages=int(messages.edges),
+        messages_lowered=int(messages.lowered),
+        collectives=int(collectives.edges),
+        collectives_lowered=int(collectives.lowered),
+        gaps=int(gaps.edges),
+        gaps_lowered=int(gaps.lowered),
+        violations=int(fits.violations.sum()),
+        eager_after_all=int(fits[RENDEZVOUS].returned_before),
+        inner=inner,
+    )
 
 
 def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import match as kernel
+from perwiz.kernels import names
 from perwiz.kernels import order as sorting
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask
@@ -80,12 +81,12 @@ def collectives(
 def _counted(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask]:
     """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance; strangers left out."""
     rank, first, members = _memberships(comms, rank)
-    seen = np.zeros((4, len(comms)), "i4")
-    seen[0] = -2
+    seen = np.zeros(len(comms), kernel.SEEN).view(np.recarray)
+    seen.rank = names.NOBODY
     step, place = np.empty(len(rank), "i4"), np.empty(len(rank), "i4")
-    kernel.rounds(rank, comm, first, members, seen, step, place)
+    kernel.number_rounds(rank, comm, first, members, seen, step, place)
     if len(comms) > 1:
-        step += (np.cumsum(seen[3]) - seen[3]).astype("i4")[comm]
+        step += (np.cumsum(seen.most) - seen.most).astype("i4")[comm]
     order = np.flatnonzero(place >= 0).astype("i4")
     if not is_sorted(place[order]):
         order = order[_grouped(place[order])]
@@ -94,7 +95,7 @@ def _counted(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask]:
     return order, np.concatenate([np.ones(min(len(order), 1), bool), step[1:] != step[:-1]])
 
 
-def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, I4]:
+def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, np.recarray[Any, Any]]:
     """Return ranks as small numbers, where the memberships of each begin, and (communicator, rank in it) per membership.
 
     Ranks stay as they are where they are small. A file may name any: those in no communicator share the number behind the last.
@@ -112,7 +113,9 @@ def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, I4]:
         rank = np.minimum(rank, last + 1).astype("i4")
     order = np.argsort(ranks, kind="stable")
     first = np.searchsorted(ranks[order], np.arange(last + 3)).astype("i4")
-    return rank, first, np.stack([owner[order], place[order]]).astype("i4")
+    members = np.empty(len(order), kernel.MEMBER).view(np.recarray)
+    members.comm, members.place = owner[order], place[order]
+    return rank, first, members
 
 
 def _numbered(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I8, Mask]:

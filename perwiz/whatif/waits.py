@@ -27,7 +27,7 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     graph = weighted.graph
     wait = np.empty(len(graph.returned), "i8")
     edge = np.empty(len(graph.returned), "i4")
-    kernel.waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
+    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
     return Waits(wait, _behind(graph, time, edge))
 
 
@@ -41,7 +41,7 @@ def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
     """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
-    kernel.latest(graph.start, graph.source, hubs(graph), time, owner)
+    kernel.inherit_owner(graph.start, graph.source, hubs(graph), time, owner)
     for piece in chunks(len(edge)):
         waits = np.flatnonzero(edge[piece] >= 0) + piece.start
         edge[waits] = owner[graph.source[edge[waits]]]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from perwiz.kernels import match
+from perwiz.kernels import match, names
 
 CHANNELS = st.lists(st.integers(0, 3), max_size=15)
 
@@ -37,18 +37,18 @@ CALLS = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2)), max_size=20).
 
 
 @given(CALLS)
-def test_rounds__twin(calls):
+def test_number_rounds__twin(calls):
     """A call on a communicator that the rank is no member of has no place; how many came before it nobody asks."""
     ranks, comms = ([call[side] for call in calls] for side in (0, 1))
     rows = sorted((rank, comm, place) for comm, one in enumerate(MEMBERS) for place, rank in enumerate(one))
     first = np.searchsorted([row[0] for row in rows], np.arange(5)).astype("i4")
-    seen = np.zeros((4, 3), "i4")
-    seen[0] = -2
+    seen = np.zeros(3, match.SEEN).view(np.recarray)
+    seen.rank = names.NOBODY
     step, place = np.full(len(calls), 77, "i4"), np.full(len(calls), 77, "i4")
-    members = np.array([row[1:] for row in rows], "i4").T.copy()
-    match.rounds(np.array(ranks, "i4"), np.array(comms, "i4"), first, members, seen, step, place)
-    expected = naive.rounds(ranks, comms, MEMBERS)
+    members = np.array([row[1:] for row in rows], match.MEMBER).view(np.recarray)
+    match.number_rounds(np.array(ranks, "i4"), np.array(comms, "i4"), first, members, seen, step, place)
+    expected = naive.number_rounds(ranks, comms, MEMBERS)
     assert place.tolist() == expected[1]
     assert [s for s, p in zip(step.tolist(), expected[1], strict=True) if p >= 0] == [s for s, p in zip(*expected, strict=True) if p >= 0]
     most = [max([s + 1 for s, p, c in zip(*expected, comms, strict=True) if c == comm and p >= 0], default=0) for comm in range(3)]
-    assert all(cell >= one for cell, one in zip(seen[3].tolist(), most, strict=True))
+    assert all(cell >= one for cell, one in zip(seen.most.tolist(), most, strict=True))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from perwiz.kernels import order
+from perwiz.kernels import names, order
 
 
 @st.composite
@@ -76,7 +76,7 @@ def test_lead_in__twin(drawn):
     expected = naive.lead_in(vertex, edges, chained)
     start = np.cumsum([0, *map(len, expected)]).astype("i4")
     position = np.argsort(vertex).astype("i4")
-    source, edge = np.full(start[-1], -9, "i4"), np.full(start[-1], -2, "i4")
+    source, edge = np.full(start[-1], -9, "i4"), np.full(start[-1], names.OPEN, "i4")
     sides = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
     order.lead_in(np.array(vertex, "i4"), position, np.array(chained, "u1"), *sides, start, source, edge)
     assert list(zip(source.tolist(), edge.tolist(), strict=True)) == [pair for pairs in expected for pair in pairs]
@@ -89,13 +89,13 @@ def components(edges, chained, skipped=()):
     first = np.zeros(size, "i4")
     order.count(source, first)
     first = np.concatenate(([0], np.cumsum(first))).astype("i4")
-    edge, out = np.empty(len(edges), "i4"), np.full(size, -1, "i4")
+    edge, out = np.empty(len(edges), "i4"), np.full(size, names.UNNUMBERED, "i4")
     order.group(source, first[:-1].copy(), edge)
-    out[list(skipped)] = -2
-    order.components(first, edge, target, np.array(chained, "u1"), np.zeros((5, size), "i4"), out)
-    assert (out[list(skipped)] == -2).all()
-    assert set(out.tolist()) - {-2} == set(range(out.max(initial=-1) + 1)), "numbers without holes"
-    return {frozenset(np.flatnonzero(out == number).tolist()) for number in set(out.tolist()) - {-2}}
+    out[list(skipped)] = names.SKIPPED
+    order.components(first, edge, target, np.array(chained, "u1"), np.zeros(size, order.VISIT).view(np.recarray), out)
+    assert (out[list(skipped)] == names.SKIPPED).all()
+    assert set(out.tolist()) - {names.SKIPPED} == set(range(out.max(initial=-1) + 1)), "numbers without holes"
+    return {frozenset(np.flatnonzero(out == number).tolist()) for number in set(out.tolist()) - {names.SKIPPED}}
 
 
 @pytest.mark.slow

@@ -19,12 +19,12 @@ def slots(graph, ended):
     uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
     uses[ended] += 1
     slot, last = np.full((2, graph.vertices), -7, "i4")
-    return slot, sets.slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot, last), last
+    return slot, sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot, last), last
 
 
 @pytest.mark.slow
 @given(build.graphs(), st.data())
-def test_slots__nobody_needs_what_is_overwritten(graph, data):
+def test_assign_slots__nobody_needs_what_is_overwritten(graph, data):
     ended = [v for v in range(graph.vertices) if data.draw(st.booleans())]
     slot, rows, last = slots(graph, ended)
     assert last.tolist() == naive_whatif.last_use(graph.start, graph.source, graph.vertices)
@@ -56,9 +56,9 @@ def test_sweeps__twin(drawn):
     slot, rows, _ = slots(graph, ended)
     known = np.array(naive.sweep(graph.start, graph.source, weight.tolist(), [0] * graph.vertices))
     first = min(returned, default=0)
-    for run, spared in ((sets.zero_wait, GAP), (sets.zero_time, LOCAL)):
+    for run, spared in ((sets.sweep_zero_wait, GAP), (sets.sweep_zero_time, LOCAL)):
         time = np.full((rows, 3), 99, "i8")
-        sets.begin(graph.start, graph.source, slot, known, first, graph.vertices, time)
+        sets.load_times(graph.start, graph.source, slot, known, first, graph.vertices, time)
         run(graph.start, graph.source, graph.kind, weight, slot, first, lanes[group[first:]], time)
         late = [v for v in ended if v >= first]
         for j in range(3):
@@ -69,7 +69,7 @@ def test_sweeps__twin(drawn):
 
 @pytest.mark.slow
 @given(cases(), st.data())
-def test_behind__twin(drawn, data):
+def test_leave_window__twin(drawn, data):
     graph, weight, *_, ended = drawn
     slot, rows, last = slots(graph, ended)
     first = data.draw(st.integers(0, graph.vertices - 1))
@@ -77,20 +77,19 @@ def test_behind__twin(drawn, data):
     known = np.array(naive.sweep(graph.start, graph.source, weight.tolist(), [0] * graph.vertices))
     left = np.array(data.draw(st.lists(st.integers(0, 900), min_size=graph.vertices, max_size=graph.vertices)), "i8")
     time, best = np.zeros((rows, 2), "i8"), np.full(2, 3 * CUT, "i8")
-    sets.begin(graph.start, graph.source, slot, known, first, end, time)
-    sets.zero_wait(graph.start, graph.source, graph.kind, weight, slot, first, np.zeros(end - first, "i4"), time)
-    window = np.array([first, end, last[first:end].max() + 1])
-    sets.behind(graph.start, graph.source, weight, slot, left, window, time, best)
-    expected = naive_whatif.behind(graph.start, graph.source, weight.tolist(), known.tolist(), left.tolist(), (first, end))
+    sets.load_times(graph.start, graph.source, slot, known, first, end, time)
+    sets.sweep_zero_wait(graph.start, graph.source, graph.kind, weight, slot, first, np.zeros(end - first, "i4"), time)
+    sets.leave_window(graph.start, graph.source, weight, slot, left, first, end, last[first:end].max(), time, best)
+    expected = naive_whatif.leave_window(graph.start, graph.source, weight.tolist(), known.tolist(), left.tolist(), (first, end))
     assert [None if value == 3 * CUT else value for value in best.tolist()] == [expected] * 2
 
 
-def test_zero_wait__worked_by_hand():
+def test_sweep_zero_wait__worked_by_hand():
     """0 --5--> 1, 0 --9--> 1 and 1 --2--> 2: lane 1 changes vertex 1, so that it is at 5 there and at 9 in the other lane."""
     start, source = np.array([0, 0, 2, 3], "i4"), np.array([0, 0, 1], "i4")
     kind, time = np.array([0, 1, 0], "u1"), np.full((3, 2), -1)
     given_ = start, source, kind, np.array([5, 9, 2]), np.arange(3, dtype="i4"), 0, np.array([0, 2, 0], "i4")
-    sets.zero_wait(*given_, time)
+    sets.sweep_zero_wait(*given_, time)
     assert time.tolist() == [[0, 0], [9, 5], [11, 7]]
-    sets.zero_time(*given_, time)
+    sets.sweep_zero_time(*given_, time)
     assert time.tolist() == [[0, 0], [9, 0], [11, 2]]

@@ -31,46 +31,46 @@ def windows(data, vertex, count):
 
 @pytest.mark.slow
 @given(cases(), st.data())
-def test_over_and_settle__twin(drawn, data):
+def test_bridge_windows_and_push_down__twin(drawn, data):
     graph, weight, time, left, vertex = drawn
     found = windows(data, vertex, graph.vertices)
     begun, closed = (np.array([sum(w[side] <= v for w in found) for v in range(graph.vertices)], "i4") for side in (0, 1))
     tree = np.full(2 * len(vertex), 3 * CUT, "i8")
-    singles.over(graph.start, graph.source, weight, time, left, begun, closed, tree)
-    singles.settle(tree)
-    expected = naive_whatif.over(graph.start, graph.source, weight.tolist(), time.tolist(), left.tolist(), found)
+    singles.bridge_windows(graph.start, graph.source, weight, time, left, begun, closed, tree)
+    singles.push_down(tree)
+    expected = naive_whatif.bridge_windows(graph.start, graph.source, weight.tolist(), time.tolist(), left.tolist(), found)
     assert [None if value == 3 * CUT else value for value in tree[len(vertex) :].tolist()] == expected
 
 
 @pytest.mark.slow
 @given(cases(), st.data())
-def test_outside__twin(drawn, data):
+def test_miss_windows__twin(drawn, data):
     graph, _, time, left, vertex = drawn
     ended = [v for v in range(graph.vertices) if data.draw(st.booleans())]
     found = windows(data, vertex, graph.vertices)
     given_ = time, left, np.array(ended, "i4"), CUT, *(np.array([w[side] for w in found], "i4") for side in (0, 1))
     best, kept = np.full(len(vertex), CUT, "i8"), np.full(len(vertex), 10_000, "i8")
-    singles.outside(*given_, best)
-    assert best.tolist() == naive_whatif.outside(time.tolist(), left.tolist(), ended, CUT, found)
-    singles.outside(*given_, kept)
+    singles.miss_windows(*given_, best)
+    assert best.tolist() == naive_whatif.miss_windows(time.tolist(), left.tolist(), ended, CUT, found)
+    singles.miss_windows(*given_, kept)
     assert (kept == 10_000).all()
 
 
 @pytest.mark.slow
 @given(cases())
-def test_through__twin(drawn):
+def test_pass_without_wait__twin(drawn):
     graph, weight, time, _, vertex = drawn
     left, best = np.arange(graph.vertices), np.full(len(vertex), CUT, "i8")
-    singles.through(graph.start, graph.source, graph.kind, weight, time, left, np.array(vertex, "i4"), best)
-    expected = naive_whatif.through(graph.start, graph.source, graph.kind, weight.tolist(), time.tolist(), left.tolist(), vertex)
+    singles.pass_without_wait(graph.start, graph.source, graph.kind, weight, time, left, np.array(vertex, "i4"), best)
+    expected = naive_whatif.pass_without_wait(graph.start, graph.source, graph.kind, weight.tolist(), time.tolist(), left.tolist(), vertex)
     assert best.tolist() == expected
 
 
-def test_over__worked_by_hand():
+def test_bridge_windows__worked_by_hand():
     """0 --5--> 1 --2--> 2 --1--> 3 --1--> 4 and 0 --4--> 3, 1 --9--> 4: edge 0 3 steps over 1 and 2 (4 + 1), edge 1 4 over 2 and 3."""
     start, source = np.array([0, 0, 1, 2, 4, 6], "i4"), np.array([0, 1, 2, 0, 3, 1], "i4")
     time, left, tree = np.array([0, 5, 7, 8, 14]), np.array([14, 9, 2, 1, 0]), np.full(6, CUT, "i8")
     begun, closed = np.array([0, 1, 2, 3, 3], "i4"), np.array([0, 0, 1, 2, 3], "i4")
-    singles.over(start, source, np.array([5, 2, 1, 4, 1, 9]), time, left, begun, closed, tree)
-    singles.settle(tree)
+    singles.bridge_windows(start, source, np.array([5, 2, 1, 4, 1, 9]), time, left, begun, closed, tree)
+    singles.push_down(tree)
     assert tree[3:].tolist() == [5, 14, 14]

@@ -55,65 +55,65 @@ def test_sweep__worked_by_hand():
 
 @pytest.mark.slow
 @given(weighted_graphs(), st.data())
-def test_backward__twin(drawn, data):
+def test_sweep_back__twin(drawn, data):
     graph, weight = drawn
     end = data.draw(st.lists(st.sampled_from([CUT, CUT, 0, 7]), min_size=graph.vertices, max_size=graph.vertices))
     left = np.array(end, "i8")
-    sweep.backward(graph.start, graph.source, weight, CUT, left)
-    assert left.tolist() == naive.backward(graph.start, graph.source, weight.tolist(), CUT, end)
+    sweep.sweep_back(graph.start, graph.source, weight, CUT, left)
+    assert left.tolist() == naive.sweep_back(graph.start, graph.source, weight.tolist(), CUT, end)
 
 
 @pytest.mark.slow
 @given(weighted_graphs())
-def test_critical__twin(drawn):
+def test_find_critical_path__twin(drawn):
     graph, weight = drawn
     time = np.zeros(graph.vertices, "i8")
     sweep.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
     for last in range(graph.vertices):
         path = np.full(graph.vertices, -7, "i4")
-        count = sweep.critical(graph.start, graph.source, weight, time, last, path)
-        assert path[:count].tolist() == naive.critical(graph.start, graph.source, weight.tolist(), time.tolist(), last)
+        count = sweep.find_critical_path(graph.start, graph.source, weight, time, last, path)
+        assert path[:count].tolist() == naive.find_critical_path(graph.start, graph.source, weight.tolist(), time.tolist(), last)
         assert (path[count:] == -7).all()
 
 
-def test_backward_and_critical__worked_by_hand():
+def test_sweep_back_and_find_critical_path__worked_by_hand():
     """0 --5--> 1 --2--> 2, 0 --9--> 2 and 2 --1--> 3, the end: the path is 0 2 3, and from 1 it is 3 to the end."""
     start, source, weight = np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 2], "i4"), np.array([5, 2, 9, 1])
     left, path = np.array([CUT, CUT, CUT, 0]), np.zeros(4, "i4")
-    sweep.backward(start, source, weight, CUT, left)
+    sweep.sweep_back(start, source, weight, CUT, left)
     assert left.tolist() == [10, 3, 1, 0]
-    assert sweep.critical(start, source, weight, np.array([0, 5, 9, 10]), 3, path) == 2
+    assert sweep.find_critical_path(start, source, weight, np.array([0, 5, 9, 10]), 3, path) == 2
     assert path[:2].tolist() == [3, 2]
 
 
 @pytest.mark.slow
 @given(build.graphs(), st.data())
-def test_hubs__twin(graph, data):
+def test_time_hubs__twin(graph, data):
     time = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))
     hub = data.draw(st.lists(st.integers(1, graph.vertices - 1), unique=True).map(sorted)) if graph.vertices > 1 else []
     out = np.array(time, "i8")
-    sweep.hubs(graph.start, graph.source, np.array(hub, "i4"), out)
-    assert out.tolist() == naive.hubs(graph.start, graph.source, hub, time)
+    sweep.time_hubs(graph.start, graph.source, np.array(hub, "i4"), out)
+    assert out.tolist() == naive.time_hubs(graph.start, graph.source, hub, time)
 
 
 @pytest.mark.slow
 @given(weighted_graphs(), st.data())
-def test_waits__twin(drawn, data):
+def test_measure_waits__twin(drawn, data):
     graph, weight = drawn
     time = data.draw(st.lists(st.integers(-300, 300), min_size=graph.vertices, max_size=graph.vertices))
     vertex = list(range(1, graph.vertices))
     wait, edge = np.full(len(vertex), 77, "i8"), np.full(len(vertex), 77, "i4")
-    sweep.waits(graph.start, graph.source, graph.kind, weight, np.array(time, "i8"), np.array(vertex, "i4"), wait, edge)
-    expected = naive.waits(graph.start, graph.source, graph.kind, weight.tolist(), time, vertex)
+    sweep.measure_waits(graph.start, graph.source, graph.kind, weight, np.array(time, "i8"), np.array(vertex, "i4"), wait, edge)
+    expected = naive.measure_waits(graph.start, graph.source, graph.kind, weight.tolist(), time, vertex)
     assert list(zip(wait.tolist(), edge.tolist(), strict=True)) == expected
 
 
-def test_waits__first_of_equals_and_gaps_left_out():
+def test_measure_waits__first_of_equals_and_gaps_left_out():
     """A vertex at 10 by its local edge; partners at 30 (gap), 20, 20: it waits 10, for the first partner at 20."""
     start, source = np.array([0, 0, 0, 0, 0, 4], "i4"), np.array([0, 1, 2, 3], "i4")
     kind, time = np.array([0, 4, 1, 2], "u1"), np.array([0, 30, 20, 20, 0], "i8")
     wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
-    sweep.waits(start, source, kind, np.array([10, 0, 0, 0]), time, np.array([4], "i4"), wait, edge)
+    sweep.measure_waits(start, source, kind, np.array([10, 0, 0, 0]), time, np.array([4], "i4"), wait, edge)
     assert (wait.tolist(), edge.tolist()) == ([10], [2])
 
 
@@ -129,20 +129,20 @@ def test_sweep__less_weight_never_delays(drawn):
 
 @pytest.mark.slow
 @given(weighted_graphs(), st.data())
-def test_latest__twin(drawn, data):
+def test_inherit_owner__twin(drawn, data):
     graph, _ = drawn
     count = graph.vertices
     time = data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
     owner = data.draw(st.lists(st.integers(-1, 5), min_size=count, max_size=count))
     hub = [v for v in range(count) if graph.start[v] < graph.start[v + 1] and data.draw(st.booleans())]
     found = np.array(owner, "i4")
-    sweep.latest(graph.start, graph.source, np.array(hub, "i4"), np.array(time, "i8"), found)
-    assert found.tolist() == naive.latest(graph.start, graph.source, hub, time, owner)
+    sweep.inherit_owner(graph.start, graph.source, np.array(hub, "i4"), np.array(time, "i8"), found)
+    assert found.tolist() == naive.inherit_owner(graph.start, graph.source, hub, time, owner)
 
 
-def test_latest__by_hand():
+def test_inherit_owner__by_hand():
     """Vertices 0 (nobody's), 1 of call 4 at 7, 2 of call 5 at 9; hub 3 after all of them, hub 4 after 0, 1 and hub 3."""
     start, source = np.array([0, 0, 0, 0, 3, 6], "i4"), np.array([0, 1, 2, 0, 1, 3], "i4")
     owner = np.array([-1, 4, 5, -1, -1], "i4")
-    sweep.latest(start, source, np.array([3, 4], "i4"), np.array([0, 7, 9, 9, 9]), owner)
+    sweep.inherit_owner(start, source, np.array([3, 4], "i4"), np.array([0, 7, 9, 9, 9]), owner)
     assert owner.tolist() == [-1, 4, 5, 5, 5]

@@ -13,10 +13,10 @@ CUT = -(1 << 61)
 
 
 def split(graph, time, lag):
-    """Return (weights, misfit)."""
-    weight, misfit = np.array(lag, "i8"), np.zeros(14, "i8")
-    weigh.split(graph.start, graph.source, graph.kind, np.array(time, "i8"), CUT, weight, misfit)
-    return weight.tolist(), misfit.tolist()
+    """Return (weights, (edges, lowered, violations, returned before) by kind)."""
+    weight, fits = np.array(lag, "i8"), np.zeros(len(build.g.KINDS), weigh.FIT).view(np.recarray)
+    weigh.split(graph.start, graph.source, graph.kind, np.array(time, "i8"), CUT, weight, fits)
+    return weight.tolist(), fits.tolist()
 
 
 @st.composite
@@ -41,8 +41,8 @@ def recordings(draw):
 @given(recordings())
 def test_split__twin(drawn):
     graph, time, lag = drawn
-    weight, misfit = naive.split(graph.start.tolist(), graph.source.tolist(), graph.kind.tolist(), time, CUT, lag)
-    assert split(graph, time, lag) == (weight, misfit)
+    weight, fits = naive.split(graph.start.tolist(), graph.source.tolist(), graph.kind.tolist(), time, CUT, lag)
+    assert split(graph, time, lag) == (weight, fits)
 
 
 @pytest.mark.slow
@@ -66,25 +66,28 @@ def test_split__every_case_of_a_partner():
     source = np.array([0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7], "i4")
     kind = np.array([0] * 8 + [1, 1, 1, 2, 2, 4], "u1")
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
-    weight, misfit = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
+    weight, fits = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
     assert weight[7:] == [12, 16, 10, -10, CUT, CUT, 5]
-    assert misfit == [1, 0, 3, 2, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
+    assert fits[naive.LOCAL] == (1, 0, 0, 0)
+    assert fits[naive.MESSAGE] == (3, 2, 1, 0)
+    assert fits[naive.RENDEZVOUS] == (0, 0, 0, 1)
+    assert fits[naive.GAP] == (1, 1, 0, 0)
 
 
 def test_split__own_request_longer_than_the_call():
     """A call of 5 ns cannot hold a request of 12: all of it is request, nothing is left to work."""
     start, source, kind = np.array([0, 0, 1, 2], "i4"), np.array([0, 1], "i4"), np.zeros(2, "u1")
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
-    weight, misfit = split(graph, [0, 10, 15], [0, 12])
-    assert (weight, misfit[:2]) == ([10, 5], [1, 1])
-    assert split(graph, [0, 10, 22], [0, 12])[1][:2] == [1, 0]
+    weight, fits = split(graph, [0, 10, 15], [0, 12])
+    assert (weight, fits[naive.LOCAL]) == ([10, 5], (1, 1, 0, 0))
+    assert split(graph, [0, 10, 22], [0, 12])[1][naive.LOCAL] == (1, 0, 0, 0)
 
 
 @pytest.mark.slow
 @given(recordings(), st.sampled_from([naive.GAP, -1]), st.data())
-def test_release__twin(drawn, spared, data):
+def test_cut_incoming__twin(drawn, spared, data):
     graph, _, lag = drawn
     vertex = data.draw(st.lists(st.integers(0, graph.vertices - 1), unique=True))
     weight = np.array(lag, "i8")
-    weigh.release(graph.start, graph.kind, np.array(vertex, "i4"), spared, CUT, weight)
-    assert weight.tolist() == naive.release(graph.start.tolist(), graph.kind.tolist(), vertex, spared, CUT, lag)
+    weigh.cut_incoming(graph.start, graph.kind, np.array(vertex, "i4"), spared, CUT, weight)
+    assert weight.tolist() == naive.cut_incoming(graph.start.tolist(), graph.kind.tolist(), vertex, spared, CUT, lag)

@@ -57,7 +57,7 @@ class Hypothesis:
 def release(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> None:
     """Let no partner bind the return of these calls any more, in place; edges of kind `spared` stay."""
     graph = weighted.graph
-    kernel.release(graph.start, graph.kind, graph.returned[calls], spared, CUT, weighted.weight)
+    kernel.cut_incoming(graph.start, graph.kind, graph.returned[calls], spared, CUT, weighted.weight)
 
 
 class ZeroWait(Hypothesis):

@@ -50,7 +50,8 @@ class Lines:
         self._graph = graph = run.graph
         steepest = int(sweep(graph, np.ceil(np.abs(slope)).astype("i8")).max(initial=0))
         self.shift = min(_FINEST, _BITS - steepest.bit_length())
-        self._edge = np.stack((run.weighted.weight.astype("f8"), np.rint(np.ldexp(slope, self.shift))), 1)
+        self._edges = np.empty(graph.edges, kernel.LINE).view(np.recarray)
+        self._edges.value, self._edges.slope = run.weighted.weight, np.rint(np.ldexp(slope, self.shift))
         self._first = int(run.time[graph.begun].min()) if len(graph.begun) else 0
         self._known: dict[float, Line] = {}
         self.progress: Callable[[int], object] | None = None
@@ -70,9 +71,9 @@ class Lines:
 
     def _swept(self, at: float) -> Line:
         graph = self._graph
-        line = np.zeros((graph.vertices, 2))
-        kernel.sweep(graph.start, graph.source, self._edge, at, line)
-        value, slope = line[graph.ended].T
+        lines = np.zeros(graph.vertices, kernel.LINE).view(np.recarray)
+        kernel.sweep(graph.start, graph.source, self._edges, at, lines)
+        value, slope = lines.value[graph.ended], lines.slope[graph.ended]
         last = np.lexsort((slope, value + slope * at))[-1]
         return int(value[last]) - self._first, int(slope[last])
 

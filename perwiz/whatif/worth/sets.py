@@ -29,7 +29,7 @@ from perwiz.whatif.worth.worth import checked
 
 LANES = 16
 """Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
-_KERNELS = {"zero-wait": kernel.zero_wait, "zero-time": kernel.zero_time}
+_KERNELS = {"zero-wait": kernel.sweep_zero_wait, "zero-time": kernel.sweep_zero_time}
 _LISTED = 8
 """Calls that are named one by one where a set has no text of its own."""
 _SIMILAR = 3
@@ -129,7 +129,7 @@ class _Sweeps:
         counting.count(graph.source, uses)
         uses[graph.ended] += 1
         self._slot, self._last = np.empty(graph.vertices, "i4"), np.empty(graph.vertices, "i4")
-        rows = kernel.slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), self._slot, self._last)
+        rows = kernel.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), self._slot, self._last)
         room = max(_ROOM, 24 * graph.vertices) // (8 * rows)
         self._times = np.empty((rows, max(1, min(lanes, room))), "i8")
 
@@ -162,12 +162,12 @@ class _Sweeps:
         """Return the latest end with each set of a batch changed, int64 ns per lane; `best` is that of what avoids the window."""
         graph, weight, slot, times = self._weighted.graph, self._weighted.weight, self._slot, self._times
         lanes = self._bits(batch)[self._group[first:end]]
-        kernel.begin(graph.start, graph.source, slot, self._time, first, end, times)
+        kernel.load_times(graph.start, graph.source, slot, self._time, first, end, times)
         self._kernel(graph.start, graph.source, graph.kind, weight, slot, first, lanes, times)
         ended = graph.ended[(graph.ended >= first) & (graph.ended < end)]
         out = np.maximum(times[slot[ended]].max(0, initial=best), best)
-        window = np.array([first, end, int(self._last[first:end].max()) + 1])
-        kernel.behind(graph.start, graph.source, weight, slot, self._left, window, times, out)
+        last = int(self._last[first:end].max())
+        kernel.leave_window(graph.start, graph.source, weight, slot, self._left, first, end, last, times, out)
         return out
 
     def _bits(self, batch: Ints) -> Ints:

@@ -54,7 +54,7 @@ def singles_of(weighted: Weighted, time: Ints) -> Singles:
         left, vertex = to_end(graph, weighted.weight), graph.returned[call]
         best = avoiding(graph, weighted.weight, time, left, vertex, vertex + 1)
         out.zero_time[call] = np.maximum(best, time[graph.source[graph.start[vertex]]] + left[vertex]) - begun
-        kernel.through(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, best)
+        kernel.pass_without_wait(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, best)
         out.zero_wait[call] = best - begun
     return out
 
@@ -75,11 +75,11 @@ def avoiding(graph: Graph, weight: Ints, time: Ints, left: Ints, first: Ints, en
     """
     tree = np.full(2 * len(first), CUT, "i8")
     begun, closed = _passed(graph, first), _passed(graph, end)
-    kernel.over(graph.start, graph.source, weight, time, left, begun, closed, tree)
+    kernel.bridge_windows(graph.start, graph.source, weight, time, left, begun, closed, tree)
     del begun, closed
-    kernel.settle(tree)
+    kernel.push_down(tree)
     best = tree[len(first) :]
-    kernel.outside(time, left, np.sort(graph.ended), CUT, first, end, best)
+    kernel.miss_windows(time, left, np.sort(graph.ended), CUT, first, end, best)
     return best
 
 

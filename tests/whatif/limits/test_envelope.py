@@ -77,10 +77,10 @@ def test_law__all_paths_of_a_graph(graph, data):
     """Brute force: a point of the curve is the highest of all paths, and no path lies above it."""
     weight = data.draw(build.weights(graph, 0))
     slope = data.draw(st.lists(st.integers(0, 5), min_size=graph.edges, max_size=graph.edges))
-    edge = np.stack((weight, slope), 1).astype("f8").reshape(-1, 2)
+    edge = np.array(list(zip(weight.tolist(), slope, strict=True)), kernel.LINE).view(np.recarray)
 
     def line(at):
-        out = np.zeros((graph.vertices, 2))
+        out = np.zeros(graph.vertices, kernel.LINE).view(np.recarray)
         kernel.sweep(graph.start, graph.source, edge, at, out)
         return max(((int(value), int(rise)) for value, rise in out), key=lambda one: (height(one, at), one[1]))
 
