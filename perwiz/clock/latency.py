@@ -7,15 +7,12 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Locations
 
 CAP = 1000
 """What the latencies taken from a trace are at most, ns; a microsecond is what Scalasca supposes everywhere."""
-FREE = 1 << 62
-"""A time nobody reaches: no limit, no delay seen; as in the kernels."""
-SAME, NODE, METAHOST, ACROSS = range(4)
-"""Pair classes: a location with itself, two of one node, two nodes of one metahost, two metahosts."""
 
 
 @dataclasses.dataclass(frozen=True)

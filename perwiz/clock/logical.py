@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from perwiz.clock import offsets
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
-from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, chosen, rule
+from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, by_class, chosen, decay, room_for_hull
 from perwiz.clock.regions import follow
 from perwiz.clock.roles import with_world_barriers
 from perwiz.clock.spread.replay import lead
@@ -107,40 +107,41 @@ class _Forward:
 
     def __init__(self, trace: Trace, timeline: Timeline, wiring: Wiring, mu: Latencies, time: NDArray[np.int64]) -> None:
         self.trace, self.timeline, self.wiring, self.mu, self.time = trace, timeline, wiring, mu, time
-        self.places = wiring.places()
+        self.clocks = wiring.clocks()
         self.fresh = True
         """`time[0]` does hold recorded times."""
 
     def once(self, gamma: float) -> float:
         """Do a pass, every clock reset; return the largest part of its run by which a clock was put forward."""
         graph, wiring = self.wiring.graph, self.wiring
-        self.places = wiring.places()
+        self.clocks = wiring.clocks()
         if not self.fresh:
             vertex_times(self.trace, self.timeline, graph, self.time[0])
         self.fresh = False
-        clock_logical.forward(
-            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), rule(self.mu, gamma), wiring.tops(), self.time
-        )
+        edges = graph.start, graph.source, wiring.lane
+        before, corrected = self.time
+        clock_logical.forward(*edges, wiring.owner, self.clocks, decay(gamma), by_class(self.mu), wiring.summaries(), before, corrected)
         run = self.timeline.locations.leave - self.timeline.locations.enter
-        return float((self.places[:, 6] / np.maximum(run, 1)).max(initial=0))
+        return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
 
     def jumps(self) -> tuple[int, int]:
         """Return how often clocks were put forward by messages and by collectives."""
-        return int(self.places[:, 7].sum()), int(self.places[:, 8].sum())
+        return int(self.clocks.by_message.sum()), int(self.clocks.by_collective.sum())
 
     def limits(self) -> None:
         """Write to `time[0]` how late each sending call may be entered."""
         graph, wiring = self.wiring.graph, self.wiring
-        clock_logical.limits(
-            *(graph.start, graph.source, wiring.lane, wiring.owner, self.places), rule(self.mu, 1), wiring.tops(), self.time
-        )
+        edges = graph.start, graph.source, wiring.lane
+        limit, corrected = self.time
+        clock_logical.limits(*edges, wiring.owner, self.clocks, by_class(self.mu), wiring.summaries(), limit, corrected)
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:
     """Amortize jumps backward in `time[1]`; return the steepest slope."""
     first = trace.first_calls
-    hull = np.empty((int(np.diff(first).max(initial=0)) + 2, 2), "i8")
-    return clock_backward.backward(first, timeline.locations.enter, graph.entered, graph.returned, time, hull, STRETCH)
+    limit, corrected = time
+    hull = room_for_hull(first)
+    return clock_backward.backward(first, timeline.locations.enter, graph.entered, graph.returned, limit, corrected, hull, STRETCH)
 
 
 def _timeline(trace: Trace, before: Timeline, graph: Graph, time: NDArray[np.int64]) -> Timeline:

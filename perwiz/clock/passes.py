@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from perwiz.clock.latency import Latencies
 from perwiz.errors import UsageError
+from perwiz.kernels import clock_backward
 from perwiz.trace.arrays import Ints
 
 STRETCH = 100
@@ -52,8 +54,18 @@ def chosen(once: Callable[[float], float], gammas: tuple[float, ...]) -> tuple[f
     return good, len(errors)
 
 
-def rule(mu: Latencies, gamma: float) -> Ints:
-    """Return what the kernels go by: the ns a second takes off the lead of a clock, and the latencies by pair class."""
+def room_for_hull(first: Ints) -> np.recarray[Any, Any]:
+    """Return room for the corners of the backward amortization of locations whose calls begin at `first`."""
+    return np.empty(int(np.diff(first).max(initial=0)) + 2, clock_backward.CORNER).view(np.recarray)
+
+
+def decay(gamma: float) -> int:
+    """Return the ns that a second takes off the lead of a clock. Raises UsageError for a gamma that is none."""
     if not 0 < gamma <= 1:
         raise UsageError(f"a control variable gamma of {gamma}; must be above 0, at most 1")
-    return np.array([round((1 - gamma) * 1e9), mu.node, mu.metahost, mu.across], "i8")
+    return round((1 - gamma) * 1e9)
+
+
+def by_class(mu: Latencies) -> Ints:
+    """Return the latencies by pair class, int64 ns; a location waits for itself without any."""
+    return np.array([0, mu.node, mu.metahost, mu.across], "i8")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.clock.latency import FREE, distance
+from perwiz.clock.latency import distance
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
 from perwiz.kernels import clock_logical as kernel
+from perwiz.kernels.names import FREE, HUB, PAIR_CLASSES, UNBOUND
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
+Rows = np.recarray[Any, Any]
 _PIECE = 1 << 18
 """Edges or messages handled at a time, so that intermediate arrays stay small."""
-_HUB = 4
-"""Lane of edges into and out of the hubs of collectives; 1 to 3 are messages by pair class, 0 binds nobody."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,35 +28,35 @@ class Wiring:
 
     graph: Graph
     lane: NDArray[np.uint8]
-    """How each edge binds."""
+    """How each edge binds: as a message by pair class, as a HUB, or UNBOUND."""
     owner: NDArray[np.int32]
-    """Location per vertex; -1 - row of tops for hubs."""
+    """Location per vertex; -1 - row of the summaries for hubs."""
     nodes: Ints
     """Node per location, int32."""
     metahosts: Ints
     """Metahost per location, int32."""
     hubs: int
 
-    def places(self) -> NDArray[np.int64]:
-        """Return the rows per location the kernels work on, clocks at rest."""
-        return rows_of_places(self.nodes, self.metahosts)
+    def clocks(self) -> Rows:
+        """Return the clock of each location, at rest."""
+        return clocks_at_rest(self.nodes, self.metahosts)
 
-    def tops(self) -> NDArray[np.int64]:
-        """Return the rows per hub the kernels work on, empty."""
-        return rows_of_tops(self.hubs + 1)
+    def summaries(self) -> Rows:
+        """Return a summary per hub, empty."""
+        return empty_summaries(self.hubs + 1)
 
 
-def rows_of_places(nodes: Ints, metahosts: Ints) -> NDArray[np.int64]:
-    """Return the rows per location the kernels work on, clocks at rest."""
-    out = np.zeros((len(nodes), 9), "i8")
-    out[:, 0], out[:, 1] = nodes, metahosts
+def clocks_at_rest(nodes: Ints, metahosts: Ints) -> Rows:
+    """Return the clock of each location, at rest: rows of `perwiz.kernels.clock_logical.CLOCK`."""
+    out = np.zeros(len(nodes), kernel.CLOCK).view(np.recarray)
+    out.node, out.metahost = nodes, metahosts
     return out
 
 
-def rows_of_tops(rows: int) -> NDArray[np.int64]:
-    """Return so many rows per hub the kernels work on, empty; row 0 is no hub's."""
-    out = np.full((rows, 5), -FREE, "i8")
-    out[:, 4] = NONE
+def empty_summaries(count: int) -> Rows:
+    """Return so many summaries, empty: rows of `perwiz.kernels.clock_logical.SUMMARY`; row 0 is no hub's."""
+    out = np.empty(count, kernel.SUMMARY).view(np.recarray)
+    out.latest, out.location = -FREE, NONE
     return out
 
 
@@ -66,7 +67,7 @@ def wire(trace: Trace, graph: Graph) -> Wiring:
         owner[vertices] = location
     hub = np.flatnonzero(owner == NONE)[1:]
     owner[hub] = -2 - np.arange(len(hub))
-    lane = np.zeros(graph.edges, "u1")
+    lane = np.full(graph.edges, UNBOUND, "u1")
     pairs = _pair_classes(trace)
     mute, deaf = _silent(trace, graph)
     for first in range(0, graph.edges, _PIECE):
@@ -76,8 +77,8 @@ def wire(trace: Trace, graph: Graph) -> Wiring:
         out[at] = pairs[graph.cause[piece][at]]
         at = np.flatnonzero(kind == COLLECTIVE)
         source = graph.source[piece][at]
-        out[at] = np.where((source == 0) | mute[source], 0, _HUB)
-    lane[deaf] = 0
+        out[at] = np.where((source == 0) | mute[source], UNBOUND, HUB)
+    lane[deaf] = UNBOUND
     return Wiring(graph, lane, owner, trace.locations.node, trace.locations.metahost, len(hub))
 
 
@@ -90,9 +91,9 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: Ints) -> N
 
 def shortest(wiring: Wiring, time: Ints) -> Ints:
     """Return, by pair class, the shortest delay from a cause to its effect in these vertex times, int64 ns."""
-    out = np.full(4, FREE, "i8")
+    out = np.full(PAIR_CLASSES, FREE, "i8")
     graph = wiring.graph
-    kernel.delays(graph.start, graph.source, wiring.lane, wiring.owner, wiring.places(), wiring.tops(), time, out)
+    kernel.delays(graph.start, graph.source, wiring.lane, wiring.owner, wiring.clocks(), wiring.summaries(), time, out)
     return out
 
 

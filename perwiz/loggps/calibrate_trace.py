@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.clock.latency import NODE, SAME, distance
+from perwiz.clock.latency import distance
 from perwiz.errors import TraceError
+from perwiz.kernels.names import NODE, SAME
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
 from perwiz.loggps.model import Model

@@ -21,8 +21,8 @@ def backward(begun, locations, stretch):
     table = np.array(calls, "i8").reshape(count, 4)
     time = np.stack((table[:, 2:].ravel(), table[:, :2].ravel()))
     first = np.cumsum([0, *map(len, locations)])
-    hull = np.empty((max(map(len, locations), default=0) + 2, 2), "i8")
-    steepest = kernel.backward(first, np.array(begun, "i8"), entered, returned, time, hull, stretch)
+    hull = np.empty(max(map(len, locations), default=0) + 2, kernel.CORNER).view(np.recarray)
+    steepest = kernel.backward(first, np.array(begun, "i8"), entered, returned, *time, hull, stretch)
     moved = np.stack((time[1][::2], time[1][1::2]), 1).tolist()
     return [moved[a:b] for a, b in itertools.pairwise(first)], steepest
 

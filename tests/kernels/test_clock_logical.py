@@ -64,16 +64,16 @@ def arrays(wiring):
 def test_forward__twin(drawn, mu, rate):
     wiring, recorded = drawn
     graph, place = lists(wiring)
-    time, places = np.stack((recorded, recorded)), wiring.places()
-    kernel.forward(*arrays(wiring), places, np.array([rate, *mu]), wiring.tops(), time)
+    time, clocks = np.stack((recorded, recorded)), wiring.clocks()
+    kernel.forward(*arrays(wiring), clocks, rate, np.array([0, *mu]), wiring.summaries(), *time)
     out, before, counts = naive_clock.forward(*graph, place, rate, [0, *mu], recorded.tolist())
     real = wiring.owner >= 0
     assert time[1][real].tolist() == np.array(out)[real].tolist()
     expected = [before.get(v, FREE) for v in range(len(out))]
     assert time[0][real].tolist() == np.array(expected)[real].tolist()
-    assert places[:, 7:].tolist() == counts
+    assert np.stack((clocks.by_message, clocks.by_collective), 1).tolist() == counts
     lead = [max([0, *(out[v] - recorded[v] for v in np.flatnonzero(wiring.owner == row))]) for row in range(len(place))]
-    assert places[:, 6].tolist() == lead
+    assert clocks.most.tolist() == lead
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_limits__twin(drawn, mu):
     wiring, recorded = drawn
     graph, place = lists(wiring)
     time = np.stack((np.full_like(recorded, FREE), recorded))
-    kernel.limits(*arrays(wiring), wiring.places(), np.array([0, *mu]), wiring.tops(), time)
+    kernel.limits(*arrays(wiring), wiring.clocks(), np.array([0, *mu]), wiring.summaries(), *time)
     expected = np.array(naive_clock.limits(*graph, place, [0, *mu], recorded.tolist()))
     real = wiring.owner >= 0
     far = FREE - 1_000_000
@@ -98,7 +98,7 @@ def test_delays__twin(drawn):
     wiring, recorded = drawn
     graph, place = lists(wiring)
     out = np.full(4, FREE, "i8")
-    kernel.delays(*arrays(wiring), wiring.places(), wiring.tops(), recorded, out)
+    kernel.delays(*arrays(wiring), wiring.clocks(), wiring.summaries(), recorded, out)
     expected = naive_clock.delays(*graph, place, recorded.tolist())
     assert np.minimum.accumulate(out[:0:-1]).tolist() == np.minimum.accumulate(expected[:0:-1]).tolist()
 
@@ -120,7 +120,7 @@ def test_forward__collective_over_three_pair_classes():
     graph = build_graph(trace)
     wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
-    kernel.forward(*arrays(wiring), wiring.places(), np.array([0, 1, 10, 30]), wiring.tops(), time)
+    kernel.forward(*arrays(wiring), wiring.clocks(), 0, np.array([0, 1, 10, 30]), wiring.summaries(), *time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
     assert time[0][graph.returned].tolist() == [98] * 4
 
@@ -140,7 +140,7 @@ def test_delays__what_a_later_cause_hides():
     graph = build_graph(trace)
     wiring, time, out = wire(trace, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
     vertex_times(trace, trace.timeline, graph, time)
-    kernel.delays(*arrays(wiring), wiring.places(), wiring.tops(), time, out)
+    kernel.delays(*arrays(wiring), wiring.clocks(), wiring.summaries(), time, out)
     assert out.tolist() == [FREE, 1950, FREE, 1050]
 
 
@@ -157,7 +157,7 @@ def test_limits__of_several_receivers():
         wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
         vertex_times(trace, trace.timeline, graph, time[1])
         time[0] = FREE
-        kernel.limits(*arrays(wiring), wiring.places(), np.array([0, 1, 1, 1]), wiring.tops(), time)
+        kernel.limits(*arrays(wiring), wiring.clocks(), np.array([0, 1, 1, 1]), wiring.summaries(), *time)
         assert time[0][graph.entered[0]] == 299
 
 
@@ -173,7 +173,7 @@ def test_forward__decay_is_not_lost_in_short_intervals():
     wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
     recorded = time[0].copy()
-    kernel.forward(*arrays(wiring), wiring.places(), np.array([10_000_000, 0, 0, 0]), wiring.tops(), time)
+    kernel.forward(*arrays(wiring), wiring.clocks(), 10_000_000, np.zeros(4, "i8"), wiring.summaries(), *time)
     lead = (time[1] - recorded)[graph.entered[1:]].tolist()
     assert lead[0] == 0
     assert [lead[1], lead[10], lead[11], lead[5000], lead[9990], lead[9991], lead[10_000]] == [1000, 999, 999, 500, 1, 1, 0]
@@ -191,6 +191,6 @@ def test_forward__instants_stay_apart():
     graph = build_graph(trace)
     wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
-    kernel.forward(*arrays(wiring), wiring.places(), np.array([999_999_999, 0, 0, 0]), wiring.tops(), time)
+    kernel.forward(*arrays(wiring), wiring.clocks(), 999_999_999, np.zeros(4, "i8"), wiring.summaries(), *time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
     assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]

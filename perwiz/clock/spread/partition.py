@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from perwiz.clock.wiring import Wiring
 from perwiz.kernels import clock_rounds, order
+from perwiz.kernels.names import HUB, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.table import column, dtypes
 from perwiz.trace.trace import Timeline, Trace
-
-_HUB = 4
-"""Lane of edges into and out of hubs."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,7 +110,7 @@ def cut(trace: Trace, wiring: Wiring, size: int) -> Cut:
     start, row = _grouped(place[edges.target()], len(out))
     lane = edges.lane()[row]
     source = place[edges.source()[row]]
-    source[lane == 0] = -1
+    source[lane == UNBOUND] = -1
     owner = edges.owner()[out]
     hubs = _Crossing(*(np.concatenate([getattr(c, f.name) for c in (partial, whole)]) for f in dataclasses.fields(_Crossing)))
     stamps, hubs = (dataclasses.replace(c, original=place[c.original], copy=place[c.copy]) for c in (stamps, hubs))
@@ -133,7 +131,7 @@ def _parts(wiring: Wiring, share: Ints, target: Ints) -> Ints:
     owner, source = wiring.owner, wiring.graph.source
     part = np.where(owner >= 0, share[np.maximum(owner, 0)], 0).astype("i4") if len(share) else np.zeros(len(owner), "i4")
     part[0] = -1
-    bound = wiring.lane == _HUB
+    bound = wiring.lane == HUB
     into = np.flatnonzero(bound & (owner[source] >= 0))[::-1]
     part[target[into]] = part[source[into]]
     out = np.flatnonzero(bound & (owner[source] < 0))
@@ -151,7 +149,7 @@ class _Edges:
         self.wiring, self.part, self.reached, self.size = wiring, part, reached, size
         self._sources, self._targets, self._lanes, self._owners = [source.copy()], [target], [lane], [owner]
         self._vertices = len(owner)
-        self._over = np.flatnonzero((lane != 0) & (part[source] != part[target]))
+        self._over = np.flatnonzero((lane != UNBOUND) & (part[source] != part[target]))
 
     def _new(self, count: int, owner: int) -> Ints:
         out = np.arange(self._vertices, self._vertices + count, dtype="i4")
@@ -163,7 +161,7 @@ class _Edges:
         """Add edges that bind as those of hubs do."""
         self._sources.append(source)
         self._targets.append(target)
-        self._lanes.append(np.full(len(source), _HUB, "u1"))
+        self._lanes.append(np.full(len(source), HUB, "u1"))
 
     def _pairs(self, vertex: Ints, process: Ints) -> tuple[Ints, Ints, Ints]:
         """Return the distinct pairs of a vertex and a process, and which of them each row is."""
@@ -172,7 +170,7 @@ class _Edges:
 
     def stamps(self) -> _Crossing:
         """Return the sending calls that other processes need, their edges led over copies."""
-        edge = self._over[self._lanes[0][self._over] != _HUB]
+        edge = self._over[self._lanes[0][self._over] != HUB]
         original, taker, back = self._pairs(self._sources[0][edge], self.part[self._targets[0][edge]])
         copy = self._new(len(original), -1)
         self._sources[0][edge] = copy[back]
@@ -181,7 +179,7 @@ class _Edges:
     def partial(self) -> _Crossing:
         """Return the hubs whose entries are summed up at another process first: that sum, and its copy at the hub's home."""
         owner, lanes = self._owners[0], self._lanes[0]
-        edge = self._over[(lanes[self._over] == _HUB) & (owner[self.wiring.graph.source[self._over]] >= 0)]
+        edge = self._over[(lanes[self._over] == HUB) & (owner[self.wiring.graph.source[self._over]] >= 0)]
         source = self._sources[0][edge]
         hub, giver, back = self._pairs(self._targets[0][edge], self.part[source])
         original, copy = self._new(len(hub), -2), self._new(len(hub), -2)
@@ -194,7 +192,7 @@ class _Edges:
     def whole(self) -> _Crossing:
         """Return the hubs that other processes need: what goes out, and its copy there."""
         owner, lanes = self._owners[0], self._lanes[0]
-        edge = self._over[(lanes[self._over] == _HUB) & (owner[self.wiring.graph.source[self._over]] < 0)]
+        edge = self._over[(lanes[self._over] == HUB) & (owner[self.wiring.graph.source[self._over]] < 0)]
         hub, taker, back = self._pairs(self._sources[0][edge], self.part[self._targets[0][edge]])
         original, copy = self._new(len(hub), -2), self._new(len(hub), -2)
         self._sources[0][edge] = copy[back]

@@ -10,16 +10,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.clock.latency import FREE, Latencies
-from perwiz.clock.passes import STRETCH, Amortized, chosen, rule
+from perwiz.clock.latency import Latencies
+from perwiz.clock.passes import STRETCH, Amortized, by_class, chosen, decay, room_for_hull
 from perwiz.clock.spread.partition import TYPES, Part, cut, parts
 from perwiz.clock.spread.team import Order, Team, swap
-from perwiz.clock.wiring import Wiring, rows_of_places, rows_of_tops
+from perwiz.clock.wiring import Rows, Wiring, clocks_at_rest, empty_summaries
 from perwiz.kernels import clock_backward, clock_logical
+from perwiz.kernels.names import FREE
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
-_CELLS = 5
+_NUMBERS = clock_logical.SUMMARY.itemsize // 8
 """Numbers in the summary of a hub."""
 _Bundles = dict[int, list[list[int]]]
 """By round: process, range of stamps, range of hubs."""
@@ -27,7 +28,7 @@ _Bundles = dict[int, list[list[int]]]
 
 def lead(team: Team, trace: Trace, timeline: Timeline, wiring: Wiring, order: Order, time: NDArray[np.int64]) -> Amortized:
     """Return what all processes together come to, for rank 0, which deals out the parts; `time[1]` becomes the corrected times."""
-    rule(Latencies(*order[0]), order[1][0])  # refuses a wrong one before anybody is told
+    Latencies(*order[0]), decay(order[1][0])  # refuse wrong ones before anybody is told
     team.tell(order)
     try:
         return _lead(team, trace, timeline, wiring, order, time)
@@ -74,8 +75,8 @@ class _Player:
     def __init__(self, team: Team, part: Part) -> None:
         self.team, self.part = team, part
         self.time = np.empty((2, len(part.owner)), "i8")
-        self.places = rows_of_places(part.nodes, part.metahosts)
-        self.tops = self._tops()
+        self.clocks = clocks_at_rest(part.nodes, part.metahosts)
+        self.summaries = self._summaries()
         self.mu = Latencies(0, 0, 0)
         self.out, self.into = _by_round(part.bundles_out), _by_round(part.bundles_in)
         some = np.flatnonzero(np.diff(part.round))
@@ -85,61 +86,62 @@ class _Player:
         """Return what all processes together come to."""
         self.mu = Latencies(*order[0])
         gamma, passes = chosen(self._once, order[1])
-        message, collective = (int(self.team.agree(int(self.places[self.part.here, column].sum()), "sum")) for column in (7, 8))
+        here, clocks = self.part.here, self.clocks
+        message, collective = (int(self.team.agree(int(jumps[here].sum()), "sum")) for jumps in (clocks.by_message, clocks.by_collective))
         slope = self._amortize() if message + collective else 0.0
         return Amortized(gamma, passes, message, collective, self.team.agree(slope, "max"))
 
-    def _tops(self) -> NDArray[np.int64]:
-        return rows_of_tops(-int(self.part.owner.min()))
+    def _summaries(self) -> Rows:
+        return empty_summaries(-int(self.part.owner.min()))
 
     def _once(self, gamma: float) -> float:
         """Do a pass forward, every clock reset; return the largest part of its run by which a clock was put forward, of all processes."""
         part = self.part
-        self.places, self.tops = rows_of_places(part.nodes, part.metahosts), self._tops()
+        self.clocks, self.summaries = clocks_at_rest(part.nodes, part.metahosts), self._summaries()
         self.time[0] = self.time[1] = part.recorded
         self.time[0, : part.round[0]] = FREE
-        going = rule(self.mu, gamma)
         for number in self.rounds:
             for bundle in self.into.get(number - 1, ()):
                 self._copy(bundle)
-            self._through(number, clock_logical.forward, going)
+            self._through(number, clock_logical.forward, decay(gamma), by_class(self.mu))
             for bundle in self.out.get(number, ()):
                 self._put(bundle, part.stamps_out, part.hubs_out, self.time[1])
         self.team.flush()
-        return self.team.agree(float((self.places[part.here, 6] / np.maximum(part.run, 1)).max(initial=0)), "max")
+        return self.team.agree(float((self.clocks.most[part.here] / np.maximum(part.run, 1)).max(initial=0)), "max")
 
     def _amortize(self) -> float:
         """Find how late sending calls may be entered, a pass against the order, and amortize backward; return the steepest slope."""
         part = self.part
-        self.tops = self._tops()
-        going = rule(self.mu, 1)
+        self.summaries = self._summaries()
         for number in reversed(self.rounds):
             for bundle in self.out.get(number, ()):
                 self._limit(bundle)
-            self._through(number, clock_logical.limits, going)
+            self._through(number, clock_logical.limits, by_class(self.mu))
             for bundle in self.into.get(number - 1, ()):
                 self._put(bundle, part.stamps_in, part.hubs_in, self.time[0])
         self.team.flush()
-        hull = np.empty((int(np.diff(part.first).max(initial=0)) + 2, 2), "i8")
-        return clock_backward.backward(part.first, part.begun, part.entered, part.returned, self.time, hull, STRETCH)
+        limit, corrected = self.time
+        hull = room_for_hull(part.first)
+        return clock_backward.backward(part.first, part.begun, part.entered, part.returned, limit, corrected, hull, STRETCH)
 
-    def _through(self, number: int, kernel: Callable[..., None], going: Ints) -> None:
+    def _through(self, number: int, kernel: Callable[..., None], *costs: int | Ints) -> None:
         """Let a kernel pass through the vertices of one round."""
         part = self.part
         first, end = part.round[number], part.round[number + 1]
-        kernel(part.start[first : end + 1], part.source, part.lane, part.owner[:end], self.places, going, self.tops, self.time)
+        start, owner = part.start[first : end + 1], part.owner[:end]
+        kernel(start, part.source, part.lane, owner, self.clocks, *costs, self.summaries, *self.time)
 
     def _put(self, bundle: list[int], stamps: Ints, hubs: Ints, times: Ints) -> None:
         peer, first, end, hub, last = bundle
-        self.team.put(peer, np.concatenate((times[stamps[first:end]], self.tops[hubs[hub:last]].ravel())))
+        self.team.put(peer, np.concatenate((times[stamps[first:end]], np.asarray(self.summaries[hubs[hub:last]]).view("i8"))))
 
     def _take(self, bundle: list[int], hubs: Ints) -> Ints:
         """Return the stamps of a bundle; the summaries of hubs are put in their places."""
         peer, first, end, hub, last = bundle
-        data = np.empty(end - first + _CELLS * (last - hub), "i8")
+        data = np.empty(end - first + _NUMBERS * (last - hub), "i8")
         self.team.take(peer, data)
         if last > hub:
-            self.tops[hubs[hub:last]] = data[end - first :].reshape(-1, _CELLS)
+            self.summaries[hubs[hub:last]] = data[end - first :].view(clock_logical.SUMMARY)
         return data[: end - first]
 
     def _copy(self, bundle: list[int]) -> None:
