@@ -42,7 +42,7 @@ def causes_of(trace):
     findings = search(trace)
     view, tree = View(trace), findings.severity.tree
     waits = real.wait_states(findings.instances)
-    what = real.pieces(view, tree, waits)
+    what = real.intervals(view, tree, waits)
     return view, tree, waits, what, real.causes(view, tree, waits, what)
 
 

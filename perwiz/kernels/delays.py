@@ -1,37 +1,85 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Delays: one pass back over the wait states that books them on those who came late.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Delays: one pass back over the wait states that books them on those who came late; and since when two locations are apart.
 
-`place` as in `perwiz.kernels.pieces`. `waits` has a row per wait state, sorted by (location, call): location, location it waits for,
-begin, length, when that which it waits for came, since when the two are apart, type, call, the row of the k-th wait state by the time it
-ends, and whether it makes the waits behind it propagating.
+Of a location x, `first[x] .. first[x + 1] - 1` are its intervals, see `perwiz.kernels.pieces`; `first_check` and `first_wait` say the
+same of others.
 """
 
+from __future__ import annotations
+
 import cython
+import numpy as np
 
-PIECES = cython.declare(cython.Py_ssize_t, 4)
-CHECKS = cython.declare(cython.Py_ssize_t, 5)
-FIRST = cython.declare(cython.Py_ssize_t, 6)
+from perwiz.kernels import names
 
-WAITER = cython.declare(cython.Py_ssize_t, 0)
-CAUSE = cython.declare(cython.Py_ssize_t, 1)
-ENTERED = cython.declare(cython.Py_ssize_t, 2)
-LENGTH = cython.declare(cython.Py_ssize_t, 3)
-CAME = cython.declare(cython.Py_ssize_t, 4)
-SINCE = cython.declare(cython.Py_ssize_t, 5)
-TYPE = cython.declare(cython.Py_ssize_t, 6)
-KTH = cython.declare(cython.Py_ssize_t, 8)
-SPREADS = cython.declare(cython.Py_ssize_t, 9)
+WAITING = cython.declare(cython.int, names.WAITING)
+STRIDE = cython.declare(cython.Py_ssize_t, names.STRIDE)
+SHORT = cython.declare(cython.Py_ssize_t, names.SHORT)
+LONG = cython.declare(cython.Py_ssize_t, names.LONG)
 
-STRIDE = cython.declare(cython.Py_ssize_t, 64)
+Wait = cython.struct(
+    waiter=cython.longlong,
+    cause=cython.longlong,
+    entered=cython.longlong,
+    length=cython.longlong,
+    came=cython.longlong,
+    since=cython.longlong,
+    call=cython.longlong,
+    by_end=cython.longlong,
+    type=cython.int,
+    spreads=cython.int,
+)
+_TIMES_AND_ROWS = ("waiter", "cause", "entered", "length", "came", "since", "call", "by_end")
+WAIT = np.dtype([*((field, "i8") for field in _TIMES_AND_ROWS), ("type", "i4"), ("spreads", "i4")])
+"""A wait state: location, location it waits for, begin, length, when that which it waits for came, since when the two are apart, call,
+the row of the k-th wait state by the time it ends, type, and whether it makes the waits behind it propagating."""
+Join = cython.struct(call=cython.longlong, slot=cython.longlong, left=cython.longlong)
+JOIN = np.dtype([("call", "i8"), ("slot", "i8"), ("left", "i8")])
+"""A collective that keeps a location: its call, its slot, and when nobody waited any more."""
+Node = cython.struct(difference=cython.longlong, listed=cython.Py_ssize_t, marked=cython.Py_ssize_t)
+NODE = np.dtype([("difference", "i8"), ("listed", "i8"), ("marked", "i8")])
+"""Per node of the call tree, and last for waiting, by how much longer one location was in it than another, and whether it is listed;
+and a cell of the list of nodes with a difference."""
+Split = cython.struct(share=cython.double, indirect=cython.double, propagating=cython.double)
+SPLIT = np.dtype([("share", "f8"), ("indirect", "f8"), ("propagating", "f8")])
+"""Per wait state the largest share put on it; the part of it that the cause's own waiting explains, and the part that makes others wait."""
+
+
+def meet_in_collectives(
+    waits: Wait[::1],
+    joins: cython.const[Join][::1],
+    first_slot: cython.const[cython.longlong][::1],
+    group: cython.const[cython.int][::1],
+    last: cython.longlong[::1],
+) -> None:
+    """Raise, per wait state, the time since when the two are apart to that of the last collective before it that kept both.
+
+    A location has the slots `first_slot[x] .. first_slot[x + 1] - 1`, one per communicator, ascending in `group`. `joins`, one per
+    location and collective, are sorted by call. `last` has the least time for every slot.
+    """
+    k: cython.Py_ssize_t = 0
+    for i in range(len(waits)):
+        while k < len(joins) and joins[k].call < waits[i].call:
+            last[joins[k].slot] = joins[k].left
+            k += 1
+        a: cython.Py_ssize_t = first_slot[waits[i].waiter]
+        b: cython.Py_ssize_t = first_slot[waits[i].cause]
+        while a < first_slot[waits[i].waiter + 1] and b < first_slot[waits[i].cause + 1]:
+            if group[a] < group[b]:
+                a += 1
+            elif group[a] > group[b]:
+                b += 1
+            else:
+                waits[i].since = max(waits[i].since, last[a])
+                a += 1
+                b += 1
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _piece(start: cython.longlong[::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t, time: cython.longlong) -> cython.Py_ssize_t:
-    """Return the last of pieces low .. high - 1 that starts at a time or before it; the first if none does."""
-    middle: cython.Py_ssize_t
+def _interval(
+    start: cython.const[cython.longlong][::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t, time: cython.longlong
+) -> cython.Py_ssize_t:
+    """Return the last of intervals low .. high - 1 that starts at a time or before it; the first if none does."""
     while high - low > 1:
         middle = (low + high) // 2
         if start[middle] <= time:
@@ -42,71 +90,65 @@ def _piece(start: cython.longlong[::1], low: cython.Py_ssize_t, high: cython.Py_
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _note(sums: cython.longlong[:, ::1], column: cython.Py_ssize_t, time: cython.longlong) -> cython.void:
-    """Add time to a column of the difference, the last row but two; list the column in the last but one; the last marks those listed."""
-    rows: cython.Py_ssize_t = len(sums)
-    if sums[rows - 1, column] == 0:
-        sums[rows - 1, column] = 1
-        sums[rows - 2, sums[rows - 4, 0]] = column
-        sums[rows - 4, 0] += 1
-    sums[rows - 3, column] += time
+def _note(nodes: Node[::1], count: cython.Py_ssize_t, j: cython.Py_ssize_t, time: cython.longlong) -> cython.Py_ssize_t:
+    """Add time to the difference of a node, which is listed then; return how many are."""
+    if nodes[j].marked == 0:
+        nodes[j].marked = 1
+        nodes[count].listed = j
+        count += 1
+    nodes[j].difference += time
+    return count
 
 
 @cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _spent(
-    place: cython.const[cython.longlong][:, ::1],
-    start: cython.longlong[::1],
-    node: cython.int[::1],
-    sums: cython.longlong[:, ::1],
+def _spend(
+    first: cython.const[cython.longlong][::1],
+    start: cython.const[cython.longlong][::1],
+    node: cython.const[cython.int][::1],
+    first_check: cython.const[cython.longlong][::1],
+    sums: cython.const[cython.longlong][:, ::1],
+    nodes: Node[::1],
+    count: cython.Py_ssize_t,
     x: cython.Py_ssize_t,
     begin: cython.longlong,
     end: cython.longlong,
     sign: cython.longlong,
-) -> cython.void:
-    """Note what a location did from one time to another, times 1 or -1. Over long times it goes from check to check."""
-    first: cython.Py_ssize_t = place[x, PIECES]
-    row: cython.Py_ssize_t = place[x, CHECKS]
-    waiting: cython.Py_ssize_t = sums.shape[1] - 1
-    stride: cython.Py_ssize_t = max(waiting + 1, STRIDE)
-    j: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    high: cython.Py_ssize_t
-    last: cython.Py_ssize_t
-    i: cython.Py_ssize_t = _piece(start, first, place[x + 1, PIECES], begin)
+) -> cython.Py_ssize_t:
+    """Note what a location did from one time to another, times 1 or -1; return how many nodes are listed then.
+
+    Over long times it goes from check to check.
+    """
+    waiting = len(nodes) - 1
+    stride = max(len(nodes), STRIDE)
+    i = _interval(start, first[x], first[x + 1], begin)
     begin = max(begin, start[i])
     if end <= begin:
-        return
-    last = _piece(start, i, place[x + 1, PIECES], end)
+        return count
+    last = _interval(start, i, first[x + 1], end)
     while i < last:
-        low, high = (i - first) // stride, (last - first) // stride
-        if begin == start[i] and i == first + low * stride and high > low:
+        low = (i - first[x]) // stride
+        high = (last - first[x]) // stride
+        if begin == start[i] and i == first[x] + low * stride and high > low:
             for j in range(waiting + 1):
-                if sums[row + high, j] > sums[row + low, j]:
-                    _note(sums, j, sign * (sums[row + high, j] - sums[row + low, j]))
-            i = first + high * stride
+                passed = sums[first_check[x] + high, j] - sums[first_check[x] + low, j]
+                if passed > 0:
+                    count = _note(nodes, count, j, sign * passed)
+            i = first[x] + high * stride
         else:
-            _note(sums, node[i] if node[i] >= 0 else waiting, sign * (start[i + 1] - begin))
+            count = _note(nodes, count, node[i] if node[i] != WAITING else waiting, sign * (start[i + 1] - begin))
             i += 1
         begin = start[i]
     if end > begin:
-        _note(sums, node[i] if node[i] >= 0 else waiting, sign * (end - begin))
+        count = _note(nodes, count, node[i] if node[i] != WAITING else waiting, sign * (end - begin))
+    return count
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _following(waits: cython.longlong[:, ::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t, time: cython.longlong) -> cython.Py_ssize_t:
+def _following(waits: Wait[::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t, time: cython.longlong) -> cython.Py_ssize_t:
     """Return the first of waits low .. high - 1 that ends after a time, `high` if none does."""
-    middle: cython.Py_ssize_t
     while low < high:
         middle = (low + high) // 2
-        if waits[middle, ENTERED] + waits[middle, LENGTH] > time:
+        if waits[middle].entered + waits[middle].length > time:
             high = middle
         else:
             low = middle + 1
@@ -114,148 +156,123 @@ def _following(waits: cython.longlong[:, ::1], low: cython.Py_ssize_t, high: cyt
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _responsibility(flow: cython.double[:, ::1], base: cython.Py_ssize_t, k: cython.Py_ssize_t, out: cython.double[::1]) -> cython.void:
-    """Sum up, per type, what was put on each ns of the k-th wait of a location, and find the largest share."""
-    t: cython.Py_ssize_t
-    types: cython.Py_ssize_t = flow.shape[1] - 3
-    for t in range(types + 1):
-        out[t] = 0
+def _responsibility(
+    flow: cython.double[:, ::1], splits: Split[::1], first: cython.Py_ssize_t, k: cython.Py_ssize_t, rate: cython.double[::1]
+) -> cython.double:
+    """Sum up, per type, what was put on each ns of the k-th wait of a location, and return the largest share."""
+    share: cython.double = 0.0
+    for t in range(len(rate)):
+        rate[t] = 0
     k += 1
     while k > 0:
-        for t in range(types):
-            out[t] += flow[base + k - 1, t]
-        out[types] = max(out[types], flow[base + k - 1, types])
+        for t in range(len(rate)):
+            rate[t] += flow[first + k - 1, t]
+        share = max(share, splits[first + k - 1].share)
         k -= k & -k
+    return share
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
 def _charge(
     flow: cython.double[:, ::1],
-    base: cython.Py_ssize_t,
+    splits: Split[::1],
+    first: cython.Py_ssize_t,
     k: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
     rate: cython.double[::1],
     share: cython.double,
 ) -> cython.void:
     """Put a rate per type, and a share, on the waits of a location from the k-th to the last that is not yet done."""
-    t: cython.Py_ssize_t
-    types: cython.Py_ssize_t = flow.shape[1] - 3
     k += 1
     while k <= size:
-        for t in range(types):
-            flow[base + k - 1, t] += rate[t]
-        flow[base + k - 1, types] = max(flow[base + k - 1, types], share)
+        for t in range(len(rate)):
+            flow[first + k - 1, t] += rate[t]
+        splits[first + k - 1].share = max(splits[first + k - 1].share, share)
         k += k & -k
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _clear(sums: cython.longlong[:, ::1]) -> cython.void:
-    """Set the difference back to 0."""
-    k: cython.Py_ssize_t
-    rows: cython.Py_ssize_t = len(sums)
-    for k in range(sums[rows - 4, 0]):
-        sums[rows - 3, sums[rows - 2, k]] = 0
-        sums[rows - 1, sums[rows - 2, k]] = 0
-    sums[rows - 4, 0] = 0
+def _clear(nodes: Node[::1], count: cython.Py_ssize_t) -> cython.void:
+    """Set the differences back to 0."""
+    for k in range(count):
+        nodes[nodes[k].listed].difference = 0
+        nodes[nodes[k].listed].marked = 0
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _excess(sums: cython.longlong[:, ::1]) -> cython.longlong:
+def _excess(nodes: Node[::1], count: cython.Py_ssize_t) -> cython.longlong:
     """Return the sum of the differences above 0, waiting left out."""
-    k: cython.Py_ssize_t
-    rows: cython.Py_ssize_t = len(sums)
     out: cython.longlong = 0
-    for k in range(sums[rows - 4, 0]):
-        if sums[rows - 2, k] < sums.shape[1] - 1:
-            out += max(sums[rows - 3, sums[rows - 2, k]], 0)
+    for k in range(count):
+        if nodes[k].listed < len(nodes) - 1:
+            out += max(nodes[nodes[k].listed].difference, 0)
     return out
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
 def _book(
-    sums: cython.longlong[:, ::1],
+    nodes: Node[::1],
+    count: cython.Py_ssize_t,
     cost: cython.double[:, :, :, ::1],
     location: cython.Py_ssize_t,
-    kind: cython.Py_ssize_t,
+    type: cython.Py_ssize_t,
     share: cython.double,
     rate: cython.double[::1],
 ) -> cython.void:
     """Book the differences above 0 on the nodes of a location: their share in the short term, a rate per type in the long term."""
-    k: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    rows: cython.Py_ssize_t = len(sums)
-    for k in range(sums[rows - 4, 0]):
-        j = sums[rows - 2, k]
-        if j < sums.shape[1] - 1 and sums[rows - 3, j] > 0:
-            cost[kind, 0, location, j] += share * sums[rows - 3, j]
-            for t in range(len(rate) - 1):
-                cost[t, 1, location, j] += rate[t] * sums[rows - 3, j]
+    for k in range(count):
+        j = nodes[k].listed
+        if j < len(nodes) - 1 and nodes[j].difference > 0:
+            cost[type, SHORT, location, j] += share * nodes[j].difference
+            for t in range(len(rate)):
+                cost[t, LONG, location, j] += rate[t] * nodes[j].difference
 
 
-def delays(
-    waits: cython.longlong[:, ::1],
-    place: cython.const[cython.longlong][:, ::1],
-    start: cython.longlong[::1],
-    node: cython.int[::1],
-    sums: cython.longlong[:, ::1],
+def book_delays(
+    waits: Wait[::1],
+    first_wait: cython.const[cython.longlong][::1],
+    first: cython.const[cython.longlong][::1],
+    start: cython.const[cython.longlong][::1],
+    node: cython.const[cython.int][::1],
+    first_check: cython.const[cython.longlong][::1],
+    sums: cython.const[cython.longlong][:, ::1],
+    nodes: Node[::1],
     flow: cython.double[:, ::1],
+    splits: Split[::1],
     rate: cython.double[::1],
     cost: cython.double[:, :, :, ::1],
 ) -> None:
     """Add to `cost` (type, short or long term, location, node) what late locations make others wait, wait states from last to first.
 
-    `sums` as `checks` makes it, with four more rows of zeros. `flow` has a row of zeros per wait state; of its columns the last but one
-    gets the part that the cause's own waiting explains, the last the part that makes others wait. `rate` is room for a number per type
-    and one more.
+    `waits` are sorted by (location, call). `nodes`, one more than the call tree has, `flow` (wait state, type) and `splits`, a row per
+    wait state, come with zeros; `splits` gets the parts of each. `rate` is room for a number per type.
     """
-    j: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    types: cython.Py_ssize_t = flow.shape[1] - 3
-    since: cython.longlong
-    own: cython.longlong
-    late: cython.longlong
-    length: cython.double
-    share: cython.double
-    for j in range(len(waits) - 1, -1, -1):
-        i = waits[j, KTH]
-        q, p, since, length = waits[i, WAITER], waits[i, CAUSE], waits[i, SINCE], waits[i, LENGTH]
-        _responsibility(flow, place[q, FIRST], i - place[q, FIRST], rate)
-        flow[i, types + 2] = rate[types] * length
-        at = _following(waits, place[p, FIRST], place[p + 1, FIRST], since)
-        if at < place[p + 1, FIRST]:
-            since = min(since, waits[at, ENTERED])
-        _spent(place, start, node, sums, p, since, waits[i, CAME], 1)
-        own = sums[len(sums) - 3, sums.shape[1] - 1]
-        _spent(place, start, node, sums, q, since, waits[i, ENTERED], -1)
-        late = _excess(sums)
+    for k in range(len(waits) - 1, -1, -1):
+        i: cython.Py_ssize_t = waits[k].by_end
+        q: cython.Py_ssize_t = waits[i].waiter
+        p: cython.Py_ssize_t = waits[i].cause
+        since = waits[i].since
+        length: cython.double = waits[i].length
+        share = _responsibility(flow, splits, first_wait[q], i - first_wait[q], rate)
+        splits[i].propagating = share * length
+        following = _following(waits, first_wait[p], first_wait[p + 1], since)
+        if following < first_wait[p + 1]:
+            since = min(since, waits[following].entered)
+        count = _spend(first, start, node, first_check, sums, nodes, 0, p, since, waits[i].came, 1)
+        own = nodes[len(nodes) - 1].difference
+        count = _spend(first, start, node, first_check, sums, nodes, count, q, since, waits[i].entered, -1)
+        late = _excess(nodes, count)
         if own + late > 0:
             share = min(length / (own + late), 1.0)
-            for t in range(types):
+            for t in range(len(rate)):
                 rate[t] *= length / (own + late)
-            _book(sums, cost, p, waits[i, TYPE], share, rate)
-            rate[waits[i, TYPE]] += share
-            flow[i, types + 1] = share * own
-            if waits[i, SPREADS] == 0:
+            _book(nodes, count, cost, p, waits[i].type, share, rate)
+            rate[waits[i].type] += share
+            splits[i].indirect = share * own
+            if waits[i].spreads == 0:
                 share = 0
-            _charge(flow, place[p, FIRST], at - place[p, FIRST], place[p + 1, FIRST] - place[p, FIRST], rate, share)
-        _clear(sums)
+            _charge(flow, splits, first_wait[p], following - first_wait[p], first_wait[p + 1] - first_wait[p], rate, share)
+        _clear(nodes, count)

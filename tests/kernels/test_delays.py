@@ -11,6 +11,7 @@ import naive_delays as naive
 from build import Builder
 from naive_delays import causes_of
 from perwiz.kernels import delays as kernel
+from perwiz.kernels import names
 
 
 def compare(trace):
@@ -30,6 +31,24 @@ def compare(trace):
         booked = found.cost.sum(axis=(1, 2, 3))
         assert np.allclose(booked, np.bincount(waits.kind, length, len(waits.kinds)))
     return all(whole)
+
+
+def rows(dtype, count, **columns):
+    """Return so many rows with these columns, zeros elsewhere."""
+    out = np.zeros(count, dtype).view(np.recarray)
+    for field, column in columns.items():
+        out[field] = column
+    return out
+
+
+def booked(waits, first_wait, first, start, node, width):
+    """Return the costs, of waits of one type, and the splits of the waits; no location has a check but its first."""
+    firsts = (np.array(column, "i8") for column in (first_wait, first, start))
+    size, splits = len(first) - 1, rows(kernel.SPLIT, len(waits))
+    checks, cost = np.arange(0, 2 * size + 1, 2), np.zeros((1, 2, size, width))
+    sums, nodes = np.zeros((2 * size, width + 1), "i8"), rows(kernel.NODE, width + 1)
+    kernel.book_delays(waits, *firsts, np.array(node, "i4"), checks, sums, nodes, np.zeros((len(waits), 1)), splits, np.zeros(1), cost)
+    return cost, splits
 
 
 @pytest.mark.parametrize("name", build.CATALOGUE)
@@ -58,20 +77,25 @@ def test_long_intervals_go_from_check_to_check():
 
 def test_instants_within_pieces():
     """Location 0 is in node 0 until 10, then in 1; location 1 always in 0. It waits from 5 for what comes at 14: 5 more in 0, 4 in 1."""
-    waits = np.array([[1, 0, 5, 9, 14, 0, 0, 0, 0, 0]], "i8")
-    place = np.array([[0, 0, 0, 20, 0, 0, 0], [0, 0, 0, 20, 2, 2, 0], [0, 0, 0, 0, 3, 4, 1]], "i8")
-    start, node = np.array([0, 10, 0], "i8"), np.array([0, 1, 0], "i4")
-    sums, cost = np.zeros((8, 3), "i8"), np.zeros((1, 2, 2, 2))
-    kernel.delays(waits, place, start, node, sums, np.zeros((1, 4)), np.zeros(2), cost)
+    waits = rows(kernel.WAIT, 1, waiter=1, cause=0, entered=5, length=9, came=14)
+    cost, _ = booked(waits, [0, 0, 1], [0, 2, 3], [0, 10, 0], [0, 1, 0], 2)
     assert cost.tolist() == [[[[5, 4], [0, 0]], [[0, 0], [0, 0]]]]
 
 
 def test_interval_that_begins_within_a_wait():
     """Location 0 waits from 4 to 8, location 1 waits from 7 for what comes at 10; apart since 6. The whole wait of 4 counts: 3 of 4."""
-    waits = np.array([[0, 1, 4, 4, 8, 0, 0, 0, 0, 1], [1, 0, 7, 3, 10, 6, 0, 1, 1, 1]], "i8")
-    place = np.array([[0, 0, 0, 20, 0, 0, 0], [0, 0, 0, 20, 3, 2, 1], [0, 0, 0, 0, 4, 4, 2]], "i8")
-    start, node = np.array([0, 4, 8, 0], "i8"), np.array([0, -1, 0, 0], "i4")
-    sums, flow, cost = np.zeros((8, 2), "i8"), np.zeros((2, 4)), np.zeros((1, 2, 2, 1))
-    kernel.delays(waits, place, start, node, sums, flow, np.zeros(2), cost)
-    assert flow[:, 2].tolist() == [0, 3]
-    assert flow[:, 3].tolist() == [3, 0]
+    waits = rows(kernel.WAIT, 2, waiter=[0, 1], cause=[1, 0], entered=[4, 7], length=[4, 3], came=[8, 10], since=[0, 6])
+    waits.call = waits.by_end = [0, 1]
+    waits.spreads = 1
+    _, splits = booked(waits, [0, 1, 2], [0, 3, 4], [0, 4, 8, 0], [0, names.WAITING, 0, 0], 1)
+    assert splits.indirect.tolist() == [0, 3]
+    assert splits.propagating.tolist() == [3, 0]
+
+
+def test_meet_in_collectives():
+    """Locations 0 and 1 share communicators 0 and 2, location 2 only 2; a wait sees the collectives before its call."""
+    waits = rows(kernel.WAIT, 3, waiter=[0, 0, 1], cause=[1, 2, 2], call=[5, 7, 15], since=-1)
+    joins = rows(kernel.JOIN, 3, call=[3, 6, 14], slot=[0, 1, 4], left=[100, 200, 300])
+    first, group = np.array([0, 2, 5, 6], "i8"), np.array([0, 2, 0, 1, 2, 2], "i4")
+    kernel.meet_in_collectives(waits, joins, first, group, np.full(6, -1, "i8"))
+    assert waits.since.tolist() == [100, 200, 300]

@@ -39,11 +39,11 @@ def explain(findings: Findings, tell: Callable[[int, int], object] | None = None
     severity = findings.severity
     view, tree = View(severity.trace), severity.tree
     waits = delays.wait_states(findings.instances)
-    pieces = delays.pieces(view, tree, waits)
+    intervals = delays.intervals(view, tree, waits)
     told(1, _STEPS)
-    found = delays.causes(view, tree, waits, pieces)
+    found = delays.causes(view, tree, waits, intervals)
     told(2, _STEPS)
-    path = impact.impact(view, len(tree), waits, pieces)
+    path = impact.impact(view, len(tree), waits, intervals)
     values = _summed({**delays.metrics(found), **_splits(view, severity, found)}, len(severity.trace.locations))
     values |= _partitions(impact.metrics(path), len(severity.trace.locations))
     values |= imbalance.metrics(_whole(severity, "comp"), _visited(severity))

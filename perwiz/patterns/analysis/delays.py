@@ -25,18 +25,20 @@ Times are int64 ns. Costs are sums of float64, added in the order of the pass ba
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
+from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, parts
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells
 from perwiz.trace.arrays import F8, I1, Ints, Mask
 
-Pieces = tuple[Ints, Ints, Ints]
+Rows = np.recarray[Any, Any]
 KINDS = {
     "mpi_latesender": "delay_latesender",
     "mpi_latereceiver": "delay_latereceiver",
@@ -51,7 +53,6 @@ KINDS = {
 _MESSAGES = ("mpi_latesender", "mpi_latereceiver")
 _BETWEEN_TWO = (*_MESSAGES, "mpi_earlyreduce", "mpi_latebroadcast")
 _EARLIEST = np.iinfo("i8").min
-_STRIDE = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,6 +71,22 @@ class Waits:
     def of(self, *names: str) -> Mask:
         """Return which wait states belong to some patterns."""
         return np.isin(self.kind, [kind for kind, name in enumerate(self.kinds) if name in names])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Intervals:
+    """What each location did when: intervals of its time, each in one node of the call tree."""
+
+    begin: Ints
+    """ns per location: its first instant."""
+    first: Ints
+    """First interval of each location, and the end of the last."""
+    first_wait: Ints
+    """First wait state of each location, and the end of the last."""
+    start: Ints
+    """ns per interval."""
+    node: Ints
+    """Node of the call tree per interval, -1 for waiting."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,79 +113,73 @@ def wait_states(instances: dict[str, Instances]) -> Waits:
     return Waits(found.where(order), kind[order], kinds)
 
 
-def causes(view: View, tree: CallTree, waits: Waits, what: Pieces) -> Causes:
-    """Return what every call path on every location costs others; `what` each location did as `pieces` tells."""
-    place, start, node = what
-    table = _table(view, waits, place)
-    sums = _checks(place, start, node, len(tree) + 1)
-    types = len(waits.kinds)
-    flow, cost = np.zeros((len(waits), types + 3)), np.zeros((types, 2, len(place) - 1, len(tree)))
-    kernel.delays(table, place, start, node, sums, flow, np.zeros(types + 1), cost)
-    return Causes(waits, cost, flow[:, types + 1].copy(), flow[:, types + 2].copy())
+def causes(view: View, tree: CallTree, waits: Waits, done: Intervals) -> Causes:
+    """Return what every call path on every location costs others; `done` is what `intervals` tells."""
+    table = _table(view, waits, done.begin)
+    types, width = len(waits.kinds), len(tree) + 1
+    first_check = np.append(0, np.cumsum(np.diff(done.first) // max(width, STRIDE) + 2))
+    sums = np.zeros((first_check[-1], width), "i8")
+    timeline.sum_intervals(done.first, done.start, done.node, first_check, sums)
+    nodes, splits = (np.zeros(*rows).view(np.recarray) for rows in ((width, kernel.NODE), (len(waits), kernel.SPLIT)))
+    flow, cost = np.zeros((len(waits), types)), np.zeros((types, 2, len(done.begin), len(tree)))
+    intervals = done.first, done.start, done.node
+    kernel.book_delays(table, done.first_wait, *intervals, first_check, sums, nodes, flow, splits, np.zeros(types), cost)
+    return Causes(waits, cost, splits.indirect.copy(), splits.propagating.copy())
 
 
-def pieces(view: View, tree: CallTree, waits: Waits) -> Pieces:
-    """Return (place, start, node): what each location did when, as `perwiz.kernels.pieces` wants it."""
+def intervals(view: View, tree: CallTree, waits: Waits) -> Intervals:
+    """Return what each location did when."""
     trace, times, call = view.trace, view.trace.timeline, waits.instances.call
     size = len(trace.locations)
-    place = np.zeros((size + 1, 7), "i8")
     number = np.arange(size + 1)
-    place[:, 0], place[:, 1] = trace.first_calls, np.searchsorted(trace.regions.location, number)
-    place[:-1, 2], place[:-1, 3] = times.locations.enter, times.locations.leave
-    place[:, 6] = np.searchsorted(view.location[call], number)
+    first, first_region, first_wait = (np.empty(size + 1, "i8") for _ in range(3))
+    first_region[:] = np.searchsorted(trace.regions.location, number)
+    first_wait[:] = np.searchsorted(view.location[call], number)
     waited = np.zeros(len(view.enter), "i8")
     waited[call] = waits.instances.severity
     leaf = tree.of_calls(trace, np.arange(len(view.enter))).astype("i4")
     own = trace.regions
-    regions = (times.regions.enter, times.regions.leave, tree.of_path[own.path], own.parent, own.first_call, own.end_call)
+    regions = np.empty(len(own), timeline.REGION).view(np.recarray)
+    regions.enter, regions.leave, regions.node = times.regions.enter, times.regions.leave, tree.of_path[own.path]
+    regions.parent, regions.first_call, regions.end_call = own.parent, own.first_call, own.end_call
     most = size + 2 * len(view.enter) + len(call) + 2 * len(own)
-    start, node = np.empty(most, "i8"), np.empty(most, "i4")
-    table = np.ascontiguousarray(np.stack(regions, axis=1), "i8")
-    count = timeline.pieces(place, view.enter, view.leave, waited, leaf, table, start, node)
-    return place, start[:count], node[:count]
+    start, node, begin = np.empty(most, "i8"), np.empty(most, "i4"), times.locations.enter
+    calls = view.enter, view.leave, waited
+    count = timeline.list_intervals(trace.first_calls, first_region, begin, *calls, leaf, regions, first, start, node)
+    return Intervals(begin, first, first_wait, start[:count], node[:count])
 
 
-def _checks(place: Ints, start: Ints, node: Ints, width: int) -> Ints:
-    """Return sums over the pieces of every location, and the room the pass needs."""
-    rows = np.diff(place[:, 4]) // max(width, _STRIDE) + 2
-    place[:, 5] = np.append(0, np.cumsum(rows))
-    sums = np.zeros((place[-1, 5] + 4, width), "i8")
-    timeline.checks(place, start, node, sums)
-    return sums
-
-
-def _table(view: View, waits: Waits, place: Ints) -> Ints:
-    """Return the wait states as the pass wants them."""
+def _table(view: View, waits: Waits, begin: Ints) -> Rows:
+    """Return the wait states as the pass wants them, of locations that begin at `begin`."""
     some = waits.instances
-    began = _began(view, place)
-    table = np.zeros((len(waits), 10), "i8")
-    table[:, 0], table[:, 1] = view.location[some.call], view.location[some.cause]
-    table[:, 2], table[:, 3], table[:, 4] = view.enter[some.call], some.severity, view.enter[some.cause]
-    table[:, 6], table[:, 7], table[:, 8] = waits.kind, some.call, view.enter[some.call] + some.severity
-    table[:, 5] = np.maximum(_met(view, waits, table), np.maximum(began[table[:, 0]], began[table[:, 1]]))
+    table = np.zeros(len(waits), kernel.WAIT).view(np.recarray)
+    table.waiter, table.cause, table.call = view.location[some.call], view.location[some.cause], some.call
+    table.entered, table.length, table.came = view.enter[some.call], some.severity, view.enter[some.cause]
+    table.type, table.spreads = waits.kind, waits.of(*_MESSAGES)
+    ends, began = table.entered + table.length, _began(view, begin)
+    table.since = np.maximum(_met(view, waits, table, ends), np.maximum(began[table.waiter], began[table.cause]))
     _kept(view, table)
-    table[:, 9] = waits.of(*_MESSAGES)
-    table[:, 8] = np.lexsort((view.leave[some.call], table[:, 8]))
+    table.by_end = np.lexsort((view.leave[some.call], ends))
     return table
 
 
-def _began(view: View, place: Ints) -> Ints:
+def _began(view: View, begin: Ints) -> Ints:
     """Return, per location, since when it is compared with others: the first return from MPI_Init if all had come, else its begin."""
     call = np.flatnonzero(START[view.op])
     if len(call) and view.leave[call].min() >= view.enter[call].max():
-        return np.maximum(place[:-1, 2], view.leave[call].min())
-    return place[:-1, 2]
+        return np.maximum(begin, view.leave[call].min())
+    return begin
 
 
-def _met(view: View, waits: Waits, table: Ints) -> Ints:
+def _met(view: View, waits: Waits, table: Rows, ends: Ints) -> Ints:
     """Return, per wait state, when the two were last together because one waited for the other, the least number if never."""
     some = waits.instances
-    pair = np.minimum(table[:, 0], table[:, 1]) * len(view.trace.locations) + np.maximum(table[:, 0], table[:, 1])
-    order = np.lexsort((table[:, 8], pair))
+    pair = np.minimum(table.waiter, table.cause) * len(view.trace.locations) + np.maximum(table.waiter, table.cause)
+    order = np.lexsort((ends, pair))
     known = waits.of(*_BETWEEN_TWO)[order]
     at = np.arange(len(order), dtype="i4")
     last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(np.where(known, at, -1))))
-    call, cause, waiter, pair = some.call[order], some.cause[order], table[order, 0].astype("i4"), pair[order]
+    call, cause, waiter, pair = some.call[order], some.cause[order], table.waiter[order].astype("i4"), pair[order]
     left = np.minimum(view.leave[call], view.leave[cause])
     met = np.full(len(order), _EARLIEST)
     before = last[:-1]
@@ -182,7 +193,7 @@ def _met(view: View, waits: Waits, table: Ints) -> Ints:
     return met
 
 
-def _kept(view: View, table: Ints) -> None:
+def _kept(view: View, table: Rows) -> None:
     """Raise, in place, the times since when two are apart to those of the last collective that kept both until all had come."""
     members = parts(view, BARRIER | EXCHANGE | FINALIZE)
     if not len(members.row):
@@ -194,9 +205,10 @@ def _kept(view: View, table: Ints) -> None:
     groups = view.trace.collectives.comm[members.collective[rows]] + 1
     width = int(groups.max(initial=0)) + 1
     slots, slot = np.unique(view.location[members.call[rows]] * np.int64(width) + groups, return_inverse=True)
-    joins = np.ascontiguousarray(np.stack([members.call[rows], slot, members.spread(left)[rows]], axis=1), "i8")
+    joins = np.empty(len(rows), kernel.JOIN).view(np.recarray)
+    joins.call, joins.slot, joins.left = members.call[rows], slot, members.spread(left)[rows]
     first = np.searchsorted(slots, np.arange(len(view.trace.locations) + 1) * width)
-    timeline.together(table, joins, first, (slots % width).astype("i4"), np.full(len(slots), _EARLIEST))
+    kernel.meet_in_collectives(table, joins, first, (slots % width).astype("i4"), np.full(len(slots), _EARLIEST))
 
 
 def metrics(found: Causes) -> dict[str, Cells]:

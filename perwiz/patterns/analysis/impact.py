@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.kernels import path as kernel
-from perwiz.patterns.analysis.delays import Pieces, Waits, dense
+from perwiz.patterns.analysis.delays import Intervals, Waits, dense
 from perwiz.patterns.library.collectives import FINALIZE
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells
@@ -64,19 +64,19 @@ class Impact:
         return share * lost.sum(axis=1)[:, None], share * np.where(self.inside, 0, lost).sum(axis=1)[:, None]
 
 
-def impact(view: View, nodes: int, waits: Waits, pieces: Pieces) -> Impact:
-    """Return the critical path of a run and how busy its locations were."""
-    place, start, node = pieces
+def impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact:
+    """Return the critical path of a run and how busy its locations were, from what they did when."""
+    first, start, node = done.first, done.start, done.node
     some, last = waits.instances, view.trace.timeline.locations.leave
     size = len(last)
     spent, busy = np.zeros((size, nodes), "i8"), np.zeros((size, nodes), "i8")
     inside = np.zeros((size, nodes), bool)
     ends = np.ascontiguousarray(view.enter[some.call] + some.severity, "i8")
     cause = np.ascontiguousarray(view.location[some.cause], "i4")
-    changes = kernel.path(ends, cause, place, start, node, spent, *end_of(view)) if size else 0
-    location = np.repeat(np.arange(size), np.diff(place[:, 4]))
+    changes = kernel.walk_path(ends, cause, done.first_wait, done.begin, first, start, node, spent, *end_of(view)) if size else 0
+    location = np.repeat(np.arange(size), np.diff(first))
     length = np.append(np.diff(start), 0)
-    finals = place[1:, 4] - 1
+    finals = first[1:] - 1
     length[finals] = np.maximum(last - start[finals], 0)
     working = node >= 0
     np.add.at(busy, (location[working], node[working]), length[working])
