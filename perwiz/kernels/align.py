@@ -1,7 +1,16 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Two sequences of numbers laid beside each other: a longest chain of pairs in order, and shortest edit scripts between them."""
 
+from __future__ import annotations
+
 import cython
+import numpy as np
+
+Gap = cython.struct(begin_a=cython.longlong, end_a=cython.longlong, begin_b=cython.longlong, end_b=cython.longlong)
+GAP = np.dtype([("begin_a", "i8"), ("end_a", "i8"), ("begin_b", "i8"), ("end_b", "i8")])
+"""Where keys may be paired: rows of a and rows of b."""
+Reach = cython.struct(edits=cython.longlong, diagonal=cython.longlong, steps=cython.longlong)
+"""How far a gap was gone through: the edits and the diagonal that lead furthest, and the steps left."""
 
 
 def chain(position: cython.const[cython.int][::1], tail: cython.int[::1], before: cython.int[::1], keep: cython.uchar[::1]) -> int:
@@ -9,13 +18,9 @@ def chain(position: cython.const[cython.int][::1], tail: cython.int[::1], before
 
     `tail` and `before` have a cell per position; `keep` is zero before. Patience sorting, O(n log n).
     """
-    i: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    high: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
     length: cython.Py_ssize_t = 0
     for i in range(len(position)):
-        low = 0
+        low: cython.Py_ssize_t = 0
         high = length
         if length > 0 and position[tail[length - 1]] < position[i]:
             low = length
@@ -26,154 +31,149 @@ def chain(position: cython.const[cython.int][::1], tail: cython.int[::1], before
             else:
                 high = middle
         before[i] = tail[low - 1] if low > 0 else -1
-        tail[low] = cython.cast(cython.int, i)
+        tail[low] = i
         if low == length:
             length += 1
-    i = tail[length - 1] if length > 0 else -1
-    while i >= 0:
-        keep[i] = 1
-        i = before[i]
+    last: cython.Py_ssize_t = tail[length - 1] if length > 0 else -1
+    while last >= 0:
+        keep[last] = 1
+        last = before[last]
     return length
 
 
 @cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
 def _trim(
-    a: cython.const[cython.int][::1], b: cython.const[cython.int][::1], at: cython.longlong[::1], partner: cython.int[::1]
+    a: cython.const[cython.int][::1], b: cython.const[cython.int][::1], gaps: Gap[::1], g: cython.Py_ssize_t, partner: cython.int[::1]
 ) -> cython.void:
-    """Pair what is equal at both ends of the gap `at` (begin and end in a, begin and end in b), and shrink it."""
-    while at[0] < at[1] and at[2] < at[3] and a[at[0]] == b[at[2]]:
-        partner[at[0]] = cython.cast(cython.int, at[2])
-        at[0] += 1
-        at[2] += 1
-    while at[0] < at[1] and at[2] < at[3] and a[at[1] - 1] == b[at[3] - 1]:
-        at[1] -= 1
-        at[3] -= 1
-        partner[at[1]] = cython.cast(cython.int, at[3])
+    """Pair what is equal at both ends of a gap, and shrink it."""
+    i, end_a, j, end_b = gaps[g].begin_a, gaps[g].end_a, gaps[g].begin_b, gaps[g].end_b
+    while i < end_a and j < end_b and a[i] == b[j]:
+        partner[i] = j
+        i += 1
+        j += 1
+    while i < end_a and j < end_b and a[end_a - 1] == b[end_b - 1]:
+        end_a -= 1
+        end_b -= 1
+        partner[end_a] = end_b
+    gaps[g].begin_a, gaps[g].end_a, gaps[g].begin_b, gaps[g].end_b = i, end_a, j, end_b
 
 
 @cython.cfunc
-@cython.nogil
+def _first(edits: cython.longlong) -> cython.longlong:
+    """Return the cell of `trail` for the first diagonal that so many edits lead to."""
+    return edits * (edits + 1) // 2
+
+
+@cython.cfunc
+def _go_on(trail: cython.const[cython.int][::1], edits: cython.longlong, diagonal: cython.longlong) -> cython.longlong:
+    """Return how far into a the last of some edits leads on a diagonal: from the nearer neighbour at one edit less."""
+    if edits == 0:
+        return 0
+    cell = _first(edits - 1) + diagonal
+    if _skips_b(trail, edits, diagonal):
+        return trail[cell]
+    return trail[cell - 1] + 1
+
+
+@cython.cfunc
+def _skips_b(trail: cython.const[cython.int][::1], edits: cython.longlong, diagonal: cython.longlong) -> cython.bint:
+    """Return whether the last of some edits, not none, that lead furthest on a diagonal skips a row of b, not of a."""
+    cell = _first(edits - 1) + diagonal
+    return diagonal == 0 or (diagonal < edits and trail[cell - 1] < trail[cell])
+
+
+@cython.cfunc
 @cython.exceptval(check=False)
 def _reach(
     a: cython.const[cython.int][::1],
     b: cython.const[cython.int][::1],
-    at: cython.longlong[::1],
+    gaps: Gap[::1],
+    g: cython.Py_ssize_t,
     most: cython.longlong,
+    steps: cython.longlong,
     trail: cython.int[::1],
-) -> cython.void:
+) -> Reach:
     """Write to `trail` how far into a each number of edits leads on each diagonal (Myers 1986), up to `most` edits.
 
-    Stops at the end of the gap, or when `at[4]`, the steps left, is used up; writes to `at[5]`, `at[6]` the edits and the
-    diagonal that lead furthest.
+    Stops at the end of the gap, or when the steps left are used up; returns the edits and the diagonal that lead furthest.
     """
-    d: cython.longlong
-    k: cython.longlong
-    x: cython.longlong
-    y: cython.longlong
-    cell: cython.longlong
+    begin_a, begin_b = gaps[g].begin_a, gaps[g].begin_b
+    n = gaps[g].end_a - begin_a
+    m = gaps[g].end_b - begin_b
     best: cython.longlong = -1
-    n: cython.longlong = at[1] - at[0]
-    m: cython.longlong = at[3] - at[2]
+    reach: Reach = Reach(edits=0, diagonal=0, steps=steps)
     for d in range(most + 1):
         for k in range(d + 1):
-            cell = (d - 1) * d // 2 + k
-            if d == 0:
-                x = 0
-            elif k == 0 or (k < d and trail[cell - 1] < trail[cell]):
-                x = trail[cell]
-            else:
-                x = trail[cell - 1] + 1
+            x = _go_on(trail, d, k)
             y = x - (2 * k - d)
-            at[4] -= 1
-            while x < n and y < m and a[at[0] + x] == b[at[2] + y]:
+            reach.steps -= 1
+            while x < n and y < m and a[begin_a + x] == b[begin_b + y]:
                 x += 1
                 y += 1
-                at[4] -= 1
-            trail[d * (d + 1) // 2 + k] = cython.cast(cython.int, x)
+                reach.steps -= 1
+            trail[_first(d) + k] = x
             if x <= n and y <= m and x + y > best:
                 best = x + y
-                at[5] = d
-                at[6] = k
-            if best == n + m or at[4] <= 0:
-                return
+                reach.edits = d
+                reach.diagonal = k
+            if best == n + m or reach.steps <= 0:
+                return reach
+    return reach
 
 
 @cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _through(at: cython.longlong[::1], trail: cython.const[cython.int][::1]) -> cython.int:
+def _ends(gaps: Gap[::1], g: cython.Py_ssize_t, reach: Reach, trail: cython.const[cython.int][::1]) -> cython.bint:
     """Return whether the path that leads furthest leads to the end of the gap."""
-    x: cython.longlong = trail[at[5] * (at[5] + 1) // 2 + at[6]]
-    return x == at[1] - at[0] and x - (2 * at[6] - at[5]) == at[3] - at[2]
+    x: cython.longlong = trail[_first(reach.edits) + reach.diagonal]
+    return x == gaps[g].end_a - gaps[g].begin_a and x - (2 * reach.diagonal - reach.edits) == gaps[g].end_b - gaps[g].begin_b
 
 
 @cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
-def _walk(at: cython.longlong[::1], trail: cython.const[cython.int][::1], partner: cython.int[::1]) -> cython.void:
+def _walk(
+    gaps: Gap[::1], g: cython.Py_ssize_t, reach: Reach, trail: cython.const[cython.int][::1], partner: cython.int[::1]
+) -> cython.void:
     """Pair what lies on the path that leads furthest, and let the gap begin behind it."""
-    d: cython.longlong = at[5]
-    k: cython.longlong = at[6]
-    x: cython.longlong = trail[d * (d + 1) // 2 + k]
-    y: cython.longlong = x - (2 * k - d)
-    over_a: cython.longlong = x
-    over_b: cython.longlong = y
-    cell: cython.longlong
-    begin: cython.longlong
-    while d >= 0:
-        cell = (d - 1) * d // 2 + k
-        if d == 0:
-            begin = 0
-        elif k == 0 or (k < d and trail[cell - 1] < trail[cell]):
-            begin = trail[cell]
-        else:
-            begin = trail[cell - 1] + 1
-            k -= 1
+    begin_a, begin_b = gaps[g].begin_a, gaps[g].begin_b
+    k = reach.diagonal
+    for d in range(reach.edits, -1, -1):
+        x: cython.longlong = trail[_first(d) + k]
+        y = x - (2 * k - d)
+        if d == reach.edits:
+            gaps[g].begin_a += x
+            gaps[g].begin_b += y
+        begin = _go_on(trail, d, k)
         while x > begin:
             x -= 1
             y -= 1
-            partner[at[0] + x] = cython.cast(cython.int, at[2] + y)
-        d -= 1
-        if d >= 0:
-            x = trail[d * (d + 1) // 2 + k]
-            y = x - (2 * k - d)
-    at[0] += over_a
-    at[2] += over_b
+            partner[begin_a + x] = begin_b + y
+        if d > 0 and not _skips_b(trail, d, k):
+            k -= 1
 
 
 def script(
     a: cython.const[cython.int][::1],
     b: cython.const[cython.int][::1],
-    gap: cython.longlong[:, ::1],
+    gaps: Gap[::1],
     most: cython.longlong,
     whole: cython.bint,
-    at: cython.longlong[::1],
+    steps: cython.longlong,
     trail: cython.int[::1],
     partner: cython.int[::1],
 ) -> None:
-    """Write to `partner`, per row of a in a gap (begin and end in a, begin and end in b), the row of b it is paired with.
+    """Write to `partner`, per row of a in a gap, the row of b it is paired with.
 
-    In each gap the fewest rows stay alone, if that takes at most `most` edits, at least 1, and steps are left. Else, if `whole`, the
-    gap is left as it is but for what is equal at its ends; if not, the furthest that many edits lead is kept and the rest begins
-    there. `gap` shrinks to what was not decided. `at` has seven cells, the fifth of them the steps allowed for all gaps; `trail`
-    has (most + 1) (most + 2) / 2.
+    In each gap the fewest rows stay alone, if that takes at most `most` edits, at least 1, and of the `steps` for all gaps some are left.
+    Else, if `whole`, the gap is left as it is but for what is equal at its ends; if not, the furthest that many edits lead is kept and
+    the rest begins there. `gaps` shrink to what was not decided. `trail` has (most + 1) (most + 2) / 2 cells.
     """
-    g: cython.Py_ssize_t
-    for g in range(len(gap)):
-        at[0] = gap[g, 0]
-        at[1] = gap[g, 1]
-        at[2] = gap[g, 2]
-        at[3] = gap[g, 3]
-        _trim(a, b, at, partner)
-        while at[0] < at[1] and at[2] < at[3] and at[4] > 0:
-            _reach(a, b, at, most, trail)
-            if whole and not _through(at, trail):
+    for g in range(len(gaps)):
+        _trim(a, b, gaps, g, partner)
+        while gaps[g].begin_a < gaps[g].end_a and gaps[g].begin_b < gaps[g].end_b and steps > 0:
+            reach = _reach(a, b, gaps, g, most, steps, trail)
+            steps = reach.steps
+            if whole and not _ends(gaps, g, reach, trail):
                 break
-            _walk(at, trail, partner)
-            _trim(a, b, at, partner)
-        gap[g, 0] = at[0]
-        gap[g, 1] = at[1]
-        gap[g, 2] = at[2]
-        gap[g, 3] = at[3]
+            _walk(gaps, g, reach, trail, partner)
+            _trim(a, b, gaps, g, partner)

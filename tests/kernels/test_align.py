@@ -22,10 +22,11 @@ def chained(position):
 
 def paired(a, b, most=100, whole=True, steps=100_000, gaps=None):
     """Return the pairs, and what is left of the gaps."""
-    gap = np.array([[0, len(a), 0, len(b)]] if gaps is None else gaps, "i8").reshape(-1, 4)
+    rows = [(0, len(a), 0, len(b))] if gaps is None else gaps
+    gap = np.array(rows, align.GAP).view(np.recarray)
     partner = np.full(len(a), -1, "i4")
-    state, trail = np.array([0, 0, 0, 0, steps, 0, 0], "i8"), np.full((most + 1) * (most + 2) // 2, -77, "i4")
-    align.script(np.array(a, "i4"), np.array(b, "i4"), gap, most, whole, state, trail, partner)
+    trail = np.full((most + 1) * (most + 2) // 2, -77, "i4")
+    align.script(np.array(a, "i4"), np.array(b, "i4"), gap, most, whole, steps, trail, partner)
     left = [row for row in gap.tolist() if row[0] < row[1] and row[2] < row[3]]
     return [(i, int(partner[i])) for i in range(len(a)) if partner[i] >= 0], left
 
@@ -72,7 +73,7 @@ def test_script__few_edits_and_steps(a, b, most, steps):
 def test_script__by_hand():
     """1 2 3 1 2 3 and 1 2 3 4 1 2 3: the 4 was inserted. With 9 8 for 3 4 5 between equal ends five edits are needed."""
     assert paired([1, 2, 3, 1, 2, 3], [1, 2, 3, 4, 1, 2, 3]) == ([(0, 0), (1, 1), (2, 2), (3, 4), (4, 5), (5, 6)], [])
-    assert paired([1, 9, 8, 2], [1, 3, 4, 5, 2], most=4) == ([(0, 0), (3, 4)], [[1, 3, 1, 4]])
+    assert paired([1, 9, 8, 2], [1, 3, 4, 5, 2], most=4) == ([(0, 0), (3, 4)], [(1, 3, 1, 4)])
     assert paired([1, 9, 8, 2], [1, 3, 4, 5, 2], most=5) == ([(0, 0), (3, 4)], [])
 
 
@@ -85,5 +86,5 @@ def test_script__beyond_the_edits():
 
 def test_script__gaps_are_apart():
     """Equal keys in different gaps are no pairs; what lies in no gap is not touched."""
-    assert paired([1, 2, 3], [2, 1, 3], gaps=[[0, 1, 0, 1], [1, 2, 1, 2]]) == ([], [])
+    assert paired([1, 2, 3], [2, 1, 3], gaps=[(0, 1, 0, 1), (1, 2, 1, 2)]) == ([], [])
     assert paired([], [], gaps=[]) == ([], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from perwiz.trace.arrays import Ints
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.trace import Communicators, Trace
 
+Gaps = np.recarray[Any, Any]
 MOST = 1000
 """Calls inserted and removed at one place up to which the shortest way to do that is found."""
 _STEPS = 64
@@ -82,7 +84,7 @@ def _pairs(keys: Sequence[Ints], places: Sequence[Ints], rows: Sequence[Ints], c
     both = seen[0] & seen[1]  # calls that only one run makes would cost edits
     rows = [some[both[key[some]]] for some, key in zip(rows, keys, strict=True)]
     bounds = [np.searchsorted(place[some], np.arange(count + 1)) for some, place in zip(rows, places, strict=True)]
-    gaps = np.stack([side for at in bounds for side in (at[:-1], at[1:])], 1)
+    gaps = _gaps(*(side for at in bounds for side in (at[:-1], at[1:])))
     partner, in_order = _partners(keys[0][rows[0]], keys[1][rows[1]], gaps)
     found = np.flatnonzero(partner >= 0)
     return rows[0][found], rows[1][partner[found]], ~in_order[found]
@@ -147,10 +149,16 @@ def _grouped(key: Ints, count: int) -> Ints:
     return out
 
 
-def _partners(a: Ints, b: Ints, gaps: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def _gaps(begin_a: Ints, end_a: Ints, begin_b: Ints, end_b: Ints) -> Gaps:
+    gaps = np.empty(len(begin_a), kernel.GAP).view(np.recarray)
+    gaps.begin_a, gaps.end_a, gaps.begin_b, gaps.end_b = begin_a, end_a, begin_b, end_b
+    return gaps
+
+
+def _partners(a: Ints, b: Ints, gaps: Gaps) -> tuple[Ints, NDArray[np.bool_]]:
     """Return, per key of `a`, the row of `b` it is paired with, -1 none, and whether that keeps the order.
 
-    A gap is where keys may be paired: begin and end in a, begin and end in b.
+    A gap is where keys may be paired: rows of a and rows of b.
     """
     partner = np.full(len(a), -1, "i4")
     gaps = _fill(a, b, gaps, True, partner)
@@ -166,18 +174,17 @@ def _partners(a: Ints, b: Ints, gaps: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return partner, in_order
 
 
-def _fill(a: Ints, b: Ints, gaps: Ints, whole: bool, partner: Ints) -> Ints:
+def _fill(a: Ints, b: Ints, gaps: Gaps, whole: bool, partner: Ints) -> Gaps:
     """Pair in `partner` what a shortest edit script pairs in gaps, and return what is left of them; see the kernel."""
-    gaps = np.ascontiguousarray(gaps, "i8")
-    state = np.array([0, 0, 0, 0, _STEPS * (len(a) + len(b)) + MOST * MOST, 0, 0], "i8")
-    kernel.script(a, b, gaps, MOST, whole, state, np.empty((MOST + 1) * (MOST + 2) // 2, "i4"), partner)
-    return gaps[(gaps[:, 0] < gaps[:, 1]) & (gaps[:, 2] < gaps[:, 3])]
+    steps = _STEPS * (len(a) + len(b)) + MOST * MOST
+    kernel.script(a, b, gaps, MOST, whole, steps, np.empty((MOST + 1) * (MOST + 2) // 2, "i4"), partner)
+    return gaps[(gaps.begin_a < gaps.end_a) & (gaps.begin_b < gaps.end_b)]
 
 
-def _chain(a: Ints, b: Ints, gaps: Ints, partner: Ints) -> Ints:
+def _chain(a: Ints, b: Ints, gaps: Gaps, partner: Ints) -> Gaps:
     """Pair in `partner` a longest chain of keys that are equally often on both sides of a gap; return the gaps between."""
     numbers, sides = Numbers(), []
-    for key, begin, end in ((a, gaps[:, 0], gaps[:, 1]), (b, gaps[:, 2], gaps[:, 3])):
+    for key, begin, end in ((a, gaps.begin_a, gaps.end_a), (b, gaps.begin_b, gaps.end_b)):
         at = np.repeat(begin - np.cumsum(end - begin) + (end - begin), end - begin) + np.arange((end - begin).sum())
         sides.append((at, numbers.of(np.repeat(np.arange(len(gaps)), end - begin), key[at])))
     often = np.equal(*(np.bincount(key, minlength=numbers.count) for _, key in sides))
@@ -188,6 +195,6 @@ def _chain(a: Ints, b: Ints, gaps: Ints, partner: Ints) -> Ints:
     kernel.chain(position, np.empty(len(rows), "i4"), np.empty(len(rows), "i4"), keep)
     rows, position = rows[keep == 1], position[keep == 1]
     partner[rows] = position
-    begins = [np.sort(np.append(gaps[:, k], at + 1)) for k, at in ((0, rows), (2, position))]
-    ends = [np.sort(np.append(gaps[:, k], at)) for k, at in ((1, rows), (3, position))]
-    return np.stack([begins[0], ends[0], begins[1], ends[1]], 1)
+    begins = [np.sort(np.append(begin, at + 1)) for begin, at in ((gaps.begin_a, rows), (gaps.begin_b, position))]
+    ends = [np.sort(np.append(end, at)) for end, at in ((gaps.end_a, rows), (gaps.end_b, position))]
+    return _gaps(begins[0], ends[0], begins[1], ends[1])
