@@ -211,7 +211,8 @@ def _components(layout: _Layout, placed: Ints, source: Ints, target: Ints, keep:
     first = _starts(_counts(source[keep], layout.size))
     edge = np.empty(len(source[keep]), "i4")
     kernel.group(source[keep], first[:-1].copy(), edge)
-    kernel.components(first, edge, target[keep], _chained(layout), np.zeros(layout.size, kernel.VISIT).view(np.recarray), part)
+    index, lowest, following, path, unfinished = np.zeros((5, layout.size), "i4")
+    kernel.components(first, edge, target[keep], _chained(layout), index, lowest, following, path, unfinished, part)
     return part
 
 

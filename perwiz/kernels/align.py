@@ -66,21 +66,24 @@ def _first(edits: cython.longlong) -> cython.longlong:
 
 
 @cython.cfunc
-def _go_on(trail: cython.const[cython.int][::1], edits: cython.longlong, diagonal: cython.longlong) -> cython.longlong:
-    """Return how far into a the last of some edits leads on a diagonal: from the nearer neighbour at one edit less."""
-    if edits == 0:
-        return 0
-    cell = _first(edits - 1) + diagonal
-    if _skips_b(trail, edits, diagonal):
-        return trail[cell]
-    return trail[cell - 1] + 1
+@cython.exceptval(check=False)
+def _skips_b(trail: cython.const[cython.int][::1], cell: cython.longlong, edits: cython.longlong, diagonal: cython.longlong) -> cython.bint:
+    """Return whether the last of some edits that lead furthest on a diagonal skips a row of b; else it skips one of a.
+
+    `cell` is that of the diagonal at one edit less.
+    """
+    return diagonal == 0 or (diagonal < edits and trail[cell - 1] < trail[cell])
 
 
 @cython.cfunc
-def _skips_b(trail: cython.const[cython.int][::1], edits: cython.longlong, diagonal: cython.longlong) -> cython.bint:
-    """Return whether the last of some edits, not none, that lead furthest on a diagonal skips a row of b, not of a."""
-    cell = _first(edits - 1) + diagonal
-    return diagonal == 0 or (diagonal < edits and trail[cell - 1] < trail[cell])
+@cython.exceptval(check=False)
+def _begin(
+    trail: cython.const[cython.int][::1], cell: cython.longlong, edits: cython.longlong, diagonal: cython.longlong
+) -> cython.longlong:
+    """Return how far into a the last of some edits leads on a diagonal, before anything equal; `cell` as above."""
+    if edits == 0:
+        return 0
+    return trail[cell] if _skips_b(trail, cell, edits, diagonal) else trail[cell - 1] + 1
 
 
 @cython.cfunc
@@ -101,25 +104,27 @@ def _reach(
     begin_a, begin_b = gaps[g].begin_a, gaps[g].begin_b
     n = gaps[g].end_a - begin_a
     m = gaps[g].end_b - begin_b
-    best: cython.longlong = -1
-    reach: Reach = Reach(edits=0, diagonal=0, steps=steps)
+    furthest: cython.longlong = -1
+    edits: cython.longlong = 0
+    diagonal: cython.longlong = 0
     for d in range(most + 1):
+        before, row = _first(d - 1), _first(d)
         for k in range(d + 1):
-            x = _go_on(trail, d, k)
+            x = _begin(trail, before + k, d, k)
             y = x - (2 * k - d)
-            reach.steps -= 1
+            steps -= 1
             while x < n and y < m and a[begin_a + x] == b[begin_b + y]:
                 x += 1
                 y += 1
-                reach.steps -= 1
-            trail[_first(d) + k] = x
-            if x <= n and y <= m and x + y > best:
-                best = x + y
-                reach.edits = d
-                reach.diagonal = k
-            if best == n + m or reach.steps <= 0:
-                return reach
-    return reach
+                steps -= 1
+            trail[row + k] = x
+            if x <= n and y <= m and x + y > furthest:
+                furthest = x + y
+                edits = d
+                diagonal = k
+            if furthest == n + m or steps <= 0:
+                return Reach(edits=edits, diagonal=diagonal, steps=steps)
+    return Reach(edits=edits, diagonal=diagonal, steps=steps)
 
 
 @cython.cfunc
@@ -143,12 +148,13 @@ def _walk(
         if d == reach.edits:
             gaps[g].begin_a += x
             gaps[g].begin_b += y
-        begin = _go_on(trail, d, k)
+        cell = _first(d - 1) + k
+        begin = _begin(trail, cell, d, k)
         while x > begin:
             x -= 1
             y -= 1
             partner[begin_a + x] = begin_b + y
-        if d > 0 and not _skips_b(trail, d, k):
+        if d > 0 and not _skips_b(trail, cell, d, k):
             k -= 1
 
 

@@ -12,6 +12,6 @@ def last_inside(parent: cython.const[cython.int][::1], outlives: cython.const[cy
     for r in range(len(parent)):
         last[r] = r
     for r in range(len(parent) - 1, -1, -1):
-        inner = r if outlives[r] != 0 else last[r]
+        inner: cython.int = r if outlives[r] != 0 else last[r]
         if parent[r] >= 0 and last[parent[r]] < inner:
             last[parent[r]] = inner

@@ -4,10 +4,7 @@
 Vertices come in program numbering: a chained vertex v is followed by v + 1 on its location; all other edges are listed.
 """
 
-from __future__ import annotations
-
 import cython
-import numpy as np
 
 from perwiz.kernels import names
 
@@ -15,10 +12,6 @@ CHAINED = cython.declare(cython.int, names.CHAINED)
 OPEN = cython.declare(cython.int, names.OPEN)
 UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
 NONE = cython.declare(cython.int, names.NONE)
-
-Visit = cython.struct(index=cython.int, lowest=cython.int, following=cython.int, path=cython.int, unfinished=cython.int)
-VISIT = np.dtype([("index", "i4"), ("lowest", "i4"), ("following", "i4"), ("path", "i4"), ("unfinished", "i4")])
-"""Per vertex when it was seen (0: not yet), the earliest one it reaches, and the edge to follow next; and a cell of each of two stacks."""
 
 
 def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
@@ -72,49 +65,54 @@ def components(
     edge: cython.const[cython.int][::1],
     target: cython.const[cython.int][::1],
     chained: cython.const[cython.uchar][::1],
-    visits: Visit[::1],
+    index: cython.int[::1],
+    lowest: cython.int[::1],
+    following: cython.int[::1],
+    path: cython.int[::1],
+    unfinished: cython.int[::1],
     out: cython.int[::1],
 ) -> None:
     """Number the strongly connected components (Tarjan) of the vertices that `out` has as UNNUMBERED; SKIPPED ones are not gone through.
 
-    `visits` has a row of zeros per vertex.
+    `index` (when a vertex was seen, 0: not yet), `lowest` (the earliest one it reaches), `following` (its next edge) and the stacks `path`
+    and `unfinished` have a cell per vertex; `index` comes with zeros.
     """
     depth: cython.Py_ssize_t = 0
     open_: cython.Py_ssize_t = 0
     seen: cython.int = 0
     number: cython.int = 0
     for root in range(len(out)):
-        if out[root] != UNNUMBERED or visits[root].index != 0:
+        if out[root] != UNNUMBERED or index[root] != 0:
             continue
         w: cython.int = root
         while True:
             if w != NONE:
                 seen += 1
-                visits[w].index = visits[w].lowest = seen
-                visits[w].following = first[w] - 1
-                visits[depth].path = visits[open_].unfinished = w
+                index[w] = lowest[w] = seen
+                following[w] = first[w] - 1
+                path[depth] = unfinished[open_] = w
                 depth += 1
                 open_ += 1
-            v = visits[depth - 1].path
+            v = path[depth - 1]
             w = NONE
-            if visits[v].following < first[v + 1]:
-                if visits[v].following >= first[v]:
-                    w = target[edge[visits[v].following]]
+            if following[v] < first[v + 1]:
+                if following[v] >= first[v]:
+                    w = target[edge[following[v]]]
                 elif chained[v]:
                     w = v + 1
-                visits[v].following += 1
-                if w != NONE and (out[w] != UNNUMBERED or visits[w].index != 0):
-                    if out[w] == UNNUMBERED and visits[w].index < visits[v].lowest:
-                        visits[v].lowest = visits[w].index
+                following[v] += 1
+                if w != NONE and (out[w] != UNNUMBERED or index[w] != 0):
+                    if out[w] == UNNUMBERED and index[w] < lowest[v]:
+                        lowest[v] = index[w]
                     w = NONE
                 continue
             depth -= 1
-            if depth > 0 and visits[v].lowest < visits[visits[depth - 1].path].lowest:
-                visits[visits[depth - 1].path].lowest = visits[v].lowest
-            if visits[v].lowest == visits[v].index:
+            if depth > 0 and lowest[v] < lowest[path[depth - 1]]:
+                lowest[path[depth - 1]] = lowest[v]
+            if lowest[v] == index[v]:
                 while w != v:
                     open_ -= 1
-                    w = visits[open_].unfinished
+                    w = unfinished[open_]
                     out[w] = number
                 number += 1
                 w = NONE

@@ -70,28 +70,29 @@ def list_intervals(
     """
     end: cython.Py_ssize_t = 0
     for x in range(len(begin)):
-        first[x] = end
-        end = _begin(start, node, end, first[x], begin[x], 0)
+        first[x] = head = end
+        end_call, end_region = first_call[x + 1], first_region[x + 1]
+        end = _begin(start, node, end, head, begin[x], 0)
         open_: cython.Py_ssize_t = NONE
         around: cython.int = 0
         r: cython.Py_ssize_t = first_region[x]
-        for e in range(first_call[x], first_call[x + 1] + 1):
+        for e in range(first_call[x], end_call + 1):
             while True:
-                if r < first_region[x + 1] and regions[r].first_call <= e and regions[r].parent == open_:
+                if r < end_region and regions[r].first_call <= e and regions[r].parent == open_:
                     around, open_ = regions[r].node, r
-                    end = _begin(start, node, end, first[x], regions[r].enter, around)
+                    end = _begin(start, node, end, head, regions[r].enter, around)
                     r += 1
-                elif open_ != NONE and (regions[open_].end_call <= e or e == first_call[x + 1]):
+                elif open_ != NONE and (regions[open_].end_call <= e or e == end_call):
                     around = _around(regions, open_)
-                    end = _begin(start, node, end, first[x], regions[open_].leave, around)
+                    end = _begin(start, node, end, head, regions[open_].leave, around)
                     open_ = regions[open_].parent
                 else:
                     break
-            if e < first_call[x + 1]:
+            if e < end_call:
                 if waited[e] > 0:
-                    end = _begin(start, node, end, first[x], enter[e], WAITING)
-                end = _begin(start, node, end, first[x], enter[e] + waited[e], leaf[e])
-                end = _begin(start, node, end, first[x], leave[e], around)
+                    end = _begin(start, node, end, head, enter[e], WAITING)
+                end = _begin(start, node, end, head, enter[e] + waited[e], leaf[e])
+                end = _begin(start, node, end, head, leave[e], around)
     first[len(begin)] = end
     return end
 

@@ -81,6 +81,7 @@ def load_times(
     time: cython.longlong[:, ::1],
 ) -> None:
     """Write to every lane the known time of each vertex before a window, first .. end - 1, that an edge leads from into it."""
+    k: cython.Py_ssize_t
     for v in range(first, end):
         for k in range(start[v], start[v + 1]):
             if source[k] < first:
@@ -99,6 +100,7 @@ def sweep_zero_wait(
     time: cython.longlong[:, ::1],
 ) -> None:
     """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and gaps bind."""
+    k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
         _clear_row(time, slot[v])
         for k in range(start[v], start[v + 1]):
@@ -122,6 +124,7 @@ def sweep_zero_time(
 
     The first of them has no weight there.
     """
+    k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
         _clear_row(time, slot[v])
         for k in range(start[v], start[v + 1]):
@@ -150,6 +153,7 @@ def leave_window(
     The window is the vertices first .. end - 1, `last` the last vertex that such an edge leads to; `left` is the longest path from a
     vertex to an end.
     """
+    k: cython.Py_ssize_t
     for v in range(end, last + 1):
         for k in range(start[v], start[v + 1]):
             if first <= source[k] and source[k] < end:

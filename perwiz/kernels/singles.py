@@ -28,6 +28,7 @@ def bridge_windows(
     before. `tree` has 2 m numbers: node i stands for what 2 i and 2 i + 1 stand for, node m + j for window j; a run of windows is some
     nodes of it, at most two a level. What is cut makes paths shorter than all others.
     """
+    k: cython.Py_ssize_t
     m: cython.Py_ssize_t = len(tree) // 2
     for b in range(len(left)):
         for k in range(start[b], start[b + 1]):
@@ -41,8 +42,8 @@ def bridge_windows(
                 if high % 2 != 0:
                     high -= 1
                     tree[high] = max(tree[high], t)
-                low //= 2
-                high //= 2
+                low >>= 1
+                high >>= 1
 
 
 def push_down(tree: cython.longlong[::1]) -> None:

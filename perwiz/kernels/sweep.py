@@ -34,6 +34,7 @@ def sweep_back(
     left: cython.longlong[::1],
 ) -> None:
     """Raise `left` of each vertex to the largest `left` of a vertex it leads to, plus weight; `cut` is no path, and no edge."""
+    k: cython.Py_ssize_t
     for v in range(len(left) - 1, -1, -1):
         if left[v] == cut:
             continue

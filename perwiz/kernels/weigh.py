@@ -46,6 +46,7 @@ def split(
     rendezvous edge is cut if the sender returned before its receiver was there, an edge into a probe if that returned before the message
     was sent: it found another. A vertex whose first edge is not local is a hub and keeps its weights.
     """
+    k: cython.Py_ssize_t
     for v in range(1, len(time)):
         k = start[v]
         if kind[k] != LOCAL:

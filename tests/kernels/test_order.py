@@ -92,7 +92,7 @@ def components(edges, chained, skipped=()):
     edge, out = np.empty(len(edges), "i4"), np.full(size, names.UNNUMBERED, "i4")
     order.group(source, first[:-1].copy(), edge)
     out[list(skipped)] = names.SKIPPED
-    order.components(first, edge, target, np.array(chained, "u1"), np.zeros(size, order.VISIT).view(np.recarray), out)
+    order.components(first, edge, target, np.array(chained, "u1"), *np.zeros((5, size), "i4"), out)
     assert (out[list(skipped)] == names.SKIPPED).all()
     assert set(out.tolist()) - {names.SKIPPED} == set(range(out.max(initial=-1) + 1)), "numbers without holes"
     return {frozenset(np.flatnonzero(out == number).tolist()) for number in set(out.tolist()) - {names.SKIPPED}}
