@@ -67,7 +67,8 @@ def correct(
     answer is the same. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
-        timeline = offsets.apply(trace)
+        trace = offsets.apply(trace)
+        timeline = trace.timeline
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)

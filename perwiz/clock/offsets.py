@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.clock.schemes import Line, chosen, combined, to_global
 from perwiz.errors import ClockError
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
-Line = tuple[Ints, Ints]
-"""Local times (int64 ns, rising) and the offsets to global time measured there (int64 ns)."""
 
+def apply(trace: Trace) -> Trace:
+    """Return the trace in global time: as it is, if its offsets are applied already or there are none.
 
-def to_global(line: Line, local: Ints) -> Ints:
-    """Return the global time of local times, int64 ns: the offset is interpolated between measurements and extrapolated at both ends.
-
-    With one measurement the offset is constant. It is rounded once; times are never multiplied.
+    Offsets that clocks were compared for are those of the finest scheme. The earliest instant keeps its time. A thread without measurements
+    has the clock of its process. Raises ClockError where a location has no measurements, or they are not in order of local time, or an
+    offset falls faster than the clock runs.
     """
-    time, offset = line
-    if len(time) == 1:
-        return local + offset[0]
-    before = np.clip(np.searchsorted(time, local, side="right") - 1, 0, len(time) - 2)
-    slope = np.diff(offset) / np.diff(time)
-    return local + offset[before] + np.rint((local - time[before]) * slope[before]).astype("i8")
-
-
-def apply(trace: Trace) -> Timeline:
-    """Return the timeline of a trace in global time: as it is, if its offsets are applied already or there are none.
-
-    The earliest instant keeps its time. A thread without measurements has the clock of its process. Raises ClockError where a location has
-    no measurements, or they are not in order of local time, or an offset falls faster than the clock runs.
-    """
-    if trace.offsets_applied or not len(trace.offsets):
-        return trace.timeline
+    if trace.offsets_applied:
+        return trace
+    if len(trace.readings):
+        trace = dataclasses.replace(trace, offsets=combined(chosen(trace).readings))
+    if not len(trace.offsets):
+        return dataclasses.replace(trace, offsets_applied=True)
     old, of = trace.timeline, lines(trace)
     calls = _mapped(of, old.calls, trace.calls.location)
     regions = _mapped(of, old.regions, trace.regions.location)
     locations = _mapped(of, old.locations, np.arange(len(of)))
     back = int(old.locations.enter.min()) - int(locations[0].min()) if len(of) else 0
     parts = [Times(enter + back, leave + back) for enter, leave in (calls, regions, locations)]
-    return Timeline(parts[0], parts[1], parts[2], f"{old.made_by}, clock offsets applied")
+    timeline = Timeline(parts[0], parts[1], parts[2], f"{old.made_by}, clock offsets applied")
+    return dataclasses.replace(trace, timeline=timeline, offsets_applied=True)
 
 
 def _mapped(of: Sequence[Line], times: Times, location: Ints) -> tuple[Ints, Ints]:

@@ -1,112 +1,125 @@
-"""Who measures whose clock, and what follows for every location: the flat and the hierarchical scheme (Becker et al. 2007, section 4).
+"""What follows from comparing clocks: the flat and the hierarchical scheme (Becker et al. 2007, section 4).
 
-A reading tells the offset of one location's clock to another's, its master's, at one instant; masters may have masters.
+A reading tells the offset of one location's clock to that of its master at one instant; masters may have masters. The recorder decides who
+compares clocks with whom (`perwiz/record/clocks.c`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from perwiz.clock.offsets import Line, to_global
-from perwiz.errors import ClockError
-from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.table import Table, column
-from perwiz.trace.tables import Locations, Offsets
+from perwiz.errors import ClockError, UsageError
+from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.tables import NONE, Offsets, Readings
+from perwiz.trace.trace import Trace
+
+SCHEMES = ("single", "flat", "hierarchical")
+"""Each clock is compared with that of all, once at the start; that at start and end; or with its local master's, and that with that of all.
+
+The measurements of Table 2, the coarsest first.
+"""
+Line = tuple[I8, I8]
+"""Local times (int64 ns, rising) and the offsets to global time measured there (int64 ns)."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Readings(Table):
-    """One reading of a remote clock, those of each location in order of its time."""
+def to_global(line: Line, local: I8) -> I8:
+    """Return the global time of local times, int64 ns: the offset is interpolated between measurements and extrapolated at both ends.
 
-    location: I4 = column("row of locations: whose clock was read")
-    master: I4 = column("row of locations: who read it")
-    time: I8 = column("time on the clock that was read", "ns")
-    offset: I8 = column("to be added to it for the master's time", "ns")
-    error: I8 = column("at most wrong by", "ns")
-
-
-def read_remote(sent: Ints, stamp: Ints, received: Ints) -> tuple[int, int, int]:
-    """Return (time, offset, error) of a remote clock, ns, from ping-pongs: the one with the shortest round trip counts (Cristian 1989).
-
-    The master sends at `sent` and has the answer at `received`, which says that the other clock showed `stamp`.
+    With one measurement the offset is constant. It is rounded once; times are never multiplied.
     """
-    best = int(np.argmin(received - sent))
-    before, time, after = int(sent[best]), int(stamp[best]), int(received[best])
-    return time, before + (after - before) // 2 - time, -(-(after - before) // 2)
+    time, offset = line
+    if len(time) == 1:
+        return local + offset[0]
+    before = np.clip(np.searchsorted(time, local, side="right") - 1, 0, len(time) - 2)
+    slope = np.diff(offset) / np.diff(time)
+    return local + offset[before] + np.rint((local - time[before]) * slope[before]).astype("i8")
 
 
-def leaders(locations: Locations) -> tuple[Ints, Ints]:
-    """Return per location (who stands for the clock of its node, local master of its metahost): the first location of each.
+def scheme_of(readings: Readings) -> str:
+    """Return the finest of the schemes that readings are of."""
+    across = _with_that_of_all(readings)
+    if not across.all():
+        return "hierarchical"
+    return "flat" if np.bincount(readings.location).max(initial=0) > 1 else "single"
 
-    Where nodes are not recorded, each process has a clock of its own.
+
+def chosen(trace: Trace, scheme: str | None = None) -> Trace:
+    """Return the trace with the readings of one scheme alone, by default the finest.
+
+    Raises UsageError for another scheme, and for a trace in which clocks were not compared so.
     """
-    node = np.where(locations.node >= 0, locations.node, -1 - locations.process)
-    clocks, metahosts = np.stack((locations.metahost, node)), locations.metahost[None]
-    firsts = []
-    for keys in (clocks, metahosts):
-        _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        firsts.append(first[group.ravel()])
-    return firsts[0], firsts[1]
+    readings = trace.readings
+    if scheme not in (None, *SCHEMES):
+        raise UsageError(f"offsets '{scheme}': must be one of {', '.join(SCHEMES)}")
+    if not len(readings):
+        if scheme is None:
+            return trace
+        raise UsageError(f"{trace.path}: no clocks were compared; --offsets {scheme} must be asked of a recorded run of several clocks")
+    rows = _rows(readings, scheme or "hierarchical")
+    kept = Readings(**{field.name: getattr(readings, field.name)[rows] for field in dataclasses.fields(readings)})
+    name = scheme_of(kept)
+    if name == "flat" and len(np.unique(trace.locations.metahost)) == 1 and scheme == "hierarchical":
+        name = "hierarchical"  # in one metahost they are the same
+    if scheme not in (None, name) or len(np.setdiff1d(readings.location, kept.location)):
+        how = f"clocks were compared by the scheme {scheme_of(readings)}"
+        raise UsageError(f"{trace.path}: {how}; for --offsets {scheme} they must be by that one, or all (perwiz record --offsets)")
+    return dataclasses.replace(trace, readings=kept)
 
 
-def flat(locations: Locations) -> list[tuple[int, int]]:
-    """Return whom to read, as (location, master): each clock is read by the first location."""
-    clock, _ = leaders(locations)
-    return [(int(row), 0) for row in np.unique(clock) if row != 0]
+def _rows(readings: Readings, scheme: str) -> I8:
+    """Return the readings that a scheme takes; a hierarchical one has those of local masters, too, which are flat."""
+    across = _with_that_of_all(readings)
+    if scheme == "hierarchical":
+        return np.flatnonzero(~across | ~np.isin(readings.location, readings.location[~across]))
+    rows = np.flatnonzero(across)
+    return rows if scheme == "flat" else rows[np.unique(readings.location[rows], return_index=True)[1]]
 
 
-def hierarchical(locations: Locations, global_clock: Collection[int] = ()) -> list[tuple[int, int]]:
-    """Return whom to read, as (location, master): local masters by the metamaster, each other clock by its local master.
+def _with_that_of_all(readings: Readings) -> Mask:
+    """Return which readings compare a clock with that of all, or say that it is that."""
+    return (readings.master == NONE) | np.isin(readings.master, readings.location[readings.master == NONE])
 
-    The metamaster is the local master of the lowest metahost. Inside metahosts with a global clock nobody is read.
+
+def combined(readings: Readings) -> Offsets:
+    """Return the offset of each location to the clock of all, at the times it was compared itself: the offsets on the way are added.
+
+    The readings are of one scheme. Raises ClockError where masters go round in a circle, or the clock of one was not compared.
+
+    Worked example, each compared once:
+        location  0  1       2          master  -1  0  1
+        time      0  1000    1500       offset   0  -10000  3000
+        so location 2 at 1500 is location 1 at 4500, which is location 0 at -5500: its offset is -7000
     """
-    clock, local = leaders(locations)
-    masters = np.unique(local)
-    meta = int(masters[np.argmin(locations.metahost[masters])]) if len(masters) else 0
-    across = [(int(row), meta) for row in masters if row != meta]
-    inside = [row for row in np.unique(clock) if row != local[row] and locations.metahost[row] not in global_clock]
-    return across + [(int(row), int(local[row])) for row in inside]
+    own: dict[int, tuple[int, Line, I8]] = {}
+    order = np.argsort(readings.location, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(readings.location[order])) + 1) if len(order) else ():
+        line = readings.time[rows], readings.offset[rows]
+        own[int(readings.location[rows[0]])] = int(readings.master[rows[0]]), line, readings.error[rows]
+    offsets, errors = zip(*(_on_the_way(location, own) for location in own), strict=True) if own else ((), ())
+    count = len(order)
+    return Offsets(
+        location=readings.location[order],
+        time=readings.time[order],
+        offset=np.concatenate(offsets or [np.zeros(0)]) / 1e3,
+        drift=np.zeros(count),
+        error=np.concatenate(errors or [np.zeros(0)]) / 1e3,
+    )
 
 
-def combine(locations: Locations, readings: Readings, global_clock: Collection[int] = ()) -> Offsets:
-    """Return the offset of each location to the clock nobody read, at the times it was read itself: the offsets on the way are added.
-
-    Locations of one node share a clock, those of a metahost with a global clock too. Raises ClockError for one that cannot be told.
-    """
-    clock, local = leaders(locations)
-    shared = np.where(np.isin(locations.metahost, list(global_clock)), local, clock)
-    known: dict[int, tuple[int, Line]] = {}
-    for row in np.unique(readings.location):
-        some = readings.location == row
-        known[int(row)] = int(readings.master[some][0]), (readings.time[some], readings.offset[some])
-    roots = sorted({int(shared[master]) for master in readings.master} - set(known)) or [0]
-    if len(roots) > 1:
-        raise ClockError(f"the clocks of locations {roots[0]} and {roots[1]} were read by nobody; only one can be that of all")
-    return _table([_to_root(row, known, shared, roots[0]) for row in range(len(locations))])
-
-
-def _to_root(row: int, known: dict[int, tuple[int, Line]], shared: Ints, root: int) -> Line:
-    """Return the measurements of a location to the root: local times, offsets."""
-    at, time, passed = int(shared[row]), None, None
-    for _ in range(len(shared) + 1):
-        if at not in known:
-            break
-        at, line = known[at]
-        time, passed = (line[0], line[0] + line[1]) if passed is None else (time, to_global(line, passed))
-        at = int(shared[at])
-    if at != root:
-        raise ClockError(f"location {row}: its clock was never read; it must be, or that of another location of its node")
-    if time is None or passed is None:
-        return np.zeros(1, "i8"), np.zeros(1, "i8")
-    return time, passed - time
-
-
-def _table(found: Sequence[Line]) -> Offsets:
-    """Return the table of offsets of all locations."""
-    counts = [len(time) for time, _ in found]
-    every = np.zeros(sum(counts))
-    time, offset = (np.concatenate([line[part] for line in found] or [np.zeros(0, "i8")]) for part in (0, 1))
-    return Offsets(np.repeat(np.arange(len(found), dtype="i4"), counts), time, offset / 1e3, every, every.copy())
+def _on_the_way(location: int, own: dict[int, tuple[int, Line, I8]]) -> tuple[I8, F8]:
+    """Return the offsets of a location to the clock of all at its own readings, and their errors, ns."""
+    master, (local, offset), error = own[location]
+    time, errors, passed = local + offset, error.astype("f8"), [location]
+    who = f"location {location}: its clock was compared"
+    while master != NONE:
+        if master not in own:
+            raise ClockError(f"{who} with that of location {master}, and that with no other; it must be")
+        if master in passed:
+            raise ClockError(f"{who} in a circle, by way of location {master}; one must be that of all")
+        passed.append(master)
+        master, line, more = own[master]
+        errors += np.interp(time, line[0], more)
+        time = to_global(line, time)
+    return time - local, errors

@@ -33,7 +33,7 @@ def treat(trace: Trace, clock: str = "clc", sound: bool = False) -> Treated:
     if clock not in CLOCKS:
         raise UsageError(f"clock '{clock}': must be one of {', '.join(CLOCKS)}")
     if clock != "none":
-        trace = dataclasses.replace(trace, timeline=offsets.apply(trace), offsets_applied=True)
+        trace = offsets.apply(trace)
     found = violations(trace, trace.timeline)
     if clock != "clc" or sound or not found:
         return Treated(trace, found, None)

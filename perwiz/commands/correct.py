@@ -23,6 +23,7 @@ examples:
   perwiz correct run.alog                                      how wrong the clocks are, and what it takes to correct them
   perwiz correct run.otf2 -o fixed.otf2 --plot fixed.png       the corrected run as a trace, and as a picture beside the recorded one
   perwiz correct run.alog --mu 500,2000,50000                  no message faster than that in a node, in a metahost, across
+  perwiz correct dir1:dir2 --clock linear --offsets flat       a run of two metahosts, as offsets to rank 0 alone would have it
   mpiexec -n 4 perwiz correct run.alog                         the same, computed by four processes
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, or its clock offsets make no sense, 4 done but the trace is incomplete
@@ -34,6 +35,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     meaning = "clc: the controlled logical clock, after measured offsets (default); linear: interpolate measured offsets, no more"
     parser.add_argument("--clock", choices=("linear", "clc"), default="clc", help=meaning)
+    meaning = (
+        "measured offsets of a recorded run: flat at the start only, flat at start and end, hierarchical"
+        " (default: the last of these that was measured)"
+    )
+    parser.add_argument("--offsets", choices=("single", "flat", "hierarchical"), help=meaning)
     meaning = (
         "least time from a cause to its effect, whole ns: one number, or one each for pairs of a node, of a metahost and across"
         " (default: the shortest that the trace shows of each, at most 1000)"
@@ -79,6 +85,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
 
     from perwiz.clock.condition import violations
     from perwiz.clock.figures import figures
+    from perwiz.clock.schemes import chosen
     from perwiz.clock.treatment import Treated
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
@@ -86,9 +93,9 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.whatif.health import health
 
     _check(args)
-    trace = read(args.trace)
+    trace = chosen(read(args.trace), args.offsets)
     found = _corrected(trace, args, team)
-    fixed = dataclasses.replace(trace, timeline=found.timeline, offsets_applied=True)
+    fixed = dataclasses.replace(trace, offsets=found.trace.offsets, timeline=found.timeline, offsets_applied=True)
     jumps = found.by_message + found.by_collective
     clocks = Treated(fixed, violations(trace, found.before), found if jumps else None)
     state = health(fixed, found.graph.contradictions, clocks)

@@ -65,9 +65,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
     meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
     parser.add_argument("--calibrate", action="store_true", help=meaning)
-    parser.add_argument("--offsets", choices=("hierarchical", "flat"), help="how clocks are compared (default: hierarchical)")
+    meaning = (
+        "how clocks are compared. flat: each with that of rank 0; single: that at the start only; hierarchical: each with that of its"
+        " metahost's first process, only these with rank 0 (default); all: flat and hierarchical, for perwiz correct --offsets to compare"
+    )
+    parser.add_argument("--offsets", choices=("single", "flat", "hierarchical", "all"), help=meaning)
     meaning = "add errors to the clocks, for tests: RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]];..."
     parser.add_argument("--clock-errors", metavar="ERRORS", help=meaning)
+    meaning = "where clocks of two metahosts are compared, let one way take up to NS longer than the other, for tests"
+    parser.add_argument("--uneven-links", metavar="NS", help=meaning)
     parser.add_argument("--print-flags", action="store_true", help="print what to link the recorder into a program with, and end")
     parser.add_argument("--print-include", action="store_true", help="print the option by which a compiler finds perwiz.h, and end")
     parser.add_argument("command", metavar="-- COMMAND", nargs=argparse.REMAINDER, help="what to run, such as mpiexec -n 4 ./app")
@@ -88,9 +94,8 @@ def run(args: argparse.Namespace) -> int:
         print(build.built(mpicc, build.OBJECT), "-pthread")
         return DONE
     if args.profile and command:
-        _refuse(
-            args, "--calibrate", "--offsets", "--clock-errors", because="is not for --profile: nothing is timed against other processes"
-        )
+        of_traces = "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
+        _refuse(args, *of_traces, because="is not for --profile: nothing is timed against other processes")
         return _profile(args, command, mpicc)
     _refuse(args, "--to", "--counters", because="is only for --profile")
     if not command or not args.output:
@@ -150,7 +155,9 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     for one in (args.clock_errors or "").split(";"):
         if one and not re.fullmatch(rf"\d+:{number}(:{number}(:{number}:{number})?)?", one):
             raise UsageError(f"--clock-errors {one}: must be RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]")
-    given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors}
+    if args.uneven_links and not re.fullmatch(r"\d{1,9}", args.uneven_links):
+        raise UsageError(f"--uneven-links {args.uneven_links}: must be whole ns below a second")
+    given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors, "PERWIZ_UNEVEN_LINKS": args.uneven_links}
     return {name: value for name, value in given.items() if value}
 
 

@@ -50,7 +50,7 @@ def write(trace: Trace, path: str, timeline: Timeline | None = None) -> int:
     The file or archive appears whole or not at all. Returns how many events do not have their time, so that none runs backwards.
     Raises UsageError for a file that cannot be written, and for local times without their clock offsets: files hold global ones.
     """
-    if timeline is None and not trace.offsets_applied and len(trace.offsets):
+    if timeline is None and not trace.offsets_applied and (len(trace.offsets) or len(trace.readings)):
         raise UsageError(f"{trace.path}: its clock offsets are not applied, must be written with a timeline they are applied to")
     if is_view(path):
         raise UsageError(f"{path}: Trace Event JSON shows runs side by side, must be written by perwiz.report.perfetto")

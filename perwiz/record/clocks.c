@@ -6,8 +6,14 @@ typedef struct {
     uint64_t clock, metahost; /* what is the same for processes that share one */
 } Place;
 
-static Place *pw_places;  /* per rank */
-static int pw_tree;       /* 0 flat: all measure with rank 0; 1: with the master of their metahost, and those with rank 0 */
+/* Who compares clocks with whom, and when. Flat: all with rank 0, once in MPI_Init, or again in MPI_Finalize. Hierarchical: with the master
+   of their metahost, and those with rank 0, both times. ALL: flat and hierarchical. */
+enum { SINGLE, FLAT, HIERARCHICAL, ALL, SCHEMES };
+static const char *const pw_scheme_names[SCHEMES] = {"single", "flat", "hierarchical", "all"};
+static int pw_scheme = HIERARCHICAL;
+
+static Place *pw_places;    /* per rank */
+static int64_t pw_uneven;   /* for tests: between metahosts one way takes up to so many ns longer than the other */
 static MPI_Comm pw_comm = MPI_COMM_NULL; /* the recorder's own */
 
 static uint64_t hash(const char *text, uint64_t sum)
@@ -43,13 +49,13 @@ static int leader(int rank, int metahost)
     return rank;
 }
 
-/* Return with whom a rank compares its clock, or itself: with nobody. */
-static int master_of(int rank)
+/* Return with whom a rank compares its clock under the flat or the hierarchical scheme, or itself: with nobody. */
+static int master_of(int rank, int scheme)
 {
     if (leader(rank, 0) != rank)
         return rank; /* it shares the clock of a lower rank */
-    int master = pw_tree ? leader(rank, 1) : 0;
-    return master == rank || pw_places[master].clock == pw_places[rank].clock ? 0 : master;
+    int master = scheme == HIERARCHICAL ? leader(rank, 1) : 0;
+    return master == rank ? 0 : master;
 }
 
 /* Read counter and clock at the same moment, as nearly as can be. */
@@ -112,12 +118,30 @@ static void share_counter(void)
 #endif
 }
 
-static void answer(int slave)
+/* For tests: return how much longer a slave's message to a master in another metahost takes than the answer, ns; negative: the answer does. */
+static int64_t unevenness(int slave, int master, const char *when)
+{
+    char text[64];
+    if (!pw_uneven || pw_places[slave].metahost == pw_places[master].metahost)
+        return 0;
+    snprintf(text, sizeof text, "%d %s %d", slave, when, slave);
+    return (int64_t)(hash(text, 14695981039346656037u) % 2001) * pw_uneven / 1000 - pw_uneven;
+}
+
+static void let_pass(int64_t time)
+{
+    for (int64_t end = true_now() + time; true_now() < end;)
+        ;
+}
+
+static void answer(int slave, int64_t longer)
 {
     for (int k = 0; k < EXCHANGES; k++) {
         int64_t time;
         PMPI_Recv(&time, 1, MPI_INT64_T, slave, CLOCK_TAG, pw_comm, MPI_STATUS_IGNORE);
+        let_pass(longer);
         time = now();
+        let_pass(-longer);
         PMPI_Send(&time, 1, MPI_INT64_T, slave, CLOCK_TAG, pw_comm);
     }
 }
@@ -142,6 +166,14 @@ static void ask(int master, const char *when)
     write_line(&line);
 }
 
+static void compare(int slave, int master, const char *when)
+{
+    if (pw_rank == master && master != slave)
+        answer(slave, unevenness(slave, master, when));
+    else if (pw_rank == slave && master != slave)
+        ask(master, when);
+}
+
 /* Measure: one slave of a master after the other, so that they do not disturb each other. */
 static void measure_clocks(const char *when)
 {
@@ -152,13 +184,11 @@ static void measure_clocks(const char *when)
         return;
     PMPI_Barrier(pw_comm);
     for (int slave = 1; slave < pw_ranks; slave++) {
-        int master = master_of(slave);
-        if (leader(slave, 0) != slave || master == slave)
-            continue;
-        if (pw_rank == master)
-            answer(slave);
-        else if (pw_rank == slave)
-            ask(master, when);
+        int flat = master_of(slave, FLAT), near = master_of(slave, HIERARCHICAL);
+        if (pw_scheme != HIERARCHICAL)
+            compare(slave, flat, when);
+        if (pw_scheme == HIERARCHICAL || (pw_scheme == ALL && near != flat))
+            compare(slave, near, when);
     }
     PMPI_Barrier(pw_comm);
 }

@@ -101,7 +101,7 @@ static void write_process(int64_t begun)
     gethostname(host, sizeof host - 1);
     PMPI_Get_library_version(version, &length);
     PMPI_Get_version(&major, &minor);
-    const char *id = getenv("PERWIZ_METAHOST_ID"), *tree = pw_tree ? "hierarchical" : "flat";
+    const char *id = getenv("PERWIZ_METAHOST_ID");
     Line line = {0};
     put(&line, "{\"process\":%d,\"processes\":%d,\"pid\":%ld,\"begun\":%lld,\"real\":[%lld,%lld],\"clock\":\"%016llx\"", pw_rank, pw_ranks,
         (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)pw_places[pw_rank].clock);
@@ -109,7 +109,7 @@ static void write_process(int64_t begun)
     put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
     put_text(&line, "host", host);
     put_text(&line, "mpi", version);
-    put_text(&line, "offsets", tree);
+    put_text(&line, "offsets", pw_scheme_names[pw_scheme]);
     put_program(&line);
     put_environment(&line);
     put(&line, ",\"operations\":[");
@@ -141,9 +141,12 @@ static void read_clock_error(int64_t since)
 
 static void read_places(void)
 {
-    const char *id = getenv("PERWIZ_METAHOST_ID"), *flat = getenv("PERWIZ_OFFSETS");
+    const char *id = getenv("PERWIZ_METAHOST_ID"), *scheme = getenv("PERWIZ_OFFSETS"), *uneven = getenv("PERWIZ_UNEVEN_LINKS");
     Place mine = {clock_id(), id ? hash(id, 1) : 0};
-    pw_tree = !(flat && !strcmp(flat, "flat"));
+    for (int k = 0; scheme && k < SCHEMES; k++)
+        if (!strcmp(scheme, pw_scheme_names[k]))
+            pw_scheme = k;
+    pw_uneven = uneven ? atoll(uneven) : 0;
     pw_places = memory(NULL, (size_t)pw_ranks * sizeof *pw_places);
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, pw_places, sizeof mine, MPI_BYTE, pw_comm);
 }
@@ -261,7 +264,7 @@ static int before_finalize(void)
     if (initialised) {
         if (pw_profiling)
             profile_ends();
-        else
+        else if (pw_scheme != SINGLE)
             measure_clocks("finalize");
         PMPI_Group_free(&pw_world_group);
         PMPI_Comm_free(&pw_comm);

@@ -136,6 +136,17 @@ class Offsets(Table):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Readings(Table):
+    """A comparison of two clocks, those of a location in order of time; `perwiz.clock.schemes` makes offsets to one clock of them."""
+
+    location: I4 = column("row of locations")
+    master: I4 = column("row of locations with whose clock its own was compared; -1: its own is that of all")
+    time: I8 = column("local time", "ns")
+    offset: I8 = column("to be added to it for the master's time", "ns")
+    error: I8 = column("at most wrong by", "ns")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Counters(Table):
     """The values of a counter around a call, sorted by (call, counter)."""
 
@@ -189,6 +200,7 @@ TABLES: tuple[type[Table], ...] = (
     Times,
     Labels,
     Offsets,
+    Readings,
     Counters,
     Parameters,
     Records,

@@ -21,6 +21,7 @@ from perwiz.trace.tables import (
     Offsets,
     Parameters,
     Paths,
+    Readings,
     Records,
     Regions,
     Requests,
@@ -170,6 +171,8 @@ class Trace:
     """What could not be read, and where, in words."""
     offsets_applied: bool = True
     """Whether the times are those after `offsets`, as all readers but that of recorded runs deliver them."""
+    readings: Readings = dataclasses.field(default_factory=Readings.empty)
+    """How clocks were compared, from which the offsets are still to be found."""
     sources: tuple[str, ...] = ()
     """Per row of names `file:line` where the region is defined, or empty; none at all if no region has one."""
     metahosts: tuple[str, ...] = ()

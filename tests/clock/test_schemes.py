@@ -9,8 +9,8 @@ import build
 from build import Builder
 from perwiz.clock.condition import violations
 from perwiz.clock.offsets import apply
-from perwiz.clock.schemes import Readings, combine, flat, hierarchical, leaders, read_remote
-from perwiz.errors import ClockError
+from perwiz.clock.schemes import SCHEMES, chosen, combined, scheme_of
+from perwiz.errors import ClockError, UsageError
 from perwiz.trace import tables
 
 
@@ -23,76 +23,101 @@ def places(nodes, metahosts):
 
 
 def readings(*rows):
-    """Return a table of (location, master, time, offset)."""
+    """Return a table of (location, master, time, offset), each at most 4 ns wrong, and the clock of all at its master, if none has -1."""
     names = ("location", "master", "time", "offset", "error")
-    columns = dict(zip(names, zip(*((*row, 0) for row in rows), strict=True), strict=True)) if rows else dict.fromkeys(names, ())
-    return build.table(Readings, **columns)
+    columns = zip(*((*row, 4) for row in rows), strict=True) if rows else [()] * 5
+    return build.table(tables.Readings, **dict(zip(names, columns, strict=True)))
 
 
-TWO_METAHOSTS = places([3, 3, 4, 7, 8, 8], [1, 1, 1, 0, 0, 0])
-"""Metahost 1 with nodes 3 (locations 0, 1) and 4; metahost 0 with nodes 7 and 8 (locations 4, 5)."""
+def trace_with(*rows, metahosts=(1, 1, 0)):
+    """Return a trace of three processes, one on a node, whose clocks were compared so."""
+    trace = dataclasses.replace(Builder(3).trace(), locations=places([0, 1, 2], list(metahosts)))
+    return dataclasses.replace(trace, readings=readings(*rows), offsets_applied=False)
 
 
-def test_read_remote():
-    """The second ping-pong is the shortest, 20 ns: its answer was stamped at 500 when the master's clock was half way, at 210."""
-    found = read_remote(np.array([100, 200, 300]), np.array([400, 500, 600]), np.array([150, 220, 321]))
-    assert found == (500, -290, 10)
-    assert read_remote(np.array([0]), np.array([7]), np.array([5])) == (7, -5, 3)
+ROOT = (0, tables.NONE, 0, 0)
+FLAT = [ROOT, (1, 0, 10, 5), (1, 0, 90, 6), (2, 0, 10, 7), (2, 0, 90, 8)]
+"""Locations 1 and 2 compare their clocks with that of 0, which is that of all, at start and end."""
+NEAR = [(2, 1, 20, 3), (2, 1, 80, 4)]
+"""Location 2 compares its clock with that of 1, too."""
 
 
-def test_leaders():
-    clock, local = leaders(TWO_METAHOSTS)
-    assert clock.tolist() == [0, 0, 2, 3, 4, 4]
-    assert local.tolist() == [0, 0, 0, 3, 3, 3]
-    assert leaders(places([-1, -1], [0, 0]))[0].tolist() == [0, 1]
+def rows_of(trace):
+    return list(zip(*(getattr(trace.readings, name).tolist() for name in ("location", "master", "time", "offset")), strict=True))
 
 
-def test_who_reads_whom():
-    """Flat: location 0 reads all clocks. Hierarchical: that of metahost 0 is the metamaster."""
-    assert flat(TWO_METAHOSTS) == [(2, 0), (3, 0), (4, 0)]
-    assert hierarchical(TWO_METAHOSTS) == [(0, 3), (2, 0), (4, 3)]
-    assert hierarchical(TWO_METAHOSTS, global_clock=[1]) == [(0, 3), (4, 3)]
+@pytest.mark.parametrize(
+    ("scheme", "expected", "name"),
+    [
+        (None, [*FLAT[:3], *NEAR], "hierarchical"),
+        ("hierarchical", [*FLAT[:3], *NEAR], "hierarchical"),
+        ("flat", FLAT, "flat"),
+        ("single", [ROOT, FLAT[1], FLAT[3]], "single"),
+    ],
+)
+def test_chosen(scheme, expected, name):
+    found = chosen(trace_with(*FLAT, *NEAR), scheme)
+    assert (rows_of(found), scheme_of(found.readings)) == (expected, name)
 
 
-def test_combine__worked_by_hand():
-    """PATTERNS 8.11: node to local master +3, local master to metamaster -10, so -7."""
-    found = combine(places([0, 1, 2], [0, 1, 1]), readings((1, 0, 1000, -10_000), (2, 1, 1500, 3_000)))
+def test_chosen__one_metahost_is_flat():
+    """There all compare with the same process, whatever was asked for."""
+    found = chosen(trace_with(*FLAT, metahosts=(0, 0, 0)), "hierarchical")
+    assert (rows_of(found), scheme_of(found.readings)) == (FLAT, "flat")
+
+
+def test_chosen__nothing_to_choose():
+    trace = trace_with()
+    assert chosen(trace) is trace
+
+
+@pytest.mark.parametrize(
+    ("rows", "scheme", "message"),
+    [
+        (FLAT, "metahosts", "offsets 'metahosts': must be one of single, flat, hierarchical"),
+        ([], "flat", "built: no clocks were compared; --offsets flat must be asked of a recorded run of several clocks"),
+        (FLAT, "hierarchical", "built: clocks were compared by the scheme flat; for --offsets hierarchical they must be"),
+        ([ROOT, *FLAT[1:3], *NEAR], "flat", "built: clocks were compared by the scheme hierarchical; for --offsets flat they must be"),
+        ([ROOT, *FLAT[1:3], *NEAR], "single", "built: clocks were compared by the scheme hierarchical; for --offsets single they must be"),
+        ([ROOT, FLAT[1], FLAT[3]], "flat", "built: clocks were compared by the scheme single; for --offsets flat they must be"),
+    ],
+)
+def test_chosen__refused(rows, scheme, message):
+    with pytest.raises(UsageError) as error:
+        chosen(trace_with(*rows), scheme)
+    assert str(error.value).removesuffix(" by that one, or all (perwiz record --offsets)") == message
+
+
+def test_combined__worked_by_hand():
+    """PATTERNS 8.11: node to local master +3, local master to metamaster -10, so -7. What each is wrong by adds up."""
+    found = combined(readings(ROOT, (1, 0, 1000, -10_000), (2, 1, 1500, 3_000)))
     assert found.location.tolist() == [0, 1, 2]
     assert found.offset.tolist() == [0.0, -10.0, -7.0]
     assert found.time.tolist() == [0, 1000, 1500]
+    assert found.error.tolist() == [0.004, 0.008, 0.012]
 
 
-def test_combine__nodes_share_a_clock():
-    found = combine(TWO_METAHOSTS, readings((0, 3, 0, 100_000), (2, 0, 0, 7_000), (4, 3, 0, -1_000)))
-    assert found.offset.tolist() == [100.0, 100.0, 107.0, 0.0, -1.0, -1.0]
-    found = combine(TWO_METAHOSTS, readings((0, 3, 0, 100_000), (4, 3, 0, -1_000)), global_clock=[1])
-    assert found.offset.tolist() == [100.0, 100.0, 100.0, 0.0, -1.0, -1.0]
-
-
-def test_combine__drift_of_the_master():
+def test_combined__drift_of_the_master():
     """The local master gains 1 in 1000; its node was read in between, at 500 and 2500 of its own time, 100 ahead."""
-    found = combine(places([0, 1, 2], [0, 1, 1]), readings((1, 0, 0, 0), (1, 0, 4000, 4), (2, 1, 500, -100), (2, 1, 2500, -100)))
+    found = combined(readings(ROOT, (1, 0, 0, 0), (1, 0, 4000, 4), (2, 1, 500, -100), (2, 1, 2500, -100)))
     rows = found.location == 2
     assert found.time[rows].tolist() == [500, 2500]
     assert found.offset[rows].tolist() == [-0.1, -0.098]
 
 
-def test_combine__one_clock():
-    found = combine(places([0, 0], [0, 0]), readings())
-    assert (found.location.tolist(), found.offset.tolist()) == ([0, 1], [0.0, 0.0])
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(2, 0, 0, 5)], "location 3: its clock was never read; it must be, or that of another location of its node"),
-        ([(2, 0, 0, 5), (4, 3, 0, 1)], "the clocks of locations 0 and 3 were read by nobody; only one can be that of all"),
-        ([(2, 3, 0, 5), (3, 2, 0, 1)], "location 2: its clock was never read; it must be, or that of another location of its node"),
+        ([ROOT, (2, 1, 0, 5)], "location 2: its clock was compared with that of location 1, and that with no other; it must be"),
+        (
+            [ROOT, (1, 2, 0, 5), (2, 1, 0, 1)],
+            "location 1: its clock was compared in a circle, by way of location 1; one must be that of all",
+        ),
     ],
 )
-def test_combine__refused(rows, message):
+def test_combined__refused(rows, message):
     with pytest.raises(ClockError) as error:
-        combine(TWO_METAHOSTS, readings(*rows))
+        combined(readings(*rows))
     assert str(error.value) == message
 
 
@@ -128,24 +153,31 @@ class Viola:
         mean, deviation = EXTERNAL if METAHOSTS[a] != METAHOSTS[b] else (FZJ, FH_BRS)[METAHOSTS[a]]
         return int(max(mean / 2, self.rng.normal(mean, deviation)))
 
-    def read(self, slave, master, true):
-        """Return a reading of the slave's clock by ten ping-pongs."""
+    def compare(self, slave, master, true):
+        """Return a reading by ten ping-pongs of a slave: (slave, master, time, offset), that with the shortest round trip."""
         uneven = int(self.rng.uniform(-ASYMMETRY, ASYMMETRY)) if METAHOSTS[slave] != METAHOSTS[master] else 0
-        rows = []
+        trips = []
         for turn in range(10):
             begin = true + 10_000_000 * turn
-            there = begin + self.takes(master, slave) + uneven
-            back = there + self.takes(slave, master) - uneven
-            rows.append((self.clock(master, begin), self.clock(slave, there), self.clock(master, back)))
-        time, offset, error = read_remote(*(np.array(column, "i8") for column in zip(*rows, strict=True)))
-        return slave, master, time, offset, error
+            there = begin + self.takes(slave, master) + uneven
+            back = there + self.takes(master, slave) - uneven
+            sent, came = self.clock(slave, begin), self.clock(slave, back)
+            middle = sent + (came - sent) // 2
+            trips.append((came - sent, middle, self.clock(master, there) - middle))
+        return slave, master, *min(trips)[1:]
 
-    def measured(self, pairs, times):
-        """Return the offsets that follow when these pairs are read at these times."""
-        rows = sorted((self.read(*pair, true) for pair in pairs for true in times), key=lambda row: row[:3])
-        names = ("location", "master", "time", "offset", "error")
-        table = build.table(Readings, **dict(zip(names, zip(*rows, strict=True), strict=True)))
-        return combine(self.locations(), table)
+    def readings(self):
+        """Return the comparisons of all schemes: each node with the first, and with the first of its metahost. Processes share them."""
+        rows = [(0, tables.NONE, 0, 0), (1, tables.NONE, 0, 0)]
+        for node in range(1, 14):
+            near = 0 if node < 8 else 16
+            found = [
+                self.compare(2 * node, master, true)
+                for master in dict.fromkeys([0, near if 2 * node != near else 0])
+                for true in (0, RUN - 10**9)
+            ]
+            rows += [(2 * node + more, *row[1:]) for more in (0, 1) for row in found]
+        return readings(*rows)
 
     def locations(self):
         return places(NODES.tolist(), METAHOSTS.tolist())
@@ -169,10 +201,7 @@ class Viola:
 def test_viola():
     """Table 2: 7560 violations with one flat measurement, 2179 with two, none with two hierarchical ones."""
     viola = Viola()
-    trace = viola.benchmark()
-    found = []
-    for scheme, times in ((flat, [0]), (flat, [0, RUN - 10**9]), (hierarchical, [0, RUN - 10**9])):
-        measured = dataclasses.replace(trace, offsets=viola.measured(scheme(trace.locations), times), offsets_applied=False)
-        found.append(violations(trace, apply(measured)).messages)
+    trace = dataclasses.replace(viola.benchmark(), readings=viola.readings(), offsets_applied=False)
+    found = [violations(trace, apply(chosen(trace, scheme)).timeline).messages for scheme in SCHEMES]
     assert found[0] > 2 * found[1] > 0
     assert found[2] == 0

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import perwiz
-from build import CATALOGUE, Builder
+from build import CATALOGUE, Builder, table
 from perwiz.cli import main
 from perwiz.clock.condition import violations
 from perwiz.clock.treatment import treat
 from perwiz.commands import correct as command
 from perwiz.formats import files
-from perwiz.trace.tables import Offsets
+from perwiz.trace.tables import Offsets, Readings
 
 SCHEMA = json.loads(importlib.resources.files("perwiz.report.correct").joinpath("correct.schema.json").read_text(encoding="utf-8"))
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
@@ -143,7 +143,7 @@ def test_linear__interpolates_offsets(document, local):
     block = document("in.alog", "--clock", "linear")
     assert (block["clock"], block["gamma"], block["passes"], block["slope"]) == ("linear", None, 0, 0)
     assert (block["made_by"], block["corrected_by"]) == ("measured", "measured, clock offsets applied")
-    assert block["offsets"] == {"measured": 4, "in_the_recorded_times": False}
+    assert block["offsets"] == {"measured": 4, "scheme": None, "in_the_recorded_times": False}
     assert block["messages"]["recorded"]["reversed"] == 1
     assert block["messages"]["corrected"]["reversed"] == 0
     assert block["corrected_explicitly"] == {"messages": 0, "collectives": 0}
@@ -171,6 +171,32 @@ def test_clc__after_measured_offsets(document, local):
     block = document("in.alog")
     assert block["made_by"] == block["corrected_by"] == "measured, clock offsets applied"
     assert block["messages"]["recorded"]["reversed"] == block["moved"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "reversed_messages", "told"),
+    [
+        ([], 0, "3 measured, flat at start and end, interpolated here"),
+        (["--offsets", "flat"], 0, "3 measured, flat at start and end, interpolated here"),
+        (["--offsets", "single"], 1, "2 measured, flat at the start, constant"),
+    ],
+)
+def test_offsets__of_a_scheme(correct, local, monkeypatch, words, reversed_messages, told):
+    """Rank 1 is 10 us behind when it begins and 18 us later, 10 of which are too few."""
+    columns = {"location": [0, 1, 1], "master": [-1, 0, 0], "time": [0, 0, 45_000], "offset": [0, 10_000, 18_000], "error": [0] * 3}
+    trace = dataclasses.replace(local, offsets=Offsets.empty(), readings=table(Readings, **columns))
+    monkeypatch.setattr("perwiz.commands.reading.read", lambda path: trace)
+    code, out, _ = correct("in.alog", "--clock", "linear", *words, "-o", "out.alog")
+    assert code == 0
+    assert f"\noffsets       {told}\n" in out
+    assert ("still received before they were sent: 1 message, by 5.000 us at most" in out) == bool(reversed_messages)
+    back = perwiz.read("out.alog")
+    assert (len(back.offsets), back.offsets_applied) == (3 - reversed_messages, True)
+
+
+def test_refused__offsets_of_no_recorded_run(correct):
+    why = "no clocks were compared; --offsets flat must be asked of a recorded run of several clocks"
+    assert correct("in.alog", "--offsets", "flat") == (2, "", f"perwiz: in.alog: {why}\n")
 
 
 def test_linear__what_is_left_is_told(correct):

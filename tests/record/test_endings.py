@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mpis
+from perwiz.clock.offsets import apply
 from perwiz.formats.recorded import read as recorded
 from perwiz.trace import defects, operations
 
@@ -96,13 +97,13 @@ def test_full_disk__stops_and_says_so(mpi, built, record, tmp_path):
 def test_clocks__one_node_needs_no_offsets(ending):
     code, folder, _, _ = ending("well")
     assert code == 0
-    assert len(recorded.read(folder).offsets) == 0
+    assert len(recorded.read(folder).readings) == 0
 
 
 def test_clocks__offsets_of_wrong_ones_are_found(ending):
     code, folder, _, _ = ending("well", "--clock-errors", "1:1e9;2:-5e8:50")
     assert code == 0
-    offsets = recorded.read(folder).offsets
+    offsets = apply(recorded.read(folder)).offsets
     assert offsets.location.tolist() == [0, 1, 1, 2, 2]
     # Rank 1 is a second ahead: so much must be taken away. Each is right within its error, or a little more: it is a measurement.
     near = np.abs(offsets.offset[1:3] + 1e6)

@@ -43,6 +43,7 @@ def script(name, text="exit 0"):
             )
             for wrong in ("nonsense", "1", "-1:5", "1:2:3:4", "1:2 ms")
         ),
+        (["-o", "run", "--uneven-links", "1e6", "--", "ls"], "--uneven-links 1e6: must be whole ns below a second"),
     ],
 )
 def test_refused(words, message, capsys):

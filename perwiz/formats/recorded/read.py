@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.formats.recorded.clocks import offsets
+from perwiz.formats.recorded.clocks import readings
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import Places
 from perwiz.formats.recorded.sites import Sites
 from perwiz.trace import defects, matching, matching_collectives
-from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Records, Times
+from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Offsets, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 MODEL = "model.toml"
@@ -170,8 +170,9 @@ class Builder:
             labels=Labels.empty(),
             texts=(_FLUSH,),
             nodes=nodes,
-            offsets=offsets(self.found, self.columns.process, self.start),
+            offsets=Offsets.empty(),
             offsets_applied=False,
+            readings=readings(self.found, self.columns.process, self.start),
             defects=self._defects(),
             counts=self._counts(),
             properties=self._properties(),

@@ -12,6 +12,7 @@ from perwiz.clock import cycles
 from perwiz.clock.figures import THRESHOLDS, Deviation, Figures
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs
+from perwiz.clock.schemes import scheme_of
 from perwiz.report import blocks
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
@@ -24,6 +25,12 @@ _STEPS = 6
 _PROCESSES = 4
 """Processes told by name, those moved furthest."""
 _CLOCKS = {"clc": "controlled logical clock", "linear": "measured clock offsets"}
+_SCHEMES = {
+    "single": "flat at the start, constant",
+    "flat": "flat at start and end, interpolated here",
+    "hierarchical": "hierarchical at start and end, interpolated here",
+    None: "interpolated here",
+}
 _WHAT = {"messages": "messages", "collectives": "logical messages of collectives"}
 
 
@@ -39,7 +46,11 @@ def document(trace: Trace, found: Correction, figures: Figures, clock: str, heal
         "made_by": found.before.made_by,
         "corrected_by": found.timeline.made_by,
         "clock": clock,
-        "offsets": {"measured": len(trace.offsets), "in_the_recorded_times": trace.offsets_applied},
+        "offsets": {
+            "measured": len(trace.readings) or len(trace.offsets),
+            "scheme": scheme_of(trace.readings) if len(trace.readings) else None,
+            "in_the_recorded_times": trace.offsets_applied,
+        },
         "recorded_ns": found.before.makespan,
         "corrected_ns": found.timeline.makespan,
         "minimum_latency_ns": dataclasses.asdict(found.mu),
@@ -201,7 +212,7 @@ def _share(value: float) -> str:
 def _means(block: Document) -> Facts:
     """Return by what means the times were corrected."""
     least, offsets = block["minimum_latency_ns"], block["offsets"]
-    how = "in the recorded times already" if offsets["in_the_recorded_times"] else "interpolated here"
+    how = "in the recorded times already" if offsets["in_the_recorded_times"] else _SCHEMES[offsets["scheme"]]
     facts = [("offsets", f"{offsets['measured']} measured, {how}" if offsets["measured"] else "none measured")]
     taken = f"{least['node']} ns in a node, {least['metahost']} ns in a metahost, {least['across']} ns across"
     facts.append(("least time", f"{taken}; what takes less is too early"))

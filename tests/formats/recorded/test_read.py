@@ -180,14 +180,20 @@ def test_partner__outside_its_communicator(run):
     assert trace.calls.peer.tolist() == [-2]
 
 
-def test_clocks__offsets_are_chained(run):
-    shared = {"offset": 50, "time": 1500, "round_trip": 20, "master": 0, "when": "init"}
-    run.process(0, [], more=[]).process(1, [call("MPI_Barrier", 1500, 1600, comm=0)], more=[shared], clock="b")
-    offsets = read(run).offsets
-    assert offsets.location.tolist() == [0, 1]
-    assert offsets.time.tolist() == [0, 500]
-    assert offsets.offset.tolist() == [0, 0.05]
-    assert offsets.error.tolist() == [0, 0.01]
+def test_clocks__who_compared_with_whom(run):
+    compared = {"offset": 50, "time": 1500, "round_trip": 21, "master": 0, "when": "init"}
+    run.process(0, [], more=[]).process(1, [call("MPI_Barrier", 1500, 1600, comm=0)], more=[compared], clock="b")
+    readings = read(run).readings
+    assert [getattr(readings, name).tolist() for name in ("location", "master", "time", "offset", "error")] == [
+        *([0, 1], [-1, 0], [0, 500], [0, 50], [0, 11]),
+    ]
+
+
+def test_clocks__a_master_that_recorded_nothing(run):
+    """It is left out; then nobody can tell what the clock of rank 1 was."""
+    compared = {"offset": 50, "time": 1500, "round_trip": 21, "master": 7, "when": "init"}
+    run.process(0, []).process(1, [call("MPI_Barrier", 1500, 1600, comm=0)], more=[compared], clock="b")
+    assert read(run).readings.location.tolist() == [0]
 
 
 def module(name, begin, build_id="b", bias=0):

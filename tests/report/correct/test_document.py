@@ -79,7 +79,7 @@ def test_document__by_hand():
         "made_by": "measured",
         "corrected_by": "corrected by the controlled logical clock",
         "clock": "clc",
-        "offsets": {"measured": 0, "in_the_recorded_times": True},
+        "offsets": {"measured": 0, "scheme": None, "in_the_recorded_times": True},
         "recorded_ns": 20_000,
         "corrected_ns": 21_000,
         "minimum_latency_ns": {"node": 0, "metahost": 0, "across": 0},
