@@ -152,9 +152,9 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     from perwiz.errors import UsageError
 
     number = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
-    for one in (args.clock_errors or "").split(";"):
-        if one and not re.fullmatch(rf"\d+:{number}(:{number}(:{number}:{number})?)?", one):
-            raise UsageError(f"--clock-errors {one}: must be RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]")
+    for error in filter(None, (args.clock_errors or "").split(";")):
+        if not re.fullmatch(rf"\d+:{number}(:{number}(:{number}:{number})?)?", error):
+            raise UsageError(f"--clock-errors {error}: must be RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]]")
     if args.uneven_links and not re.fullmatch(r"\d{1,9}", args.uneven_links):
         raise UsageError(f"--uneven-links {args.uneven_links}: must be whole ns below a second")
     given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors, "PERWIZ_UNEVEN_LINKS": args.uneven_links}
@@ -187,8 +187,8 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         models = _models(args.output, command, mpicc) if args.calibrate else {}
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
-        some = launch.recorded(folder)
-    if not some:
+        any_recorded = launch.recorded(folder)
+    if not any_recorded:
         raise UsageError(f"{args.output}: {_nothing(code, mpicc)}")
     calibrate.write(models)
     lines = launch.outcome(args.output, code, command, recorded_files.stopped(folder))

@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY, OBJECT = "libperwiz.so", "perwiz.o"
 _FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
-_SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "clocks.c", "profile.c", "start.c", "hand.c")
+_SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "clocks.c", "profile.c", "start.c", "wrappers_special.c")
 _VERSIONS = (
     ("SMPI", r"#define SMPI_H\b()"),
     ("Open MPI", r"#define OMPI_MAJOR_VERSION (\d+)[\s\S]*?#define OMPI_MINOR_VERSION (\d+)[\s\S]*?#define OMPI_RELEASE_VERSION (\d+)"),
@@ -36,14 +36,12 @@ def built(mpicc: str, what: str = LIBRARY) -> pathlib.Path:
 
     Raises UsageError when there is no such compiler, it cannot compile an MPI program, or the cache cannot be written.
     """
-    found = shutil.which(mpicc)
-    if not found:
-        raise UsageError(f"{mpicc}: not found, must be the compiler wrapper of the program's MPI (--mpicc)")
-    header = _run([found, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], found)
+    compiler = _compiler(mpicc)
+    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler)
     text = _generated(header)
-    folder = cache() / f"{mpi_of(header).lower().replace(' ', '')}-{_key(found, header, text)}"
+    folder = cache() / f"{mpi_of(header).lower().replace(' ', '')}-{_key(compiler, header, text)}"
     if not (folder / what).exists():
-        _make(found, folder, text)
+        _make(compiler, folder, text)
     return folder / what
 
 
@@ -52,22 +50,28 @@ def program(mpicc: str, source: str) -> pathlib.Path:
 
     Raises UsageError as `built` does.
     """
-    found = shutil.which(mpicc)
-    if not found:
-        raise UsageError(f"{mpicc}: not found, must be the compiler wrapper of the program's MPI (--mpicc)")
-    header = _run([found, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], found, source)
-    key = hashlib.sha256("\0".join([os.path.realpath(found), header]).encode() + (HERE / source).read_bytes()).hexdigest()[:16]
+    compiler = _compiler(mpicc)
+    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler, source)
+    key = hashlib.sha256("\0".join([os.path.realpath(compiler), header]).encode() + (HERE / source).read_bytes()).hexdigest()[:16]
     out = cache() / f"{pathlib.Path(source).stem}-{key}"
     if not out.exists():
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=out.parent) as name:
                 part = pathlib.Path(name) / "program"
-                _run([found, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-o", str(part), str(HERE / source)], found, source)
+                _run([compiler, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-o", str(part), str(HERE / source)], compiler, source)
                 part.replace(out)
         except OSError as error:
             raise UsageError(f"{out}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     return out
+
+
+def _compiler(mpicc: str) -> str:
+    """Return the path of a compiler wrapper. Raises UsageError where there is none of that name."""
+    path = shutil.which(mpicc)
+    if not path:
+        raise UsageError(f"{mpicc}: not found, must be the compiler wrapper of the program's MPI (--mpicc)")
+    return path
 
 
 def mpi_of(header: str) -> str:

@@ -24,8 +24,8 @@ def measured(command: list[str], mpicc: str, rounds: int, largest: int, progress
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         lines, code = _run([*command, str(program), str(rounds), str(largest)], progress, errors)
         errors.seek(0)
-        said = errors.read().splitlines()
-    _check(command, mpicc, code, lines, said)
+        complaints = errors.read().splitlines()
+    _check(command, mpicc, code, lines, complaints)
     return lines
 
 
@@ -49,21 +49,21 @@ def _run(words: list[str], progress: Callable[[int, int], None], errors: IO[str]
 def _read(out: Iterable[str], progress: Callable[[int, int], None]) -> list[list[str]]:
     lines = []
     for line in out:
-        found = line.partition(_MARK)[2].split()
-        if found[:1] == ["progress"]:
-            progress(int(found[1]), int(found[2]))
-        elif found:
-            lines.append(found)
+        words = line.partition(_MARK)[2].split()
+        if words[:1] == ["progress"]:
+            progress(int(words[1]), int(words[2]))
+        elif words:
+            lines.append(words)
     return lines
 
 
-def _check(command: list[str], mpicc: str, code: int, lines: list[list[str]], said: list[str]) -> None:
+def _check(command: list[str], mpicc: str, code: int, lines: list[list[str]], complaints: list[str]) -> None:
     shown, sizes = shlex.join(command), [int(line[1]) for line in lines if line[0] == "processes"]
     if ["done"] in lines:
         return
     if code:
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        why = next((text for line in said if len(text := line.strip(" -")) > 1), "")
+        why = next((text for line in complaints if len(text := line.strip(" -")) > 1), "")
         raise UsageError(f"{shown}: {how}{f': {why}' if why else ''}")
     if len(sizes) > 1:
         why = f"{mpicc} belongs to another MPI, must be that of the launcher (--mpicc)"

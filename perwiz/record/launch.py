@@ -94,8 +94,8 @@ def check(command: list[str]) -> None:
     if not shutil.which(command[0]):
         raise UsageError(f"{command[0]}: not found, must be a command such as mpiexec")
     for word in command:
-        found = shutil.which(word)
-        if found and programs.is_static(found) and not programs.has_recorder(found):
+        program = shutil.which(word)
+        if program and programs.is_static(program) and not programs.has_recorder(program):
             flags = "perwiz record --print-flags"
             raise UsageError(f"{word}: linked statically, so the recorder cannot get in front of it; link it with $({flags})")
 
@@ -109,9 +109,9 @@ def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[
     for number, ranks in stopped.items():
         why = f"{os.strerror(number).lower()}: {_ranks(ranks)} stopped recording" if number else f"nothing was recorded of {_ranks(ranks)}"
         lines.append(f"{folder}: {why}")
-    known = {rank for ranks in stopped.values() for rank in ranks}
-    found = [(int(path.stem.partition("-")[2]), path) for path in sorted(pathlib.Path(folder).glob("definitions-*.jsonl"))]
-    unfinished = [rank for rank, path in found if rank not in known and b'{"ended":' not in path.read_bytes()[-64:]]
+    stopped_ranks = {rank for ranks in stopped.values() for rank in ranks}
+    files = {int(path.stem.partition("-")[2]): path for path in sorted(pathlib.Path(folder).glob("definitions-*.jsonl"))}
+    unfinished = [rank for rank, path in files.items() if rank not in stopped_ranks and b'{"ended":' not in path.read_bytes()[-64:]]
     if unfinished:
         lines.append(f"{_ranks(unfinished)} did not come to MPI_Finalize; what was recorded until then is there")
     return lines
@@ -124,8 +124,8 @@ def ended(code: int, command: list[str]) -> list[str]:
 
 
 def _ranks(ranks: list[int]) -> str:
-    some = ", ".join(map(str, ranks[:8]))
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {some}{' and more' if len(ranks) > 8 else ''}"
+    first = ", ".join(map(str, ranks[:8]))
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {first}{' and more' if len(ranks) > 8 else ''}"
 
 
 def recorded(folder: str) -> bool:

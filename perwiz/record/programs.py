@@ -100,8 +100,8 @@ def is_static(path: str) -> bool:
         head = file.read(64)
         if head[:5] != b"\x7fELF\x02" or struct.unpack_from("<H", head, 16)[0] not in (2, 3):
             return False
-        at, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
-        file.seek(at)
+        offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+        file.seek(offset)
         table = file.read(size * count)
         return all(struct.unpack_from("<I", table, k * size)[0] != _INTERPRETER for k in range(count))
     return False

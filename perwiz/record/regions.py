@@ -1,23 +1,25 @@
-"""Regions of Python programs: `with parallel_region("name"):`. Without the recorder they cost a function call and do nothing."""
+"""Regions of Python programs. Without the recorder they cost a function call and do nothing.
+
+from perwiz.record.regions import parallel_region, region
+
+with parallel_region("solve"), region("exchange"):
+    comm.Sendrecv(...)
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from collections.abc import Iterator
 from typing import Any
 
-_MISSING: Any = object()
-_library: Any = _MISSING
 
-
+@functools.cache
 def _recorder() -> Any:
-    """Return the recorder in this process, or None."""
-    global _library  # noqa: PLW0603 looked for once
-    if _library is _MISSING:
-        found = ctypes.PyDLL(None)
-        _library = found if hasattr(found, "perwiz_begin") else None
-    return _library
+    """Return the recorder in this process, or None; looked for once."""
+    symbols = ctypes.PyDLL(None)
+    return symbols if hasattr(symbols, "perwiz_begin") else None
 
 
 @contextlib.contextmanager

@@ -164,8 +164,8 @@ def _mode(name: str) -> str:
 
 def shape_of(shape: str, name: str, posts: bool) -> Shape:
     """Return the lines around one routine; `posts`: it returns a request."""
-    found = SHAPES[shape]
-    after = found.after.replace("MODE_OF({name})", _mode(name))
+    around = SHAPES[shape]
+    after = around.after.replace("MODE_OF({name})", _mode(name))
     if posts and shape not in _POSTED_BY_SHAPE:
         after = f"{after} {_POST}"
-    return Shape(after, found.before, found.last.replace("{name}", name))
+    return Shape(after, around.before, around.last.replace("{name}", name))

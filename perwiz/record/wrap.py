@@ -120,7 +120,7 @@ def source(known: set[str]) -> str:
     """Return all wrappers for an MPI whose header declares the functions `known`."""
     from perwiz.record.wrap_fortran import fortran
 
-    parts = ['#include "hand.c"', ""]
+    parts = ['#include "wrappers_special.c"', ""]
     for routine in routines():
         if f"MPI_{routine.name}" in known:
             both = [wrapper(routine), fortran(routine)]
