@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.trace import Timeline, Trace
 
 
@@ -30,11 +30,13 @@ class Violations:
 def violations(trace: Trace, timeline: Timeline) -> Violations:
     """Return how a timeline breaks the clock condition: calls compared by the sender's entry and the receiver's return."""
     times, table = timeline.calls, trace.messages
-    early = times.enter[table.send] - times.leave[table.receive_done]
-    left = _collective_reversals(trace, timeline)
+    message_reversals = times.enter[table.send] - times.leave[table.receive_done]
+    collective_reversals = _collective_reversals(trace, timeline)
     return Violations(
-        *(int((early > 0).sum()), int(early.max(initial=0))),
-        *(int((left > 0).sum()), int(left.max(initial=0))),
+        messages=int((message_reversals > 0).sum()),
+        worst_message=int(message_reversals.max(initial=0)),
+        collective_calls=int((collective_reversals > 0).sum()),
+        worst_collective=int(collective_reversals.max(initial=0)),
     )
 
 
@@ -43,30 +45,40 @@ def unsynchronised(trace: Trace) -> bool:
     return trace.format == "OTF2" and not len(trace.offsets) and len(trace.locations) > 1
 
 
-def _collective_reversals(trace: Trace, timeline: Timeline) -> Ints:
-    """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or waits for nobody."""
+def _collective_reversals(trace: Trace, timeline: Timeline) -> I8:
+    """Return, per member, how long before its last cause it left, ns; 0 or less if it did not, or waits for nobody.
+
+    Worked example, a barrier of three and a reduction to the second of two, who does not send:
+        collective  0 0 0 1 1    enter  10 70 30 95 80    leave  60 90 75 99 85
+        last cause  70 70 70 95 95    reversal  10 -20 -5 0 10
+    """
     members, table = trace.members, trace.collectives
     if not len(members):
         return np.zeros(0, "i8")
     sends, receives = roles(trace)
     enter = timeline.calls.enter[members.call]
     enter = np.where(sends, enter, enter.min())
-    last = np.maximum.reduceat(enter, table.first_member)[members.collective]
+    last_cause = np.maximum.reduceat(enter, table.first_member)[members.collective]
     prefix = np.flatnonzero(operations.KIND[table.op][members.collective] == operations.PREFIX)
-    last[prefix] = latest_so_far(enter, members.collective, prefix)
+    last_cause[prefix] = latest_so_far(enter, members.collective, prefix)
     out = np.zeros(len(members), "i8")
-    out[receives] = last[receives] - timeline.calls.leave[members.done[receives]]
+    out[receives] = last_cause[receives] - timeline.calls.leave[members.done[receives]]
     return out
 
 
-def latest_so_far(enter: Ints, collective: Ints, rows: Ints) -> Ints:
-    """Return the latest entry among the ranks so far of each prefix instance, for its rows."""
+def latest_so_far(enter: I8, collective: I4, rows: I8) -> I8:
+    """Return the latest entry among the ranks so far of each prefix instance, for its rows.
+
+    Worked example, two instances of two and three ranks:
+        collective  4 4 7 7 7    enter  30 20 5 9 8
+        latest      30 30 5 9 9
+    """
     if not len(rows):
         return np.zeros(0, "i8")
     span = int(enter.max()) - int(enter.min()) + 1
-    order = np.cumsum(np.concatenate(([0], np.diff(collective[rows]) != 0))) if len(rows) else rows
-    if span * (int(order[-1]) + 1) < 1 << 62:
-        shifted = enter[rows] - int(enter.min()) + order * span
-        return np.maximum.accumulate(shifted) - order * span + int(enter.min())
-    pieces = np.split(enter[rows], np.flatnonzero(np.diff(order)) + 1)
-    return np.concatenate([np.maximum.accumulate(piece) for piece in pieces])
+    instance = np.cumsum(np.concatenate(([0], np.diff(collective[rows]) != 0)))
+    if span * (int(instance[-1]) + 1) < 1 << 62:  # one scan over all, those of each instance above those of the one before
+        shifted = enter[rows] - int(enter.min()) + instance * span
+        return np.maximum.accumulate(shifted) - instance * span + int(enter.min())
+    instances = np.split(enter[rows], np.flatnonzero(np.diff(instance)) + 1)
+    return np.concatenate([np.maximum.accumulate(entries) for entries in instances])

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 
 
-def lost(trace: Trace, graph: Graph) -> tuple[Ints, Ints, Ints]:
-    """Return what a graph leaves out because it lies on a cycle: messages, members whose entry binds nobody, whose return is not bound.
+class Lost(NamedTuple):
+    """What a graph leaves out because it lies on a cycle: rows of the tables of messages and members."""
 
-    Rows of the tables of messages and members.
-    """
+    messages: I8
+    entries: I8
+    """Members that send, whose entry binds nobody."""
+    returns: I8
+    """Members that receive, whose return is not bound."""
+
+
+def lost(trace: Trace, graph: Graph) -> Lost:
+    """Return what a graph leaves out because it lies on a cycle."""
     kept = np.zeros(len(trace.messages), bool)
     kept[graph.cause[graph.kind == MESSAGE]] = True
     edge = np.flatnonzero(graph.kind == COLLECTIVE)
@@ -25,9 +33,11 @@ def lost(trace: Trace, graph: Graph) -> tuple[Ints, Ints, Ints]:
     bound[np.searchsorted(graph.start, edge, side="right") - 1] = True
     sends, receives = roles(trace)
     members = trace.members
-    mute = sends & ~bound[graph.entered[members.call]]
-    deaf = receives & ~bound[graph.returned[members.done]]
-    return np.flatnonzero(~kept), np.flatnonzero(mute), np.flatnonzero(deaf)
+    return Lost(
+        messages=np.flatnonzero(~kept),
+        entries=np.flatnonzero(sends & ~bound[graph.entered[members.call]]),
+        returns=np.flatnonzero(receives & ~bound[graph.returned[members.done]]),
+    )
 
 
 def cycle(trace: Trace, graph: Graph) -> list[tuple[int, int]]:
@@ -35,10 +45,10 @@ def cycle(trace: Trace, graph: Graph) -> list[tuple[int, int]]:
 
     Empty if there is none.
     """
-    messages, mute, deaf = lost(trace, graph)
-    effects = {int(trace.messages.send[m]): int(trace.messages.receive_done[m]) for m in messages[::-1]}
-    leaves = {int(trace.members.collective[row]): int(trace.members.done[row]) for row in deaf}
-    for row in mute:
+    out = lost(trace, graph)
+    effects = {int(trace.messages.send[m]): int(trace.messages.receive_done[m]) for m in out.messages[::-1]}
+    leaves = {int(trace.members.collective[row]): int(trace.members.done[row]) for row in out.returns}
+    for row in out.entries:
         effect = leaves.get(int(trace.members.collective[row]))
         if effect is not None:
             effects[int(trace.members.call[row])] = effect
@@ -58,19 +68,19 @@ def named(trace: Trace, steps: Iterable[tuple[int, int]]) -> str:
 def _walk(trace: Trace, effects: dict[int, int]) -> list[tuple[int, int]]:
     """Return the steps from cause to effect to the next cause of that location, from where they repeat."""
     causes = np.array(sorted(effects), "i8")
-    seen: dict[int, int] = {}
+    step_of: dict[int, int] = {}
     steps: list[tuple[int, int]] = []
-    at = int(causes[0]) if len(causes) else -1
-    while at >= 0 and at not in seen:
-        seen[at] = len(steps)
-        steps.append((at, effects[at]))
-        at = _following(trace, causes, effects[at])
-    return steps[seen[at] :] if at >= 0 else []
+    cause = int(causes[0]) if len(causes) else -1
+    while cause >= 0 and cause not in step_of:
+        step_of[cause] = len(steps)
+        steps.append((cause, effects[cause]))
+        cause = _following(trace, causes, effects[cause])
+    return steps[step_of[cause] :] if cause >= 0 else []
 
 
-def _following(trace: Trace, causes: Ints, call: int) -> int:
+def _following(trace: Trace, causes: I8, call: int) -> int:
     """Return the first of these calls behind a call on its location, or -1."""
-    place = int(np.searchsorted(causes, call, side="right"))
-    if place == len(causes) or trace.calls.location[causes[place]] != trace.calls.location[call]:
+    row = int(np.searchsorted(causes, call, side="right"))
+    if row == len(causes) or trace.calls.location[causes[row]] != trace.calls.location[call]:
         return -1
-    return int(causes[place])
+    return int(causes[row])

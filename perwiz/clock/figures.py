@@ -9,12 +9,11 @@ import numpy as np
 
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs, logical, messages
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, chunks
 from perwiz.trace.trace import Timeline, Trace
 
 THRESHOLDS = (0.0, 0.0001, 0.001, 0.01, 0.1, 1.0)
 """Relative deviations, as in Table 4 (there in percent)."""
-_PIECE = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,17 +58,24 @@ class Figures:
     """Steepest slope of the backward amortization."""
 
 
-def figures(found: Correction) -> Figures:
+def figures(correction: Correction) -> Figures:
     """Return the figures of a correction."""
-    trace, old, new = found.trace, found.before, found.timeline
+    trace, old, new = correction.trace, correction.before, correction.timeline
     moved, displacement, largest = _displacements(old, new)
     return Figures(
-        *(messages(trace, old, found.mu), messages(trace, new, found.mu), logical(trace, old, found.mu), logical(trace, new, found.mu)),
-        *(found.by_message, found.by_collective, 2 * (len(old.calls) + len(old.regions)), moved),
-        *(displacement / max(moved, 1), largest),
+        messages_before=messages(trace, old, correction.mu),
+        messages_after=messages(trace, new, correction.mu),
+        collectives_before=logical(trace, old, correction.mu),
+        collectives_after=logical(trace, new, correction.mu),
+        corrected_by_message=correction.by_message,
+        corrected_by_collective=correction.by_collective,
+        events=2 * (len(old.calls) + len(old.regions)),
+        moved=moved,
+        average_displacement=displacement / max(moved, 1),
+        largest_displacement=largest,
         position=_deviation(zip(_positions(trace, old), _positions(trace, new), strict=True)),
         distance=_deviation(zip(_distances(trace, old), _distances(trace, new), strict=True)),
-        slope=found.slope,
+        slope=correction.slope,
     )
 
 
@@ -77,19 +83,21 @@ def _displacements(old: Timeline, new: Timeline) -> tuple[int, int, int]:
     """Return how many events were moved, by how much in all, and by how much at most, ns."""
     moved, total, largest = 0, 0, 0
     for before, after in ((old.calls, new.calls), (old.regions, new.regions)):
-        for by in (np.abs(after.enter - before.enter), np.abs(after.leave - before.leave)):
-            moved, total, largest = moved + int(np.count_nonzero(by)), total + int(by.sum()), max(largest, int(by.max(initial=0)))
+        for distance in (np.abs(after.enter - before.enter), np.abs(after.leave - before.leave)):
+            moved += int(np.count_nonzero(distance))
+            total += int(distance.sum())
+            largest = max(largest, int(distance.max(initial=0)))
     return moved, total, largest
 
 
-def _deviation(intervals: Iterable[tuple[Ints, Ints]]) -> Deviation:
-    """Return the deviation of intervals, given as (recorded, corrected) piece by piece, ns."""
+def _deviation(intervals: Iterable[tuple[I8, I8]]) -> Deviation:
+    """Return the deviation of intervals, given as (recorded, corrected) chunk by chunk, ns."""
     count, time, change, ratios, worst = 0, 0, 0, 0.0, 0.0
     above, spent = np.zeros(len(THRESHOLDS)), np.zeros(len(THRESHOLDS))
     for old, new in intervals:
-        by = np.where(old > 0, np.abs(new - old), 0)
-        ratio = by / np.maximum(old, 1)
-        count, time, change = count + len(old), time + int(old.sum()), change + int(by.sum())
+        changed = np.where(old > 0, np.abs(new - old), 0)
+        ratio = changed / np.maximum(old, 1)
+        count, time, change = count + len(old), time + int(old.sum()), change + int(changed.sum())
         ratios, worst = ratios + float(ratio.sum()), max(worst, float(ratio.max(initial=0.0)))
         for number, threshold in enumerate(THRESHOLDS):
             beyond = ratio > threshold
@@ -99,23 +107,27 @@ def _deviation(intervals: Iterable[tuple[Ints, Ints]]) -> Deviation:
     return Deviation(change / max(time, 1), ratios / max(count, 1), worst, *shares)
 
 
-def _positions(trace: Trace, timeline: Timeline) -> Iterator[Ints]:
-    """Yield, piece by piece, how long after the first instant of its location each entry, return and last instant lies, ns."""
+def _positions(trace: Trace, timeline: Timeline) -> Iterator[I8]:
+    """Yield, chunk by chunk, how long after the first instant of its location each entry, return and last instant lies, ns."""
     begun, ended = timeline.locations.enter, timeline.locations.leave
-    for first in range(0, len(trace.calls), _PIECE):
-        at = trace.calls.location[first : first + _PIECE]
+    for chunk in chunks(len(trace.calls)):
+        location = trace.calls.location[chunk]
         for column in (timeline.calls.enter, timeline.calls.leave):
-            yield column[first : first + _PIECE] - begun[at]
+            yield column[chunk] - begun[location]
     yield ended - begun
 
 
-def _distances(trace: Trace, timeline: Timeline) -> Iterator[Ints]:
-    """Yield, piece by piece, the lengths of calls, of the gaps before them, and of those behind the last of a location, ns."""
+def _distances(trace: Trace, timeline: Timeline) -> Iterator[I8]:
+    """Yield, chunk by chunk, the lengths of calls, of the gaps before them, and of those behind the last of a location, ns.
+
+    Worked example, one location from 0 to 50 with calls from 10 to 20 and from 25 to 40:
+        lengths  10 15    gaps before  10 5    behind the last  10
+    """
     enter, leave, first_calls = timeline.calls.enter, timeline.calls.leave, trace.first_calls
-    for first in range(0, len(trace.calls), _PIECE):
-        piece = slice(first, first + _PIECE)
-        yield leave[piece] - enter[piece]
-        row, at = np.arange(first, first + len(enter[piece])), trace.calls.location[piece]
-        yield enter[piece] - np.where(row == first_calls[at], timeline.locations.enter[at], leave[row - 1])
-    some = np.flatnonzero(np.diff(first_calls))
-    yield timeline.locations.leave[some] - leave[first_calls[some + 1] - 1]
+    for chunk in chunks(len(trace.calls)):
+        yield leave[chunk] - enter[chunk]
+        location = trace.calls.location[chunk]
+        call = np.arange(chunk.start, chunk.start + len(location))
+        yield enter[chunk] - np.where(call == first_calls[location], timeline.locations.enter[location], leave[call - 1])
+    with_calls = np.flatnonzero(np.diff(first_calls))
+    yield timeline.locations.leave[with_calls] - leave[first_calls[with_calls + 1] - 1]

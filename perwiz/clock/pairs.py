@@ -11,10 +11,8 @@ from perwiz.clock.condition import latest_so_far
 from perwiz.clock.latency import Latencies, distance
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.trace import Timeline, Trace
-
-_PIECE = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,31 +39,46 @@ class Pairs:
         return 100 * count / max(self.pairs, 1)
 
     def __add__(self, other: Pairs) -> Pairs:
-        pairs, back, violating = self.pairs + other.pairs, self.reversed + other.reversed, self.violating + other.violating
-        return Pairs(pairs, back, violating, self.displacement + other.displacement, max(self.worst, other.worst))
+        return Pairs(
+            pairs=self.pairs + other.pairs,
+            reversed=self.reversed + other.reversed,
+            violating=self.violating + other.violating,
+            displacement=self.displacement + other.displacement,
+            worst=max(self.worst, other.worst),
+        )
 
 
+_PAIRS = 1 << 18
+"""Pairs listed at a time."""
 _NO_PAIRS = Pairs(0, 0, 0, 0, 0)
 
 
-def _counted(lag: Ints, least: Ints) -> Pairs:
+def _counted(lag: I8, least: I8) -> Pairs:
     """Return the pairs of these times from cause to effect and least times, ns."""
-    back = -lag[lag < 0]
-    return Pairs(len(lag), len(back), int((lag < least).sum()), int(back.sum()), int(back.max(initial=0)))
+    reversals = -lag[lag < 0]
+    return Pairs(
+        pairs=len(lag),
+        reversed=len(reversals),
+        violating=int((lag < least).sum()),
+        displacement=int(reversals.sum()),
+        worst=int(reversals.max(initial=0)),
+    )
 
 
-def by_class(mu: Latencies) -> Ints:
+def by_class(mu: Latencies) -> I8:
     """Return the minimum latencies by pair class, int64 ns."""
     return np.array([0, mu.node, mu.metahost, mu.across], "i8")
 
 
 def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
     """Return the messages between two locations, counted: from the entry of the sending call to the return of the receiving one."""
-    out, table, times, at = _NO_PAIRS, trace.messages, timeline.calls, trace.calls.location
-    for first in range(0, len(table), _PIECE):
-        send, done = table.send[first : first + _PIECE], table.receive_done[first : first + _PIECE]
-        send, done = send[at[send] != at[done]], done[at[send] != at[done]]
-        out += _counted(times.leave[done] - times.enter[send], by_class(mu)[distance(trace.locations, at[send], at[done])])
+    out, table, times, location = _NO_PAIRS, trace.messages, timeline.calls, trace.calls.location
+    for chunk in chunks(len(table)):
+        send, done = table.send[chunk], table.receive_done[chunk]
+        between_two = location[send] != location[done]
+        send, done = send[between_two], done[between_two]
+        pair_class = distance(trace.locations, location[send], location[done])
+        out += _counted(times.leave[done] - times.enter[send], by_class(mu)[pair_class])
     return out
 
 
@@ -83,11 +96,11 @@ def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
     Those of each class are those of a wider group less those of the narrower one inside it.
     """
     members, count = trace.members, len(trace.collectives)
-    size = [np.bincount(members.collective[some], minlength=count) for some in (sends, receives)]
+    senders, receivers = (np.bincount(members.collective[role], minlength=count) for role in (sends, receives))
     both = sends & receives
     enter, leave = timeline.calls.enter[members.call], timeline.calls.leave[members.done]
     groups = _groups(trace)
-    late, displacement = _late(groups[0], enter, leave, sends, receives)
+    reversals, displacement = _late(groups[0], enter, leave, sends, receives)
     violating = 0
     for group, narrower, least in zip(groups, [*groups[1:], None], (mu.across, mu.metahost, mu.node), strict=True):
         violating += _late(group, enter + least, leave, sends, receives)[0]
@@ -95,37 +108,43 @@ def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
             violating -= _late(narrower, enter + least, leave, sends, receives)[0]
     violating -= int((leave[both] < enter[both] + mu.node).sum())
     worst = _worst(trace, np.where(sends, enter, enter.min(initial=0)), leave, receives)
-    return Pairs(int((size[0] * size[1]).sum() - both.sum()), late, violating, displacement, worst)
+    pairs = int((senders * receivers).sum() - both.sum())
+    return Pairs(pairs, reversals, violating, displacement, worst)
 
 
-def _worst(trace: Trace, enter: Ints, leave: Ints, receives: Mask) -> int:
+def _worst(trace: Trace, enter: I8, leave: I8, receives: Mask) -> int:
     """Return how long before the last entry of its instance a receiver left, at most, ns."""
     if not len(enter):
         return 0
-    last = np.maximum.reduceat(enter, trace.collectives.first_member)[trace.members.collective]
-    return max(int((last - leave)[receives].max(initial=0)), 0)
+    last_cause = np.maximum.reduceat(enter, trace.collectives.first_member)[trace.members.collective]
+    return max(int((last_cause - leave)[receives].max(initial=0)), 0)
 
 
-def _groups(trace: Trace) -> list[Ints]:
+def _groups(trace: Trace) -> list[I8]:
     """Return numbers per member, equal for members of one instance; of one instance and metahost; of one instance, metahost and node."""
-    at = trace.calls.location[trace.members.call]
-    whole = trace.members.collective.astype("i8")
-    metahost, node = (values - values.min(initial=0) for values in (trace.locations.metahost[at], trace.locations.node[at]))
-    part = whole * (int(metahost.max(initial=0)) + 1) + metahost
-    return [whole, part, part * (int(node.max(initial=0)) + 1) + node]
+    location = trace.calls.location[trace.members.call]
+    instance = trace.members.collective.astype("i8")
+    metahost, node = (values - values.min(initial=0) for values in (trace.locations.metahost[location], trace.locations.node[location]))
+    in_metahost = instance * (int(metahost.max(initial=0)) + 1) + metahost
+    return [instance, in_metahost, in_metahost * (int(node.max(initial=0)) + 1) + node]
 
 
-def _late(group: Ints, enter: Ints, leave: Ints, sends: Mask, receives: Mask) -> tuple[int, int]:
-    """Return how many pairs of a sender and a receiver of one group have the receiver leave before the sender enters, and by how much."""
-    which = np.concatenate((np.flatnonzero(sends), np.flatnonzero(receives)))
-    receiving = np.arange(len(which)) >= sends.sum()
-    at = np.where(receiving, leave[which], enter[which])
-    order = np.lexsort((receiving, at, group[which]))
-    at, receiving, group = at[order], receiving[order], group[which][order]
-    entered, total = np.cumsum(~receiving), np.cumsum(np.where(receiving, 0, at))
+def _late(group: I8, enter: I8, leave: I8, sends: Mask, receives: Mask) -> tuple[int, int]:
+    """Return how many pairs of a sender and a receiver of one group have the receiver leave before the sender enters, and by how much.
+
+    Worked example, one group, sorted by time: receivers leave at 5 and 20, senders enter at 10, 20 and 40:
+        time    5  10  20  20  40     receiving    x . . x .     senders so far    0 1 2 2 3     their times so far    0 10 30 30 70
+        later senders  3 and 1 (what comes at the same time is not late), in all  70 - 0 - 3 * 5  and  70 - 30 - 1 * 20 ns late
+    """
+    member = np.concatenate((np.flatnonzero(sends), np.flatnonzero(receives)))
+    receiving = np.arange(len(member)) >= sends.sum()
+    time = np.where(receiving, leave[member], enter[member])
+    order = np.lexsort((receiving, time, group[member]))
+    time, receiving, group = time[order], receiving[order], group[member][order]
+    entered, total = np.cumsum(~receiving), np.cumsum(np.where(receiving, 0, time))
     end = np.searchsorted(group, group[receiving], side="right") - 1
     later = entered[end] - entered[receiving]
-    return int(later.sum()), int((total[end] - total[receiving] - later * at[receiving]).sum())
+    return int(later.sum()), int((total[end] - total[receiving] - later * time[receiving]).sum())
 
 
 def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, receives: Mask) -> Pairs:
@@ -141,20 +160,24 @@ def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
     low = enter.min()
     last = np.full(len(members), low)
     last[rows] = latest_so_far(np.where(sends, enter, low), members.collective, rows)
-    out = Pairs(pairs, 0, 0, 0, 0)
-    at = trace.calls.location[members.call]
-    for k, i in _expanded(first, np.flatnonzero(receives & (last + mu.across > leave))):
-        k, i = k[sends[k]], i[sends[k]]
-        found = _counted(leave[i] - enter[k], by_class(mu)[distance(trace.locations, at[k], at[i])])
-        out += dataclasses.replace(found, pairs=0)
+    out = dataclasses.replace(_NO_PAIRS, pairs=pairs)
+    location = trace.calls.location[members.call]
+    for cause, effect in _expanded(first, np.flatnonzero(receives & (last + mu.across > leave))):
+        cause, effect = cause[sends[cause]], effect[sends[cause]]
+        pair_class = distance(trace.locations, location[cause], location[effect])
+        out += dataclasses.replace(_counted(leave[effect] - enter[cause], by_class(mu)[pair_class]), pairs=0)
     return out
 
 
-def _expanded(first: Ints, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield (each row from the first of its instance to the one before it, the row), for some rows at a time."""
+def _expanded(first: I4, rows: I8) -> Iterator[tuple[I8, I8]]:
+    """Yield (each row from the first of its instance to the one before it, the row), for some rows at a time.
+
+    Worked example, rows 2 and 5 of instances that begin at 0 and 4:
+        yields  0 1 4    and    2 2 5
+    """
     count = rows - first[rows]
-    share = np.cumsum(count) // _PIECE
-    for part in np.unique(share):
-        some, counts = rows[share == part], count[share == part]
+    share = np.cumsum(count) // _PAIRS
+    for number in np.unique(share):
+        later, counts = rows[share == number], count[share == number]
         begin = np.repeat(np.cumsum(counts) - counts, counts)
-        yield np.repeat(first[some], counts) + np.arange(counts.sum()) - begin, np.repeat(some, counts)
+        yield np.repeat(first[later], counts) + np.arange(counts.sum()) - begin, np.repeat(later, counts)
