@@ -10,7 +10,7 @@ import numpy as np
 
 from perwiz.clock.schemes import Line, chosen, combined, to_global
 from perwiz.errors import ClockError
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -28,21 +28,21 @@ def apply(trace: Trace) -> Trace:
         trace = dataclasses.replace(trace, offsets=combined(chosen(trace).readings))
     if not len(trace.offsets):
         return dataclasses.replace(trace, offsets_applied=True)
-    old, of = trace.timeline, lines(trace)
-    calls = _mapped(of, old.calls, trace.calls.location)
-    regions = _mapped(of, old.regions, trace.regions.location)
-    locations = _mapped(of, old.locations, np.arange(len(of)))
-    back = int(old.locations.enter.min()) - int(locations[0].min()) if len(of) else 0
+    old, measured = trace.timeline, lines(trace)
+    calls = _mapped(measured, old.calls, trace.calls.location)
+    regions = _mapped(measured, old.regions, trace.regions.location)
+    locations = _mapped(measured, old.locations, np.arange(len(measured), dtype="i4"))
+    back = int(old.locations.enter.min()) - int(locations[0].min()) if measured else 0
     parts = [Times(enter + back, leave + back) for enter, leave in (calls, regions, locations)]
     timeline = Timeline(parts[0], parts[1], parts[2], f"{old.made_by}, clock offsets applied")
     return dataclasses.replace(trace, timeline=timeline, offsets_applied=True)
 
 
-def _mapped(of: Sequence[Line], times: Times, location: Ints) -> tuple[Ints, Ints]:
+def _mapped(measured: Sequence[Line], times: Times, location: I4) -> tuple[I8, I8]:
     """Return enter and leave in global time; `location` rises."""
     enter, leave = times.enter.copy(), times.leave.copy()
-    bound = np.searchsorted(location, np.arange(len(of) + 1))
-    for line, (begin, end) in zip(of, itertools.pairwise(bound), strict=True):
+    bound = np.searchsorted(location, np.arange(len(measured) + 1))
+    for line, (begin, end) in zip(measured, itertools.pairwise(bound), strict=True):
         enter[begin:end], leave[begin:end] = to_global(line, enter[begin:end]), to_global(line, leave[begin:end])
     return enter, leave
 
@@ -53,14 +53,14 @@ def lines(trace: Trace) -> list[Line]:
     order = np.argsort(table.location, kind="stable")
     bound = np.searchsorted(table.location[order], np.arange(len(process) + 1))
     own = [order[a:b] for a, b in itertools.pairwise(bound)]
-    shared: dict[int, Ints] = {}
+    shared: dict[int, I8] = {}
     for rank, rows in zip(process.tolist(), own, strict=True):
         if len(rows):
             shared.setdefault(rank, rows)
     return [_line(trace, row, rows if len(rows) else shared.get(int(process[row]), rows)) for row, rows in enumerate(own)]
 
 
-def _line(trace: Trace, location: int, rows: Ints) -> Line:
+def _line(trace: Trace, location: int, rows: I8) -> Line:
     """Return the measurements of a location from these rows of the table of offsets."""
     who = f"{trace.path}: rank {trace.locations.process[location]} (location {location})"
     if not len(rows):
@@ -68,8 +68,8 @@ def _line(trace: Trace, location: int, rows: Ints) -> Line:
     time, offset = trace.offsets.time[rows], np.rint(trace.offsets.offset[rows] * 1e3).astype("i8")
     wrong = np.flatnonzero(np.diff(time) <= 0)
     if len(wrong):
-        at, then = time[wrong[0]], time[wrong[0] + 1]
-        raise ClockError(f"{who} has a clock offset measured at {then} ns behind one at {at} ns; local times must rise")
+        first, then = time[wrong[0]], time[wrong[0] + 1]
+        raise ClockError(f"{who} has a clock offset measured at {then} ns behind one at {first} ns; local times must rise")
     wrong = np.flatnonzero(np.diff(offset) <= -np.diff(time))
     if len(wrong):
         first, then = time[wrong[0]], time[wrong[0] + 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -21,17 +21,22 @@ def follow(trace: Trace, before: Timeline, calls: Times, locations: Times) -> Ti
     )
 
 
-def _moved(trace: Trace, before: Timeline, calls: Times, locations: Times, call: Ints, at: Ints) -> Ints:
-    """Return where boundaries before these calls (of their location, or the first behind it) come to lie, int64 ns."""
+def _moved(trace: Trace, before: Timeline, calls: Times, locations: Times, call: I4, time: I8) -> I8:
+    """Return where boundaries before these calls (of their location, or the first behind it) come to lie, int64 ns.
+
+    Worked example, a call that returned at 100 and the next, entered at 200, now return and are entered at 130 and 210:
+        time   90  100  150  200  260
+        moved 120  130  170  210  270
+    """
     left, right = _around(trace, before.calls, before.locations, call)
     new_left, new_right = _around(trace, calls, locations, call)
     share = np.maximum(new_right - new_left, 0) / np.maximum(right - left, 1)
-    inside = new_left + np.floor((at - left) * share).astype("i8")
-    inside = np.maximum(np.minimum(inside, new_right), at)
-    return np.where(at <= left, at + new_left - left, np.where(at >= right, at + new_right - right, inside))
+    inside = new_left + np.floor((time - left) * share).astype("i8")
+    inside = np.maximum(np.minimum(inside, new_right), time)
+    return np.where(time <= left, time + new_left - left, np.where(time >= right, time + new_right - right, inside))
 
 
-def _around(trace: Trace, calls: Times, locations: Times, call: Ints) -> tuple[Ints, Ints]:
+def _around(trace: Trace, calls: Times, locations: Times, call: I4) -> tuple[I8, I8]:
     """Return the instants around boundaries: the return of the call before or the first instant, the entry of the call or the last."""
     location = trace.regions.location
     first = trace.first_calls

@@ -6,10 +6,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import Mask
+from perwiz.trace.arrays import I4, U1, Mask
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Members
 from perwiz.trace.trace import Trace
@@ -50,14 +49,14 @@ def roles(trace: Trace) -> tuple[Mask, Mask]:
     return sends, receives & (members.done != NONE)
 
 
-def _contributes(trace: Trace, op: NDArray[np.uint8], by_call: Mask) -> Mask:
+def _contributes(trace: Trace, op: U1, by_call: Mask) -> Mask:
     """Return per member whether its part of a collective counts: it moves data, or nobody's data is known, or there is none to move."""
     members = trace.members
     if not len(members):
         return np.zeros(0, bool)
-    some = by_call[members.call]
-    known = np.logical_or.reduceat(some, trace.collectives.first_member)[members.collective]
-    return some | ~known | ~BY_DATA[op]
+    moves = by_call[members.call]
+    any_moves = np.logical_or.reduceat(moves, trace.collectives.first_member)[members.collective]
+    return moves | ~any_moves | ~BY_DATA[op]
 
 
 def with_world_barriers(trace: Trace) -> Trace:
@@ -77,14 +76,14 @@ def with_world_barriers(trace: Trace) -> Trace:
     return trace
 
 
-def _with_barrier(trace: Trace, calls: NDArray[np.int32]) -> Trace:
+def _with_barrier(trace: Trace, calls: I4) -> Trace:
     """Return the trace with one more barrier of all, made by these calls."""
     op = operations.OP["MPI_Barrier"]
-    one = Collectives(np.array([op], "u1"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
-    more = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
-    return dataclasses.replace(trace, collectives=_joined(trace.collectives, one), members=_joined(trace.members, more))
+    barrier = Collectives(np.array([op], "u1"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
+    members = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
+    return dataclasses.replace(trace, collectives=_joined(trace.collectives, barrier), members=_joined(trace.members, members))
 
 
-def _joined(one: Table, other: Table) -> Any:
+def _joined(first: Table, second: Table) -> Any:
     """Return the table of the rows of both."""
-    return type(one)(*(np.concatenate((getattr(one, f.name), getattr(other, f.name))) for f in dataclasses.fields(one)))
+    return type(first)(*(np.concatenate((getattr(first, f.name), getattr(second, f.name))) for f in dataclasses.fields(first)))
