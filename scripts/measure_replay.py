@@ -16,11 +16,11 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from patterns import pattern
 from perwiz.clock import logical
+from perwiz.clock.clock_graph import bind
 from perwiz.clock.spread import mpi as distributed
 from perwiz.clock.spread import replay
 from perwiz.clock.spread.partition import cut
-from perwiz.clock.spread.team import Team
-from perwiz.clock.wiring import wire
+from perwiz.clock.spread.processes import Processes
 from perwiz.formats.files import read
 from perwiz.graph.build import build
 from perwiz.trace.tables import Times
@@ -39,10 +39,10 @@ def wrong(trace: Trace) -> Trace:
 
 def volume(trace: Trace) -> None:
     """Print what crosses in one pass, forward or backward."""
-    wiring = wire(trace, build(trace))
+    clock_graph = bind(trace, build(trace))
     for size in (1, 2, 4, 8):
         begin = time.perf_counter()
-        found = cut(trace, wiring, size)
+        found = cut(trace, clock_graph, size)
         spent = time.perf_counter() - begin
         stamps, hubs = found.stamps, found.hubs
         ways = [(c.round.astype("i8") * size + c.giver) * size + c.taker for c in (stamps, hubs)]
@@ -54,12 +54,12 @@ def volume(trace: Trace) -> None:
         )
 
 
-def measured(team: Team | None) -> int:
+def measured(processes: Processes | None) -> int:
     """Print how long a correction takes, the best of some."""
     name, *numbers = sys.argv[1:]
     trace = wrong(pattern(name, *(int(number) for number in numbers))) if numbers else read(name)
     spent: list[float] = []
-    once = replay._Player.run if team else logical._alone
+    once = replay.Replayer.run if processes else logical.amortize_alone
 
     def watched(*words: object) -> object:
         begin = time.perf_counter()
@@ -67,22 +67,22 @@ def measured(team: Team | None) -> int:
         spent.append(time.perf_counter() - begin)
         return out
 
-    if team:
-        replay._Player.run = watched  # type: ignore[method-assign, assignment]
+    if processes:
+        replay.Replayer.run = watched  # type: ignore[method-assign, assignment]
     else:
-        logical._alone = watched  # type: ignore[assignment]
+        logical.amortize_alone = watched  # type: ignore[assignment]
     total = []
     for _ in range(_TIMES):
         begin = time.perf_counter()
-        found = logical.correct(trace, team=team)
+        found = logical.correct(trace, processes=processes)
         total.append(time.perf_counter() - begin)
-    size = team.size if team else 1
+    size = processes.size if processes else 1
     print(
         f"{size} processes  {2 * len(trace.calls) / 1e6:.1f} M events  correction {min(total):.2f} s  replay {min(spent):.3f} s"
         f"  {found.passes} passes  {found.by_message + found.by_collective} jumps",
         flush=True,
     )
-    if team is None:
+    if processes is None:
         volume(trace)
     return 0
 

@@ -34,7 +34,7 @@ def distance(place, a, b):
     return 1 if place[a][0] == place[b][0] else 2
 
 
-def _sets(start, source, lane, owner, instant):
+def _sets(start, source, binding, owner, instant):
     """Return per hub the set of (location, instant) its collective waits for so far."""
     found = {}
     for v, here in enumerate(owner):
@@ -42,12 +42,12 @@ def _sets(start, source, lane, owner, instant):
             found[v] = set()
             for k in range(start[v], start[v + 1]):
                 u = source[k]
-                if lane[k]:
+                if binding[k]:
                     found[v] |= found[u] if owner[u] < 0 else {(owner[u], instant(u))}
     return found
 
 
-def forward(start, source, lane, owner, place, rate, mu, recorded):
+def forward(start, source, binding, owner, place, rate, mu, recorded):
     """Return (corrected time per vertex, {vertex: time before its jump}, [(by messages, by collectives)] per location).
 
     Becker et al. 2009, equation (4'): with an anchor for the stretch in which a clock runs at gamma, so that only sums are rounded.
@@ -58,7 +58,7 @@ def forward(start, source, lane, owner, place, rate, mu, recorded):
     sets = {0: set()}
     for v in range(1, len(owner)):
         here = owner[v]
-        edges = [k for k in range(start[v], start[v + 1]) if lane[k]]
+        edges = [k for k in range(start[v], start[v + 1]) if binding[k]]
         if here < 0:
             sets[v] = set()
             for k in edges:
@@ -73,15 +73,15 @@ def forward(start, source, lane, owner, place, rate, mu, recorded):
         arrivals = [(max(own), -1)]
         for k in edges:
             u = source[k]
-            if lane[k] == 4:
+            if binding[k] == 4:
                 arrivals += [(t + mu[distance(place, here, where)], k) for where, t in sets[u] if where != here]
             else:
-                arrivals.append((out[u] + mu[lane[k]], k))
+                arrivals.append((out[u] + mu[binding[k]], k))
         out[v] = max(t for t, _ in arrivals)
         by = next(k for t, k in arrivals if t == out[v])
         if by >= 0:
             before[v] = max(own)
-            counts[here][lane[by] == 4] += 1
+            counts[here][binding[by] == 4] += 1
             anchor[here] = v
         elif out[v] == recorded[v]:
             anchor.pop(here, None)
@@ -89,25 +89,27 @@ def forward(start, source, lane, owner, place, rate, mu, recorded):
     return out, before, counts
 
 
-def delays(start, source, lane, owner, place, time):
+def delays(start, source, binding, owner, place, time):
     """Return, by pair class, the shortest time from a cause to its effect; the latest causes of a collective only (see the kernel)."""
     shortest = [FREE] * 4
-    sets = _sets(start, source, lane, owner, lambda u: time[u])
+    sets = _sets(start, source, binding, owner, lambda u: time[u])
     for v, here in enumerate(owner):
         for k in range(start[v], start[v + 1]):
-            if here < 0 or not lane[k]:
+            if here < 0 or not binding[k]:
                 continue
             pairs = (
-                [(lane[k], time[source[k]])] if lane[k] < 4 else [(distance(place, here, w), t) for w, t in sets[source[k]] if w != here]
+                [(binding[k], time[source[k]])]
+                if binding[k] < 4
+                else [(distance(place, here, w), t) for w, t in sets[source[k]] if w != here]
             )
             for far, t in pairs:
-                hidden = lane[k] == 4 and any((t2 > t and far2 == far) or (t2 >= t and far2 > far) for far2, t2 in pairs)
+                hidden = binding[k] == 4 and any((t2 > t and far2 == far) or (t2 >= t and far2 > far) for far2, t2 in pairs)
                 if not hidden and time[v] >= t:
                     shortest[far] = min(shortest[far], time[v] - t)
     return shortest
 
 
-def limits(start, source, lane, owner, place, mu, time):
+def limits(start, source, binding, owner, place, mu, time):
     """Return per vertex the earliest time of what it causes less the latency, FREE if it causes nothing."""
     effects = {v: set() for v, here in enumerate(owner) if here < 0}
     out = [FREE] * len(owner)
@@ -115,14 +117,14 @@ def limits(start, source, lane, owner, place, mu, time):
         here = owner[v]
         for k in range(start[v], start[v + 1]):
             u = source[k]
-            if not lane[k]:
+            if not binding[k]:
                 continue
             if owner[u] < 0:
                 effects[u] |= effects[v] if here < 0 else {(here, time[v])}
             elif here < 0:
                 out[u] = min([out[u], *(t - mu[distance(place, owner[u], w)] for w, t in effects[v] if w != owner[u])])
             else:
-                out[u] = min(out[u], time[v] - mu[lane[k]])
+                out[u] = min(out[u], time[v] - mu[binding[k]])
     return out
 
 
@@ -157,12 +159,12 @@ def backward(begun, calls, stretch):
     return calls, steepest
 
 
-def rounds(start, source, lane, part):
+def rounds(start, source, binding, part):
     """Return per vertex over how many edges between processes the longest way to it leads."""
 
     @functools.cache
     def reached(v):
-        edges = [(source[k], lane[k]) for k in range(start[v], start[v + 1])] if v else []
+        edges = [(source[k], binding[k]) for k in range(start[v], start[v + 1])] if v else []
         return max([0, *(reached(u) + (part[u] != part[v]) for u, binds in edges if binds or part[u] == part[v])])
 
     return [reached(v) for v in range(len(part))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.tables import Locations
 
 CAP = 1000
@@ -38,7 +38,7 @@ class Latencies:
         return cls(mu, mu, mu) if isinstance(mu, int) else cls(*mu)
 
 
-def safe(shortest: Ints) -> Latencies:
+def safe(shortest: I8) -> Latencies:
     """Return latencies that do not push a consistent trace: per pair class the shortest delay seen (ns, by class), at most CAP.
 
     Delays of effects recorded before their causes must be left out. Where clocks are wrong this may be far too small, never too large.
@@ -48,7 +48,7 @@ def safe(shortest: Ints) -> Latencies:
     return Latencies(min(metahost, int(shortest[NODE])), metahost, across)
 
 
-def distance(locations: Locations, a: Ints, b: Ints) -> Ints:
+def distance(locations: Locations, a: I4, b: I4) -> U1:
     """Return the pair class of each pair of locations, uint8. Where nodes are not recorded, a metahost counts as one node."""
     out = np.full(len(a), ACROSS, "u1")
     near = locations.metahost[a] == locations.metahost[b]

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.clock import offsets
+from perwiz.clock.clock_graph import ClockGraph, bind, shortest, vertex_times
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, by_class, chosen, decay, room_for_hull
-from perwiz.clock.regions import follow
+from perwiz.clock.regions import moved_regions
 from perwiz.clock.roles import with_world_barriers
-from perwiz.clock.spread.replay import lead
-from perwiz.clock.spread.team import Team
-from perwiz.clock.wiring import Wiring, shortest, vertex_times, wire
+from perwiz.clock.spread.processes import Processes
+from perwiz.clock.spread.replay import correct_as_root
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.kernels import clock_backward, clock_logical
@@ -56,14 +56,14 @@ def correct(
     graph: Graph | None = None,
     mu: int | tuple[int, int, int] | Latencies | None = None,
     gamma: float | None = None,
-    team: Team | None = None,
+    processes: Processes | None = None,
 ) -> Correction:
     """Return the correction of a timeline (the trace's own, measured offsets applied) by the controlled logical clock.
 
     No event is moved backwards; a timeline without violations is returned as it is, so correcting twice changes nothing. `mu` is the
     least time from a cause to its effect, ns, one number or one each for pairs of one node, of one metahost, and across; by default the
     shortest one recorded, by pair class, at most 1 us. `gamma`, above 0, at most 1, is by default chosen in passes. Without a `graph` one
-    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Rank 0 of a `team` of processes may let all of them do it; the
+    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Rank 0 of several `processes` may let all of them do it; the
     answer is the same. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
@@ -72,16 +72,16 @@ def correct(
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)
-    wiring = wire(trace, graph)
+    clock_graph = bind(trace, graph)
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
-    latencies = safe(shortest(wiring, time[0])) if mu is None else Latencies.of(mu)
+    latencies = safe(shortest(clock_graph, time[0])) if mu is None else Latencies.of(mu)
     gammas = GAMMAS if gamma is None else (gamma,)
-    if team is None:
-        found = _alone(trace, timeline, wiring, latencies, gammas, time)
+    if processes is None:
+        found = amortize_alone(trace, timeline, clock_graph, latencies, gammas, time)
     else:
-        found = lead(team, trace, timeline, wiring, (dataclasses.astuple(latencies), gammas), time)
-    del wiring
+        found = correct_as_root(processes, trace, timeline, clock_graph, (dataclasses.astuple(latencies), gammas), time)
+    del clock_graph
     before = timeline
     if found.jumps:
         timeline = _timeline(trace, before, graph, time)
@@ -89,39 +89,41 @@ def correct(
     return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(found), left=left)
 
 
-def _alone(
-    trace: Trace, timeline: Timeline, wiring: Wiring, mu: Latencies, gammas: tuple[float, ...], time: NDArray[np.int64]
+def amortize_alone(
+    trace: Trace, timeline: Timeline, clock_graph: ClockGraph, mu: Latencies, gammas: tuple[float, ...], time: NDArray[np.int64]
 ) -> Amortized:
     """Return what the passes come to; `time[1]` becomes the corrected times."""
-    forward = _Forward(trace, timeline, wiring, mu, time)
+    forward = _Forward(trace, timeline, clock_graph, mu, time)
     gamma, passes = chosen(forward.once, gammas)
     jumps = forward.jumps()
     slope = 0.0
     if any(jumps):
         forward.limits()
-        slope = _backward(trace, timeline, wiring.graph, time)
+        slope = _backward(trace, timeline, clock_graph.graph, time)
     return Amortized(gamma, passes, *jumps, slope=slope)
 
 
 class _Forward:
     """Forward amortization: `time[0]` holds recorded times, `time[1]` becomes the corrected ones."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, wiring: Wiring, mu: Latencies, time: NDArray[np.int64]) -> None:
-        self.trace, self.timeline, self.wiring, self.mu, self.time = trace, timeline, wiring, mu, time
-        self.clocks = wiring.clocks()
+    def __init__(self, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, mu: Latencies, time: NDArray[np.int64]) -> None:
+        self.trace, self.timeline, self.clock_graph, self.mu, self.time = trace, timeline, clock_graph, mu, time
+        self.clocks = clock_graph.clocks()
         self.fresh = True
         """`time[0]` does hold recorded times."""
 
     def once(self, gamma: float) -> float:
         """Do a pass, every clock reset; return the largest part of its run by which a clock was put forward."""
-        graph, wiring = self.wiring.graph, self.wiring
-        self.clocks = wiring.clocks()
+        graph, clock_graph = self.clock_graph.graph, self.clock_graph
+        self.clocks = clock_graph.clocks()
         if not self.fresh:
             vertex_times(self.trace, self.timeline, graph, self.time[0])
         self.fresh = False
-        edges = graph.start, graph.source, wiring.lane
+        edges = graph.start, graph.source, clock_graph.binding
         before, corrected = self.time
-        clock_logical.forward(*edges, wiring.owner, self.clocks, decay(gamma), by_class(self.mu), wiring.summaries(), before, corrected)
+        clock_logical.forward(
+            *edges, clock_graph.owner, self.clocks, decay(gamma), by_class(self.mu), clock_graph.summaries(), before, corrected
+        )
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
 
@@ -131,10 +133,10 @@ class _Forward:
 
     def limits(self) -> None:
         """Write to `time[0]` how late each sending call may be entered."""
-        graph, wiring = self.wiring.graph, self.wiring
-        edges = graph.start, graph.source, wiring.lane
+        graph, clock_graph = self.clock_graph.graph, self.clock_graph
+        edges = graph.start, graph.source, clock_graph.binding
         limit, corrected = self.time
-        clock_logical.limits(*edges, wiring.owner, self.clocks, by_class(self.mu), wiring.summaries(), limit, corrected)
+        clock_logical.limits(*edges, clock_graph.owner, self.clocks, by_class(self.mu), clock_graph.summaries(), limit, corrected)
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:
@@ -149,6 +151,6 @@ def _timeline(trace: Trace, before: Timeline, graph: Graph, time: NDArray[np.int
     """Return the timeline that the vertex times `time[1]` make."""
     calls = Times(time[1][graph.entered], time[1][graph.returned])
     locations = Times(time[1][graph.begun], time[1][graph.ended])
-    regions = follow(trace, before, calls, locations)
+    regions = moved_regions(trace, before, calls, locations)
     origin = "" if before.made_by == "measured" else f"{before.made_by}, "
     return Timeline(calls, regions, locations, f"{origin}corrected by the controlled logical clock")

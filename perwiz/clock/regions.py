@@ -9,7 +9,7 @@ from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
 
-def follow(trace: Trace, before: Timeline, calls: Times, locations: Times) -> Times:
+def moved_regions(trace: Trace, before: Timeline, calls: Times, locations: Times) -> Times:
     """Return the times of the regions when calls and locations move from where they were `before`; none is moved backwards.
 
     Between two instants of its location a boundary is interpolated; one recorded outside of them moves as the nearer one.

@@ -12,7 +12,7 @@ from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
-    from perwiz.clock.spread.team import Team
+    from perwiz.clock.spread.processes import Processes
     from perwiz.trace.trace import Trace
 
 HELP = "correct clocks that disagree, and say how far they did"
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     return together(partial(_run, args))
 
 
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     import json
 
     from perwiz.clock.condition import violations
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
 
     _check(args)
     trace = chosen(read(args.trace), args.offsets)
-    found = _corrected(trace, args, team)
+    found = _corrected(trace, args, processes)
     fixed = dataclasses.replace(trace, offsets=found.trace.offsets, timeline=found.timeline, offsets_applied=True)
     jumps = found.by_message + found.by_collective
     clocks = Treated(fixed, violations(trace, found.before), found if jumps else None)
@@ -116,7 +116,7 @@ def _check(args: argparse.Namespace) -> None:
     outputs.check_picture(args.plot)
 
 
-def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Correction:
+def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | None) -> Correction:
     """Return the correction asked for. Raises UsageError for a predicted run in which effects may come before causes."""
     from perwiz.clock.condition import violations
     from perwiz.clock.logical import correct
@@ -128,7 +128,7 @@ def _corrected(trace: Trace, args: argparse.Namespace, team: Team | None) -> Cor
         raise UsageError(f"{trace.path}: {trace.timeline.made_by}, where effects may come before causes; must be a recorded run")
     linear = treat(trace, "linear").trace
     if args.clock == "clc":
-        return correct(linear, mu=args.mu, gamma=args.gamma, team=team)
+        return correct(linear, mu=args.mu, gamma=args.gamma, processes=processes)
     found = correct(linear, mu=args.mu, gamma=1.0)
     left = violations(found.trace, linear.timeline)
     found = dataclasses.replace(found, before=trace.timeline, timeline=linear.timeline, left=left)

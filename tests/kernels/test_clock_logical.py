@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import build
 import naive_clock
-from perwiz.clock.wiring import vertex_times, wire
+from perwiz.clock.clock_graph import bind, vertex_times
 from perwiz.graph.build import build as build_graph
 from perwiz.kernels import clock_logical as kernel
 
@@ -28,10 +28,10 @@ def programs(draw):
     graph = build_graph(trace)
     time = np.zeros(graph.vertices, "i8")
     vertex_times(trace, trace.timeline, graph, time)
-    wiring = wire(trace, graph)
+    clock_graph = bind(trace, graph)
     off = draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count))
-    time[wiring.owner >= 0] += np.array(off, "i8")[wiring.owner[wiring.owner >= 0]] if count else 0
-    return wiring, time
+    time[clock_graph.owner >= 0] += np.array(off, "i8")[clock_graph.owner[clock_graph.owner >= 0]] if count else 0
+    return clock_graph, time
 
 
 @st.composite
@@ -48,31 +48,31 @@ def prefixes(draw):
     return b.trace()
 
 
-def lists(wiring):
-    graph = wiring.graph
-    columns = graph.start, graph.source, wiring.lane, wiring.owner
-    return [column.tolist() for column in columns], list(zip(wiring.nodes.tolist(), wiring.metahosts.tolist(), strict=True))
+def lists(clock_graph):
+    graph = clock_graph.graph
+    columns = graph.start, graph.source, clock_graph.binding, clock_graph.owner
+    return [column.tolist() for column in columns], list(zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True))
 
 
-def arrays(wiring):
-    return wiring.graph.start, wiring.graph.source, wiring.lane, wiring.owner
+def arrays(clock_graph):
+    return clock_graph.graph.start, clock_graph.graph.source, clock_graph.binding, clock_graph.owner
 
 
 @pytest.mark.slow
 @settings(max_examples=200)
 @given(programs(), st.sampled_from(MUS), st.sampled_from([0, 10_000, 100_000_000, 900_000_000]))
 def test_forward__twin(drawn, mu, rate):
-    wiring, recorded = drawn
-    graph, place = lists(wiring)
-    time, clocks = np.stack((recorded, recorded)), wiring.clocks()
-    kernel.forward(*arrays(wiring), clocks, rate, np.array([0, *mu]), wiring.summaries(), *time)
+    clock_graph, recorded = drawn
+    graph, place = lists(clock_graph)
+    time, clocks = np.stack((recorded, recorded)), clock_graph.clocks()
+    kernel.forward(*arrays(clock_graph), clocks, rate, np.array([0, *mu]), clock_graph.summaries(), *time)
     out, before, counts = naive_clock.forward(*graph, place, rate, [0, *mu], recorded.tolist())
-    real = wiring.owner >= 0
+    real = clock_graph.owner >= 0
     assert time[1][real].tolist() == np.array(out)[real].tolist()
     expected = [before.get(v, FREE) for v in range(len(out))]
     assert time[0][real].tolist() == np.array(expected)[real].tolist()
     assert np.stack((clocks.by_message, clocks.by_collective), 1).tolist() == counts
-    lead = [max([0, *(out[v] - recorded[v] for v in np.flatnonzero(wiring.owner == row))]) for row in range(len(place))]
+    lead = [max([0, *(out[v] - recorded[v] for v in np.flatnonzero(clock_graph.owner == row))]) for row in range(len(place))]
     assert clocks.most.tolist() == lead
 
 
@@ -80,12 +80,12 @@ def test_forward__twin(drawn, mu, rate):
 @settings(max_examples=200)
 @given(programs(), st.sampled_from(MUS))
 def test_limits__twin(drawn, mu):
-    wiring, recorded = drawn
-    graph, place = lists(wiring)
+    clock_graph, recorded = drawn
+    graph, place = lists(clock_graph)
     time = np.stack((np.full_like(recorded, FREE), recorded))
-    kernel.limits(*arrays(wiring), wiring.clocks(), np.array([0, *mu]), wiring.summaries(), *time)
+    kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, *mu]), clock_graph.summaries(), *time)
     expected = np.array(naive_clock.limits(*graph, place, [0, *mu], recorded.tolist()))
-    real = wiring.owner >= 0
+    real = clock_graph.owner >= 0
     far = FREE - 1_000_000
     assert np.minimum(time[0], far)[real].tolist() == np.minimum(expected, far)[real].tolist()
 
@@ -95,10 +95,10 @@ def test_limits__twin(drawn, mu):
 @given(programs())
 def test_delays__twin(drawn):
     """Compared as they are used: no class above a wider one. (Of equally late causes of a collective one stands for all.)"""
-    wiring, recorded = drawn
-    graph, place = lists(wiring)
+    clock_graph, recorded = drawn
+    graph, place = lists(clock_graph)
     out = np.full(4, FREE, "i8")
-    kernel.delays(*arrays(wiring), wiring.clocks(), wiring.summaries(), recorded, out)
+    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), recorded, out)
     expected = naive_clock.delays(*graph, place, recorded.tolist())
     assert np.minimum.accumulate(out[:0:-1]).tolist() == np.minimum.accumulate(expected[:0:-1]).tolist()
 
@@ -118,9 +118,9 @@ def test_forward__collective_over_three_pair_classes():
     at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
     trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
     graph = build_graph(trace)
-    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
-    kernel.forward(*arrays(wiring), wiring.clocks(), 0, np.array([0, 1, 10, 30]), wiring.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 0, np.array([0, 1, 10, 30]), clock_graph.summaries(), *time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
     assert time[0][graph.returned].tolist() == [98] * 4
 
@@ -138,9 +138,9 @@ def test_delays__what_a_later_cause_hides():
     at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([1, 1, 0, 0], "i4")}
     trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
     graph = build_graph(trace)
-    wiring, time, out = wire(trace, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
+    clock_graph, time, out = bind(trace, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
     vertex_times(trace, trace.timeline, graph, time)
-    kernel.delays(*arrays(wiring), wiring.clocks(), wiring.summaries(), time, out)
+    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
     assert out.tolist() == [FREE, 1950, FREE, 1050]
 
 
@@ -154,10 +154,10 @@ def test_limits__of_several_receivers():
         b.recv(2, 0, at=(0, second))
         trace = b.trace()
         graph = build_graph(trace)
-        wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+        clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
         vertex_times(trace, trace.timeline, graph, time[1])
         time[0] = FREE
-        kernel.limits(*arrays(wiring), wiring.clocks(), np.array([0, 1, 1, 1]), wiring.summaries(), *time)
+        kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 1, 1, 1]), clock_graph.summaries(), *time)
         assert time[0][graph.entered[0]] == 299
 
 
@@ -170,10 +170,10 @@ def test_forward__decay_is_not_lost_in_short_intervals():
         b.call(1, "Wtime", at=(10 * step, 10 * step))
     trace = b.trace()
     graph = build_graph(trace)
-    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
     recorded = time[0].copy()
-    kernel.forward(*arrays(wiring), wiring.clocks(), 10_000_000, np.zeros(4, "i8"), wiring.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 10_000_000, np.zeros(4, "i8"), clock_graph.summaries(), *time)
     lead = (time[1] - recorded)[graph.entered[1:]].tolist()
     assert lead[0] == 0
     assert [lead[1], lead[10], lead[11], lead[5000], lead[9990], lead[9991], lead[10_000]] == [1000, 999, 999, 500, 1, 1, 0]
@@ -189,8 +189,8 @@ def test_forward__instants_stay_apart():
     b.call(1, "Wtime", at=(2000, 2000))
     trace = b.trace()
     graph = build_graph(trace)
-    wiring, time = wire(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
-    kernel.forward(*arrays(wiring), wiring.clocks(), 999_999_999, np.zeros(4, "i8"), wiring.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 999_999_999, np.zeros(4, "i8"), clock_graph.summaries(), *time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
     assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]

@@ -1,4 +1,4 @@
-"""The processes that mpiexec started, as a team that corrects clocks together; the one home of mpi4py."""
+"""The processes that mpiexec started, which correct clocks together; the one home of mpi4py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perwiz.errors import BUG, DONE, LibraryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perwiz.clock.spread.team import Order, Team
+    from perwiz.clock.spread.processes import Order, Processes
 
 _LAUNCHED = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
@@ -35,8 +35,8 @@ def launched() -> tuple[int, int]:
     return 1, 0
 
 
-def together(work: Callable[[Team | None], int]) -> int:
-    """Return the exit code of work that rank 0 does, while the other processes help where it asks them to; alone there is no team.
+def together(work: Callable[[Processes | None], int]) -> int:
+    """Return the exit code of work that rank 0 does, while the other processes help where it asks them to; alone there are none.
 
     Raises LibraryError on rank 0, and ends the others, where MPI cannot be used though mpiexec started several processes.
     """
@@ -44,24 +44,24 @@ def together(work: Callable[[Team | None], int]) -> int:
     if size == 1:
         return work(None)
     try:
-        team = _Mpi(size)
+        processes = _Mpi(size)
     except LibraryError:
         if rank:
             raise SystemExit(DONE) from None
         raise
-    if team.rank:
-        from perwiz.clock.spread.replay import follow
+    if processes.rank:
+        from perwiz.clock.spread.replay import serve
 
-        follow(team)
+        serve(processes)
         return DONE
     try:
-        return work(team)
+        return work(processes)
     finally:
-        team.tell(None)
+        processes.broadcast(None)
 
 
 class _Mpi:
-    """A team over MPI_COMM_WORLD."""
+    """Those of MPI_COMM_WORLD."""
 
     def __init__(self, size: int) -> None:
         try:
@@ -76,27 +76,27 @@ class _Mpi:
             raise LibraryError(f"mpiexec started {size} processes, but {there}; both must be of the same")
         self._under_way: list[Any] = []
 
-    def tell(self, order: Order | None) -> Order | None:
+    def broadcast(self, order: Order | None) -> Order | None:
         """Return, on every process, what rank 0 says; None is the end."""
         said: Order | None = self._world.bcast(order)
         return said
 
-    def put(self, to: int, data: NDArray[Any]) -> None:
-        """Send an array without waiting; it must not change before `flush`."""
+    def send(self, to: int, data: NDArray[Any]) -> None:
+        """Send an array without waiting; it must not change before `wait_for_sends`."""
         if len(self._under_way) >= _MANY and len(self._under_way) % _MANY == 0:
             self._under_way = [one for one in self._under_way if not one[0].Test()]
         self._under_way.append((self._world.Isend(data, dest=to), data))
 
-    def take(self, source: int, data: NDArray[Any]) -> None:
+    def receive(self, source: int, data: NDArray[Any]) -> None:
         """Wait for an array of this length and type, and fill it."""
         self._world.Recv(data, source=source)
 
-    def flush(self) -> None:
+    def wait_for_sends(self) -> None:
         """Wait until all that was put is on its way."""
         self._mpi.Request.Waitall([request for request, _ in self._under_way])
         self._under_way.clear()
 
-    def agree(self, value: float, how: str) -> float:
+    def reduce(self, value: float, how: str) -> float:
         """Return, on every process, the "max" or "sum" of the values of all."""
         return self._world.allreduce(value, op=self._mpi.MAX if how == "max" else self._mpi.SUM)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.clock.wiring import Wiring
+from perwiz.clock.clock_graph import ClockGraph
 from perwiz.kernels import clock_rounds, order
 from perwiz.kernels.names import HUB, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1, Ints
@@ -27,7 +27,7 @@ class Part:
 
     start: I4 = column("first edge into each vertex, and the end")
     source: I4 = column("vertex each edge comes from; 0 for edges that do not bind")
-    lane: U1 = column("how each edge binds")
+    binding: U1 = column("how each edge binds")
     owner: I4 = column("row of all locations; -1 - row of tops for hubs, -1 for copies of sending calls")
     round: I8 = column("first vertex of each round, and the end of the last")
     recorded: I8 = column("time per vertex", "ns")
@@ -72,7 +72,7 @@ class Cut:
     rounds: int
     start: Ints
     source: Ints
-    lane: Ints
+    binding: Ints
     owner: Ints
     stamps: _Crossing
     hubs: _Crossing
@@ -93,14 +93,14 @@ def shares(trace: Trace, size: int) -> Ints:
     return np.minimum(middle * size // max(int(weight.sum()), 1), size - 1).astype("i4")
 
 
-def cut(trace: Trace, wiring: Wiring, size: int) -> Cut:
+def cut(trace: Trace, clock_graph: ClockGraph, size: int) -> Cut:
     """Return the graph cut for so many processes."""
-    graph, share = wiring.graph, shares(trace, size)
+    graph, share = clock_graph.graph, shares(trace, size)
     target = np.repeat(np.arange(graph.vertices, dtype="i4"), np.diff(graph.start))
-    part = _parts(wiring, share, target)
+    part = _parts(clock_graph, share, target)
     reached = np.zeros(graph.vertices, "i4")
-    clock_rounds.rounds(graph.start, graph.source, wiring.lane, part, reached)
-    edges = _Edges(wiring, target, part, reached, size)
+    clock_rounds.rounds(graph.start, graph.source, clock_graph.binding, part, reached)
+    edges = _Edges(clock_graph, target, part, reached, size)
     stamps, partial, whole = edges.stamps(), edges.partial(), edges.whole()
     rounds = int(reached.max()) + 1
     key = edges.keys(rounds, (stamps, partial, whole))
@@ -108,13 +108,13 @@ def cut(trace: Trace, wiring: Wiring, size: int) -> Cut:
     place = np.empty(len(out), "i4")
     place[out] = np.arange(len(out), dtype="i4")
     start, row = _grouped(place[edges.target()], len(out))
-    lane = edges.lane()[row]
+    binding = edges.binding()[row]
     source = place[edges.source()[row]]
-    source[lane == UNBOUND] = -1
+    source[binding == UNBOUND] = -1
     owner = edges.owner()[out]
     hubs = _Crossing(*(np.concatenate([getattr(c, f.name) for c in (partial, whole)]) for f in dataclasses.fields(_Crossing)))
     stamps, hubs = (dataclasses.replace(c, original=place[c.original], copy=place[c.copy]) for c in (stamps, hubs))
-    return Cut(place[: graph.vertices], bound, rounds, start, source, lane, owner, stamps, hubs, share, size)
+    return Cut(place[: graph.vertices], bound, rounds, start, source, binding, owner, stamps, hubs, share, size)
 
 
 def _grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
@@ -126,12 +126,12 @@ def _grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
     return first, out
 
 
-def _parts(wiring: Wiring, share: Ints, target: Ints) -> Ints:
+def _parts(clock_graph: ClockGraph, share: Ints, target: Ints) -> Ints:
     """Return the process of each vertex, -1 for the origin. A hub is at home where its only receiver is, else where its first sender is."""
-    owner, source = wiring.owner, wiring.graph.source
+    owner, source = clock_graph.owner, clock_graph.graph.source
     part = np.where(owner >= 0, share[np.maximum(owner, 0)], 0).astype("i4") if len(share) else np.zeros(len(owner), "i4")
     part[0] = -1
-    bound = wiring.lane == HUB
+    bound = clock_graph.binding == HUB
     into = np.flatnonzero(bound & (owner[source] >= 0))[::-1]
     part[target[into]] = part[source[into]]
     out = np.flatnonzero(bound & (owner[source] < 0))
@@ -144,12 +144,12 @@ def _parts(wiring: Wiring, share: Ints, target: Ints) -> Ints:
 class _Edges:
     """The edges of a graph while they are led over copies where they cross; new vertices get numbers behind the old ones."""
 
-    def __init__(self, wiring: Wiring, target: Ints, part: Ints, reached: Ints, size: int) -> None:
-        source, owner, lane = wiring.graph.source, wiring.owner, wiring.lane
-        self.wiring, self.part, self.reached, self.size = wiring, part, reached, size
-        self._sources, self._targets, self._lanes, self._owners = [source.copy()], [target], [lane], [owner]
+    def __init__(self, clock_graph: ClockGraph, target: Ints, part: Ints, reached: Ints, size: int) -> None:
+        source, owner, binding = clock_graph.graph.source, clock_graph.owner, clock_graph.binding
+        self.clock_graph, self.part, self.reached, self.size = clock_graph, part, reached, size
+        self._sources, self._targets, self._bindings, self._owners = [source.copy()], [target], [binding], [owner]
         self._vertices = len(owner)
-        self._over = np.flatnonzero((lane != UNBOUND) & (part[source] != part[target]))
+        self._over = np.flatnonzero((binding != UNBOUND) & (part[source] != part[target]))
 
     def _new(self, count: int, owner: int) -> Ints:
         out = np.arange(self._vertices, self._vertices + count, dtype="i4")
@@ -161,7 +161,7 @@ class _Edges:
         """Add edges that bind as those of hubs do."""
         self._sources.append(source)
         self._targets.append(target)
-        self._lanes.append(np.full(len(source), HUB, "u1"))
+        self._bindings.append(np.full(len(source), HUB, "u1"))
 
     def _pairs(self, vertex: Ints, process: Ints) -> tuple[Ints, Ints, Ints]:
         """Return the distinct pairs of a vertex and a process, and which of them each row is."""
@@ -170,7 +170,7 @@ class _Edges:
 
     def stamps(self) -> _Crossing:
         """Return the sending calls that other processes need, their edges led over copies."""
-        edge = self._over[self._lanes[0][self._over] != HUB]
+        edge = self._over[self._bindings[0][self._over] != HUB]
         original, taker, back = self._pairs(self._sources[0][edge], self.part[self._targets[0][edge]])
         copy = self._new(len(original), -1)
         self._sources[0][edge] = copy[back]
@@ -178,8 +178,8 @@ class _Edges:
 
     def partial(self) -> _Crossing:
         """Return the hubs whose entries are summed up at another process first: that sum, and its copy at the hub's home."""
-        owner, lanes = self._owners[0], self._lanes[0]
-        edge = self._over[(lanes[self._over] == HUB) & (owner[self.wiring.graph.source[self._over]] >= 0)]
+        owner, bindings = self._owners[0], self._bindings[0]
+        edge = self._over[(bindings[self._over] == HUB) & (owner[self.clock_graph.graph.source[self._over]] >= 0)]
         source = self._sources[0][edge]
         hub, giver, back = self._pairs(self._targets[0][edge], self.part[source])
         original, copy = self._new(len(hub), -2), self._new(len(hub), -2)
@@ -191,8 +191,8 @@ class _Edges:
 
     def whole(self) -> _Crossing:
         """Return the hubs that other processes need: what goes out, and its copy there."""
-        owner, lanes = self._owners[0], self._lanes[0]
-        edge = self._over[(lanes[self._over] == HUB) & (owner[self.wiring.graph.source[self._over]] < 0)]
+        owner, bindings = self._owners[0], self._bindings[0]
+        edge = self._over[(bindings[self._over] == HUB) & (owner[self.clock_graph.graph.source[self._over]] < 0)]
         hub, taker, back = self._pairs(self._sources[0][edge], self.part[self._targets[0][edge]])
         original, copy = self._new(len(hub), -2), self._new(len(hub), -2)
         self._sources[0][edge] = copy[back]
@@ -218,27 +218,27 @@ class _Edges:
         """Return where each edge leads."""
         return np.concatenate(self._targets)
 
-    def lane(self) -> Ints:
+    def binding(self) -> Ints:
         """Return how each edge binds."""
-        return np.concatenate(self._lanes)
+        return np.concatenate(self._bindings)
 
     def owner(self) -> Ints:
         """Return the location of each vertex; -1 for copies of sending calls, less for hubs."""
         return np.concatenate(self._owners)
 
 
-def parts(found: Cut, trace: Trace, timeline: Timeline, wiring: Wiring, recorded: Ints) -> Iterator[Part]:
+def parts(found: Cut, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, recorded: Ints) -> Iterator[Part]:
     """Yield the part of each process."""
     times = np.zeros(len(found.owner), "i8")
     times[found.place] = recorded
     for rank in range(found.size):
-        yield _part(found, rank, trace, timeline, wiring, times)
+        yield _part(found, rank, trace, timeline, clock_graph, times)
 
 
-def _part(found: Cut, rank: int, trace: Trace, timeline: Timeline, wiring: Wiring, times: Ints) -> Part:
+def _part(found: Cut, rank: int, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, times: Ints) -> Part:
     a, b = found.span(rank)
     first, last = int(found.start[a]), int(found.start[b])
-    width, graph = found.rounds + 1, wiring.graph
+    width, graph = found.rounds + 1, clock_graph.graph
     owner = np.concatenate((np.full(1, -1, "i4"), found.owner[a:b]))
     hub = np.flatnonzero(owner < -1)
     owner[hub] = -2 - np.arange(len(hub))
@@ -253,9 +253,9 @@ def _part(found: Cut, rank: int, trace: Trace, timeline: Timeline, wiring: Wirin
     columns = [
         np.concatenate((np.zeros(1, "i4"), found.start[a : b + 1] - first)),
         np.maximum(found.source[first:last] - (a - 1), 0),
-        *(found.lane[first:last], owner, found.bound[rank * width + 1 : (rank + 1) * width + 1] - (a - 1)),
+        *(found.binding[first:last], owner, found.bound[rank * width + 1 : (rank + 1) * width + 1] - (a - 1)),
         np.concatenate((np.zeros(1, "i8"), times[a:b])),
-        *(wiring.nodes, wiring.metahosts, mine - mine[0], *local, begun, ended - begun, here, *out, *into),
+        *(clock_graph.nodes, clock_graph.metahosts, mine - mine[0], *local, begun, ended - begun, here, *out, *into),
     ]
     return Part(*(np.ascontiguousarray(values, kind) for values, kind in zip(columns, TYPES, strict=True)))
 

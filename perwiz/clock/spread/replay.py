@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.clock.clock_graph import ClockGraph, Rows, clocks_at_rest, empty_summaries
 from perwiz.clock.latency import Latencies
 from perwiz.clock.passes import STRETCH, Amortized, by_class, chosen, decay, room_for_hull
 from perwiz.clock.spread.partition import TYPES, Part, cut, parts
-from perwiz.clock.spread.team import Order, Team, swap
-from perwiz.clock.wiring import Rows, Wiring, clocks_at_rest, empty_summaries
+from perwiz.clock.spread.processes import Order, Processes, swap
 from perwiz.kernels import clock_backward, clock_logical
 from perwiz.kernels.names import FREE
 from perwiz.trace.arrays import Ints
@@ -26,54 +26,58 @@ _Bundles = dict[int, list[list[int]]]
 """By round: process, range of stamps, range of hubs."""
 
 
-def lead(team: Team, trace: Trace, timeline: Timeline, wiring: Wiring, order: Order, time: NDArray[np.int64]) -> Amortized:
+def correct_as_root(
+    processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]
+) -> Amortized:
     """Return what all processes together come to, for rank 0, which deals out the parts; `time[1]` becomes the corrected times."""
     Latencies(*order[0]), decay(order[1][0])  # refuse wrong ones before anybody is told
-    team.tell(order)
+    processes.broadcast(order)
     try:
-        return _lead(team, trace, timeline, wiring, order, time)
+        return _deal_and_replay(processes, trace, timeline, clock_graph, order, time)
     except BaseException:
-        team.abort()
+        processes.abort()
         raise
 
 
-def _lead(team: Team, trace: Trace, timeline: Timeline, wiring: Wiring, order: Order, time: NDArray[np.int64]) -> Amortized:
-    found = cut(trace, wiring, team.size)
-    dealt = parts(found, trace, timeline, wiring, time[0])
+def _deal_and_replay(
+    processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]
+) -> Amortized:
+    found = cut(trace, clock_graph, processes.size)
+    dealt = parts(found, trace, timeline, clock_graph, time[0])
     own = next(dealt)
     for rank, part in enumerate(dealt, 1):
-        swap(team, [getattr(part, name) for name in Part.__dataclass_fields__], TYPES, rank)
-    player = _Player(team, own)
-    out = player.run(order)
+        swap(processes, [getattr(part, name) for name in Part.__dataclass_fields__], TYPES, rank)
+    replayer = Replayer(processes, own)
+    out = replayer.run(order)
     sorted_times = np.empty(len(found.owner), "i8")
-    for rank in range(team.size):
+    for rank in range(processes.size):
         first, end = found.span(rank)
         if rank:
-            team.take(rank, sorted_times[first:end])
+            processes.receive(rank, sorted_times[first:end])
         else:
-            sorted_times[first:end] = player.time[1][1:]
+            sorted_times[first:end] = replayer.time[1][1:]
     time[1] = sorted_times[found.place]
     return out
 
 
-def follow(team: Team) -> None:
+def serve(processes: Processes) -> None:
     """Play the parts that rank 0 deals to this process, until it says that there are no more."""
     try:
-        while (order := team.tell(None)) is not None:
-            player = _Player(team, Part(*swap(team, None, TYPES, 0)))
-            player.run(order)
-            team.put(0, player.time[1][1:])
-            team.flush()
+        while (order := processes.broadcast(None)) is not None:
+            replayer = Replayer(processes, Part(*swap(processes, None, TYPES, 0)))
+            replayer.run(order)
+            processes.send(0, replayer.time[1][1:])
+            processes.wait_for_sends()
     except BaseException:
-        team.abort()
+        processes.abort()
         raise
 
 
-class _Player:
+class Replayer:
     """One process at work on its part: `time[0]` holds recorded times, `time[1]` becomes the corrected ones."""
 
-    def __init__(self, team: Team, part: Part) -> None:
-        self.team, self.part = team, part
+    def __init__(self, processes: Processes, part: Part) -> None:
+        self.processes, self.part = processes, part
         self.time = np.empty((2, len(part.owner)), "i8")
         self.clocks = clocks_at_rest(part.nodes, part.metahosts)
         self.summaries = self._summaries()
@@ -87,9 +91,11 @@ class _Player:
         self.mu = Latencies(*order[0])
         gamma, passes = chosen(self._once, order[1])
         here, clocks = self.part.here, self.clocks
-        message, collective = (int(self.team.agree(int(jumps[here].sum()), "sum")) for jumps in (clocks.by_message, clocks.by_collective))
+        message, collective = (
+            int(self.processes.reduce(int(jumps[here].sum()), "sum")) for jumps in (clocks.by_message, clocks.by_collective)
+        )
         slope = self._amortize() if message + collective else 0.0
-        return Amortized(gamma, passes, message, collective, self.team.agree(slope, "max"))
+        return Amortized(gamma, passes, message, collective, self.processes.reduce(slope, "max"))
 
     def _summaries(self) -> Rows:
         return empty_summaries(-int(self.part.owner.min()))
@@ -106,8 +112,8 @@ class _Player:
             self._through(number, clock_logical.forward, decay(gamma), by_class(self.mu))
             for bundle in self.out.get(number, ()):
                 self._put(bundle, part.stamps_out, part.hubs_out, self.time[1])
-        self.team.flush()
-        return self.team.agree(float((self.clocks.most[part.here] / np.maximum(part.run, 1)).max(initial=0)), "max")
+        self.processes.wait_for_sends()
+        return self.processes.reduce(float((self.clocks.most[part.here] / np.maximum(part.run, 1)).max(initial=0)), "max")
 
     def _amortize(self) -> float:
         """Find how late sending calls may be entered, a pass against the order, and amortize backward; return the steepest slope."""
@@ -119,7 +125,7 @@ class _Player:
             self._through(number, clock_logical.limits, by_class(self.mu))
             for bundle in self.into.get(number - 1, ()):
                 self._put(bundle, part.stamps_in, part.hubs_in, self.time[0])
-        self.team.flush()
+        self.processes.wait_for_sends()
         limit, corrected = self.time
         hull = room_for_hull(part.first)
         return clock_backward.backward(part.first, part.begun, part.entered, part.returned, limit, corrected, hull, STRETCH)
@@ -129,17 +135,17 @@ class _Player:
         part = self.part
         first, end = part.round[number], part.round[number + 1]
         start, owner = part.start[first : end + 1], part.owner[:end]
-        kernel(start, part.source, part.lane, owner, self.clocks, *costs, self.summaries, *self.time)
+        kernel(start, part.source, part.binding, owner, self.clocks, *costs, self.summaries, *self.time)
 
     def _put(self, bundle: list[int], stamps: Ints, hubs: Ints, times: Ints) -> None:
         peer, first, end, hub, last = bundle
-        self.team.put(peer, np.concatenate((times[stamps[first:end]], np.asarray(self.summaries[hubs[hub:last]]).view("i8"))))
+        self.processes.send(peer, np.concatenate((times[stamps[first:end]], np.asarray(self.summaries[hubs[hub:last]]).view("i8"))))
 
     def _take(self, bundle: list[int], hubs: Ints) -> Ints:
         """Return the stamps of a bundle; the summaries of hubs are put in their places."""
         peer, first, end, hub, last = bundle
         data = np.empty(end - first + _NUMBERS * (last - hub), "i8")
-        self.team.take(peer, data)
+        self.processes.receive(peer, data)
         if last > hub:
             self.summaries[hubs[hub:last]] = data[end - first :].view(clock_logical.SUMMARY)
         return data[: end - first]

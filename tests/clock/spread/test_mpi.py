@@ -12,7 +12,7 @@ import pytest
 
 import mpis
 import perwiz
-import teams
+import threaded
 from perwiz.cli import main
 from perwiz.clock.spread import mpi as distributed
 from perwiz.errors import LibraryError
@@ -28,7 +28,7 @@ def launchers():
     for path in dict.fromkeys(path for path in paths if os.path.exists(path)):
         library = pathlib.Path(path).parents[1] / "lib" / "libmpi.so"
         more = {"MPI4PY_LIBMPI": str(library)} if library.exists() else {}
-        yield path, os.environ | more | {"PYTHONPATH": str(pathlib.Path(teams.__file__).parent)}
+        yield path, os.environ | more | {"PYTHONPATH": str(pathlib.Path(threaded.__file__).parent)}
 
 
 def launch(path, environment, ranks, *words, cwd=None):
@@ -51,8 +51,8 @@ def mpiexec():
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_equal__catalogue(mpiexec, ranks):
-    done = mpiexec(ranks, teams.__file__)
-    count = 3 * len(teams.build.CATALOGUE)
+    done = mpiexec(ranks, threaded.__file__)
+    count = 3 * len(threaded.build.CATALOGUE)
     assert (done.returncode, done.stdout) == (0, f"{ranks} processes, {count} traces, different: []\n"), done.stderr
 
 
@@ -106,7 +106,7 @@ def started(monkeypatch):
 def test_alone__needs_no_mpi4py(started, monkeypatch):
     started({"PMI_SIZE": "1", "PMI_RANK": "0"})
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    assert distributed.together(lambda team: 7 if team is None else 0) == 7
+    assert distributed.together(lambda processes: 7 if processes is None else 0) == 7
 
 
 def test_refused__no_mpi4py(started, monkeypatch, capsys):
@@ -127,4 +127,4 @@ def test_refused__mpi4py_of_another_mpi(started, monkeypatch):
     started({"PMI_SIZE": "4", "PMI_RANK": "0"})
     why = r"mpi4py sees 1: it is of another MPI \(Open MPI v5\); both must be of the same"
     with pytest.raises(LibraryError, match=rf"^mpiexec started 4 processes, but {why}$"):
-        distributed.together(lambda team: 0)
+        distributed.together(lambda processes: 0)

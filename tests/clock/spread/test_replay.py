@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import build
 import naive_clock
 import perwiz
-import teams
+import threaded
 from build import Builder
+from perwiz.clock.clock_graph import bind
 from perwiz.clock.logical import correct
 from perwiz.clock.spread.partition import cut, shares
-from perwiz.clock.wiring import wire
 from perwiz.errors import UsageError
 from perwiz.formats import files
 from perwiz.graph.build import build as build_graph
@@ -23,8 +23,8 @@ TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 def check(trace, size, **options):
     """Correct a trace alone and by so many threads: nothing may differ. Return the latter."""
-    found = teams.together(size, lambda team: correct(trace, **options, team=team))
-    assert teams.differences(correct(trace, **options), found) == []
+    found = threaded.together(size, lambda processes: correct(trace, **options, processes=processes))
+    assert threaded.differences(correct(trace, **options), found) == []
     return found
 
 
@@ -33,7 +33,7 @@ def check(trace, size, **options):
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
 def test_equal__catalogue(name, size):
     trace = build.CATALOGUE[name]()
-    for changed, options in teams.variants(trace):
+    for changed, options in threaded.variants(trace):
         check(changed, size, **options)
 
 
@@ -44,7 +44,7 @@ def test_equal__random(trace, size, data):
     count = len(trace.locations)
     numbers = {"off": 80_000, "drift": 100_000, "node": 1, "metahost": 1}
     drawn = {name: data.draw(st.lists(st.integers(0, most), min_size=count, max_size=count)) for name, most in numbers.items()}
-    trace = teams.placed(teams.shifted(trace, drawn["off"], drawn["drift"]), drawn["node"], drawn["metahost"])
+    trace = threaded.placed(threaded.shifted(trace, drawn["off"], drawn["drift"]), drawn["node"], drawn["metahost"])
     options = {"mu": data.draw(st.sampled_from([None, 0, (5, 100, 3000)])), "gamma": data.draw(st.sampled_from([None, 1, 0.5]))}
     check(trace, size, **options)
 
@@ -71,7 +71,7 @@ def busy():
 
 def crossing(trace, size):
     """Return (time stamps, summaries of hubs) that cross when so many processes replay a trace once."""
-    found = cut(trace, wire(trace, build_graph(trace)), size)
+    found = cut(trace, bind(trace, build_graph(trace)), size)
     return len(found.stamps.original), len(found.hubs.original)
 
 
@@ -92,7 +92,7 @@ def test_shares__neighbours_together_and_even():
 
 
 def test_more_processes_than_locations():
-    check(teams.shifted(busy()), 9)
+    check(threaded.shifted(busy()), 9)
 
 
 def test_one_call_sends_to_several():
@@ -110,10 +110,10 @@ def test_one_call_sends_to_several():
 
 def test_refused__before_the_others_are_told():
     with pytest.raises(UsageError, match="gamma"):
-        teams.together(3, lambda team: correct(busy(), gamma=2, team=team))
+        threaded.together(3, lambda processes: correct(busy(), gamma=2, processes=processes))
     with pytest.raises(UsageError, match="minimum latencies"):
-        teams.together(3, lambda team: correct(busy(), mu=(3, 2, 1), team=team))
+        threaded.together(3, lambda processes: correct(busy(), mu=(3, 2, 1), processes=processes))
 
 
 def test_api__alone_by_default():
-    assert perwiz.correct(teams.shifted(busy())).by_collective > 0
+    assert perwiz.correct(threaded.shifted(busy())).by_collective > 0

@@ -6,35 +6,32 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.latency import distance
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
 from perwiz.kernels import clock_logical as kernel
 from perwiz.kernels.names import FREE, HUB, PAIR_CLASSES, UNBOUND
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
 Rows = np.recarray[Any, Any]
-_PIECE = 1 << 18
-"""Edges or messages handled at a time, so that intermediate arrays stay small."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Wiring:
+class ClockGraph:
     """A graph, and per edge and vertex what `perwiz.kernels.clock_logical` asks for."""
 
     graph: Graph
-    lane: NDArray[np.uint8]
+    binding: U1
     """How each edge binds: as a message by pair class, as a HUB, or UNBOUND."""
-    owner: NDArray[np.int32]
+    owner: I4
     """Location per vertex; -1 - row of the summaries for hubs."""
-    nodes: Ints
-    """Node per location, int32."""
-    metahosts: Ints
-    """Metahost per location, int32."""
+    nodes: I4
+    """Node per location."""
+    metahosts: I4
+    """Metahost per location."""
     hubs: int
 
     def clocks(self) -> Rows:
@@ -46,7 +43,7 @@ class Wiring:
         return empty_summaries(self.hubs + 1)
 
 
-def clocks_at_rest(nodes: Ints, metahosts: Ints) -> Rows:
+def clocks_at_rest(nodes: I4, metahosts: I4) -> Rows:
     """Return the clock of each location, at rest: rows of `perwiz.kernels.clock_logical.CLOCK`."""
     out = np.zeros(len(nodes), kernel.CLOCK).view(np.recarray)
     out.node, out.metahost = nodes, metahosts
@@ -60,70 +57,73 @@ def empty_summaries(count: int) -> Rows:
     return out
 
 
-def wire(trace: Trace, graph: Graph) -> Wiring:
-    """Return the wiring of a graph of a trace. Rendezvous, gaps and probes bind no clock: they are guesses."""
+def bind(trace: Trace, graph: Graph) -> ClockGraph:
+    """Return the clock graph of a happened-before graph of a trace. Rendezvous, gaps and probes bind no clock: they are guesses."""
     owner = np.full(graph.vertices, NONE, "i4")
     for vertices, location in _vertices(trace, graph):
         owner[vertices] = location
     hub = np.flatnonzero(owner == NONE)[1:]
     owner[hub] = -2 - np.arange(len(hub))
-    lane = np.full(graph.edges, UNBOUND, "u1")
+    binding = np.full(graph.edges, UNBOUND, "u1")
     pairs = _pair_classes(trace)
-    mute, deaf = _silent(trace, graph)
-    for first in range(0, graph.edges, _PIECE):
-        piece = slice(first, first + _PIECE)
-        kind, out = graph.kind[piece], lane[piece]
-        at = np.flatnonzero(kind == MESSAGE)
-        out[at] = pairs[graph.cause[piece][at]]
-        at = np.flatnonzero(kind == COLLECTIVE)
-        source = graph.source[piece][at]
-        out[at] = np.where((source == 0) | mute[source], UNBOUND, HUB)
-    lane[deaf] = UNBOUND
-    return Wiring(graph, lane, owner, trace.locations.node, trace.locations.metahost, len(hub))
+    non_senders, non_receivers = _bystanders(trace, graph)
+    for chunk in chunks(graph.edges):
+        kind, out = graph.kind[chunk], binding[chunk]
+        edge = np.flatnonzero(kind == MESSAGE)
+        out[edge] = pairs[graph.cause[chunk][edge]]
+        edge = np.flatnonzero(kind == COLLECTIVE)
+        source = graph.source[chunk][edge]
+        out[edge] = np.where((source == 0) | non_senders[source], UNBOUND, HUB)
+    binding[non_receivers] = UNBOUND
+    return ClockGraph(graph, binding, owner, trace.locations.node, trace.locations.metahost, len(hub))
 
 
-def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: Ints) -> None:
+def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: I8) -> None:
     """Write the recorded time of each vertex of a location, int64 ns."""
     times = (timeline.calls.enter, timeline.calls.leave, timeline.locations.enter, timeline.locations.leave)
     for (vertices, _), values in zip(_vertices(trace, graph), times, strict=True):
         out[vertices] = values
 
 
-def shortest(wiring: Wiring, time: Ints) -> Ints:
+def shortest(clock_graph: ClockGraph, time: I8) -> I8:
     """Return, by pair class, the shortest delay from a cause to its effect in these vertex times, int64 ns."""
     out = np.full(PAIR_CLASSES, FREE, "i8")
-    graph = wiring.graph
-    kernel.delays(graph.start, graph.source, wiring.lane, wiring.owner, wiring.clocks(), wiring.summaries(), time, out)
+    graph = clock_graph.graph
+    kernel.delays(
+        graph.start, graph.source, clock_graph.binding, clock_graph.owner, clock_graph.clocks(), clock_graph.summaries(), time, out
+    )
     return out
 
 
-def _vertices(trace: Trace, graph: Graph) -> list[tuple[Ints, Ints]]:
+def _vertices(trace: Trace, graph: Graph) -> list[tuple[I4, I4]]:
     """Return (vertices, their locations): calls entered, calls returned, first and last instants of locations."""
-    every = np.arange(len(trace.locations), dtype="i4")
-    at = trace.calls.location
-    return [(graph.entered, at), (graph.returned, at), (graph.begun, every), (graph.ended, every)]
+    every, of_call = np.arange(len(trace.locations), dtype="i4"), trace.calls.location
+    return [(graph.entered, of_call), (graph.returned, of_call), (graph.begun, every), (graph.ended, every)]
 
 
-def _pair_classes(trace: Trace) -> NDArray[np.uint8]:
+def _pair_classes(trace: Trace) -> U1:
     """Return the pair class of sender and receiver of each message."""
-    at, table = trace.calls.location, trace.messages
+    location, table = trace.calls.location, trace.messages
     out = np.empty(len(table), "u1")
-    for first in range(0, len(table), _PIECE):
-        piece = slice(first, first + _PIECE)
-        out[piece] = distance(trace.locations, at[table.send[piece]], at[table.receive_done[piece]])
+    for chunk in chunks(len(table)):
+        out[chunk] = distance(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]])
     return out
 
 
-def _silent(trace: Trace, graph: Graph) -> tuple[NDArray[np.bool_], Ints]:
-    """Return which vertices enter a collective without sending, and the edges by which members that receive nothing leave one."""
+def _bystanders(trace: Trace, graph: Graph) -> tuple[Mask, I8]:
+    """Return which vertices enter a collective without sending, and the edges by which members that receive nothing leave one.
+
+    Worked example, two such members whose returns have 2 and 3 edges, from 10 and from 40 on:
+        count  2 3    edges looked at  10 11 40 41 42, those of the member's own collective are returned
+    """
     members = trace.members
     sends, receives = roles(trace)
-    mute = np.zeros(graph.vertices, bool)
-    mute[graph.entered[members.call[~sends]]] = True
-    deaf = np.flatnonzero(~receives & (members.done != NONE))
-    vertex = graph.returned[members.done[deaf]]
+    non_senders = np.zeros(graph.vertices, bool)
+    non_senders[graph.entered[members.call[~sends]]] = True
+    non_receivers = np.flatnonzero(~receives & (members.done != NONE))
+    vertex = graph.returned[members.done[non_receivers]]
     count = graph.start[vertex + 1] - graph.start[vertex]
     behind = np.cumsum(count) - count
     edge = np.arange(count.sum()) + np.repeat(graph.start[vertex] - behind, count)
-    same = (graph.kind[edge] == COLLECTIVE) & (graph.cause[edge] == np.repeat(members.collective[deaf], count))
-    return mute, edge[same]
+    same = (graph.kind[edge] == COLLECTIVE) & (graph.cause[edge] == np.repeat(members.collective[non_receivers], count))
+    return non_senders, edge[same]

@@ -1,6 +1,6 @@
-"""Processes that correct clocks together, as threads of this one: a team without MPI. And what they are given to correct.
+"""Processes that correct clocks together, as threads of this one, without MPI. And what they are given to correct.
 
-As a program under mpiexec it corrects the catalogue with the team that MPI makes, and prints what differs from one process alone.
+As a program under mpiexec it corrects the catalogue with those of MPI, and prints what differs from one process alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import build
 from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
 from perwiz.clock.spread import mpi as distributed
-from perwiz.clock.spread.replay import follow
+from perwiz.clock.spread.replay import serve
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 
@@ -27,7 +27,7 @@ PATIENCE = 20
 
 
 class Thread:
-    """One member of the team."""
+    """One of the processes."""
 
     def __init__(self, rank, size, ways, meeting, values):
         self.rank, self.size = rank, size
@@ -41,21 +41,21 @@ class Thread:
         self._meeting.wait(PATIENCE)
         return out
 
-    def tell(self, order):
+    def broadcast(self, order):
         return self._all(order)[0]
 
-    def put(self, to, data):
+    def send(self, to, data):
         self._ways[self.rank, to].put(np.array(data))
 
-    def take(self, source, data):
+    def receive(self, source, data):
         came = self._ways[source, self.rank].get(timeout=PATIENCE)
         assert (came.shape, came.dtype) == (data.shape, data.dtype)
         data[:] = came
 
-    def flush(self):
+    def wait_for_sends(self):
         pass
 
-    def agree(self, value, how):
+    def reduce(self, value, how):
         return {"max": max, "sum": sum}[how](self._all(value))
 
     def abort(self):
@@ -63,19 +63,19 @@ class Thread:
 
 
 def together(size, work):
-    """Return what `work(team)` returns on rank 0 of so many threads; every message must have been taken."""
+    """Return what `work(processes)` returns on rank 0 of so many threads; every message must have been taken."""
     ways, meeting, values = collections.defaultdict(queue.Queue), threading.Barrier(size), [None] * size
     for giver in range(size):
         for taker in range(size):
             ways[giver, taker] = queue.Queue()
-    team = [Thread(rank, size, ways, meeting, values) for rank in range(size)]
-    others = [threading.Thread(target=follow, args=(one,), daemon=True) for one in team[1:]]
+    processes = [Thread(rank, size, ways, meeting, values) for rank in range(size)]
+    others = [threading.Thread(target=serve, args=(one,), daemon=True) for one in processes[1:]]
     for other in others:
         other.start()
     try:
-        out = work(team[0])
+        out = work(processes[0])
     finally:
-        team[0].tell(None)
+        processes[0].broadcast(None)
         for other in others:
             other.join(PATIENCE)
     assert all(way.empty() for way in ways.values())
@@ -117,15 +117,15 @@ def differences(one, other):
     return parts + (["figures"] if figures(one) != figures(other) else [])
 
 
-def _catalogue(team):
-    """Print the number of traces corrected by the team, and what differs."""
+def _catalogue(processes):
+    """Print the number of traces corrected together, and what differs."""
     wrong, count = [], 0
     for name, made in sorted(build.CATALOGUE.items()):
         for trace, options in variants(made()):
-            found = differences(correct(trace, **options), correct(trace, **options, team=team))
+            found = differences(correct(trace, **options), correct(trace, **options, processes=processes))
             count += 1
             wrong += [(name, found)] if found else []
-    print(team.size, "processes,", count, "traces, different:", wrong)
+    print(processes.size, "processes,", count, "traces, different:", wrong)
     return 0
 
 

@@ -11,43 +11,43 @@ Order = tuple[tuple[int, int, int], tuple[float, ...]]
 """What rank 0 asks the others for: latencies and control variables of a correction."""
 
 
-class Team(Protocol):
+class Processes(Protocol):
     """Processes that exchange arrays; what one puts to another is taken there in that order."""
 
     rank: int
     size: int
 
-    def tell(self, order: Order | None) -> Order | None:
+    def broadcast(self, order: Order | None) -> Order | None:
         """Return, on every process, what rank 0 says; None is the end."""
 
-    def put(self, to: int, data: NDArray[Any]) -> None:
-        """Send an array without waiting; it must not change before `flush`."""
+    def send(self, to: int, data: NDArray[Any]) -> None:
+        """Send an array without waiting; it must not change before `wait_for_sends`."""
 
-    def take(self, source: int, data: NDArray[Any]) -> None:
+    def receive(self, source: int, data: NDArray[Any]) -> None:
         """Wait for an array of this length and type, and fill it."""
 
-    def flush(self) -> None:
+    def wait_for_sends(self) -> None:
         """Wait until all that was put is on its way."""
 
-    def agree(self, value: float, how: str) -> float:
+    def reduce(self, value: float, how: str) -> float:
         """Return, on every process, the "max" or "sum" of the values of all."""
 
     def abort(self) -> None:
         """End all processes: this one cannot go on, and the others would wait for it."""
 
 
-def swap(team: Team, columns: list[NDArray[Any]] | None, types: list[np.dtype[Any]], peer: int) -> list[NDArray[Any]]:
+def swap(processes: Processes, columns: list[NDArray[Any]] | None, types: list[np.dtype[Any]], peer: int) -> list[NDArray[Any]]:
     """Return columns of these types, one-dimensional: put to a peer, or, where they are None, taken from it."""
     if columns is not None:
-        team.put(peer, np.array([len(column) for column in columns], "i8"))
+        processes.send(peer, np.array([len(column) for column in columns], "i8"))
         for column in columns:
-            team.put(peer, column)
-        team.flush()
+            processes.send(peer, column)
+        processes.wait_for_sends()
         return columns
     lengths = np.empty(len(types), "i8")
-    team.take(peer, lengths)
+    processes.receive(peer, lengths)
     taken: list[NDArray[Any]] = []
     for length, kind in zip(lengths.tolist(), types, strict=True):
         taken.append(np.empty(length, kind))
-        team.take(peer, taken[-1])
+        processes.receive(peer, taken[-1])
     return taken
