@@ -37,6 +37,10 @@ class Latencies:
             return mu
         return cls(mu, mu, mu) if isinstance(mu, int) else cls(*mu)
 
+    def by_class(self) -> I8:
+        """Return the latencies by pair class, ns; a location waits for itself without any."""
+        return np.array([0, self.node, self.metahost, self.across], "i8")
+
 
 def safe(shortest: I8) -> Latencies:
     """Return latencies that do not push a consistent trace: per pair class the shortest delay seen (ns, by class), at most CAP.

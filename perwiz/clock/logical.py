@@ -14,10 +14,10 @@ from perwiz.clock import offsets
 from perwiz.clock.clock_graph import ClockGraph, bind, shortest, vertex_times
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
-from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, by_class, chosen, decay, room_for_hull
+from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, chosen, decay, room_for_hull
 from perwiz.clock.regions import moved_regions
 from perwiz.clock.roles import with_world_barriers
-from perwiz.clock.spread.processes import Processes
+from perwiz.clock.spread.processes import Order, Processes
 from perwiz.clock.spread.replay import correct_as_root
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
@@ -80,7 +80,7 @@ def correct(
     if processes is None:
         found = amortize_alone(trace, timeline, clock_graph, latencies, gammas, time)
     else:
-        found = correct_as_root(processes, trace, timeline, clock_graph, (dataclasses.astuple(latencies), gammas), time)
+        found = correct_as_root(processes, trace, timeline, clock_graph, Order(latencies, gammas), time)
     del clock_graph
     before = timeline
     if found.jumps:
@@ -122,7 +122,7 @@ class _Forward:
         edges = graph.start, graph.source, clock_graph.binding
         before, corrected = self.time
         clock_logical.forward(
-            *edges, clock_graph.owner, self.clocks, decay(gamma), by_class(self.mu), clock_graph.summaries(), before, corrected
+            *edges, clock_graph.owner, self.clocks, decay(gamma), self.mu.by_class(), clock_graph.summaries(), before, corrected
         )
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
@@ -136,7 +136,7 @@ class _Forward:
         graph, clock_graph = self.clock_graph.graph, self.clock_graph
         edges = graph.start, graph.source, clock_graph.binding
         limit, corrected = self.time
-        clock_logical.limits(*edges, clock_graph.owner, self.clocks, by_class(self.mu), clock_graph.summaries(), limit, corrected)
+        clock_logical.limits(*edges, clock_graph.owner, self.clocks, self.mu.by_class(), clock_graph.summaries(), limit, corrected)
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:

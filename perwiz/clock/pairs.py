@@ -65,11 +65,6 @@ def _counted(lag: I8, least: I8) -> Pairs:
     )
 
 
-def by_class(mu: Latencies) -> I8:
-    """Return the minimum latencies by pair class, int64 ns."""
-    return np.array([0, mu.node, mu.metahost, mu.across], "i8")
-
-
 def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
     """Return the messages between two locations, counted: from the entry of the sending call to the return of the receiving one."""
     out, table, times, location = _NO_PAIRS, trace.messages, timeline.calls, trace.calls.location
@@ -78,7 +73,7 @@ def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
         between_two = location[send] != location[done]
         send, done = send[between_two], done[between_two]
         pair_class = distance(trace.locations, location[send], location[done])
-        out += _counted(times.leave[done] - times.enter[send], by_class(mu)[pair_class])
+        out += _counted(times.leave[done] - times.enter[send], mu.by_class()[pair_class])
     return out
 
 
@@ -165,7 +160,7 @@ def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
     for cause, effect in _expanded(first, np.flatnonzero(receives & (last + mu.across > leave))):
         cause, effect = cause[sends[cause]], effect[sends[cause]]
         pair_class = distance(trace.locations, location[cause], location[effect])
-        out += dataclasses.replace(_counted(leave[effect] - enter[cause], by_class(mu)[pair_class]), pairs=0)
+        out += dataclasses.replace(_counted(leave[effect] - enter[cause], mu.by_class()[pair_class]), pairs=0)
     return out
 
 

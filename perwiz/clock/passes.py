@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.clock.latency import Latencies
 from perwiz.errors import UsageError
 from perwiz.kernels import clock_backward
 from perwiz.trace.arrays import Ints
@@ -64,8 +63,3 @@ def decay(gamma: float) -> int:
     if not 0 < gamma <= 1:
         raise UsageError(f"a control variable gamma of {gamma}; must be above 0, at most 1")
     return round((1 - gamma) * 1e9)
-
-
-def by_class(mu: Latencies) -> Ints:
-    """Return the latencies by pair class, int64 ns; a location waits for itself without any."""
-    return np.array([0, mu.node, mu.metahost, mu.across], "i8")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Order = tuple[tuple[int, int, int], tuple[float, ...]]
-"""What rank 0 asks the others for: latencies and control variables of a correction."""
+from perwiz.clock.latency import Latencies
+
+
+class Order(NamedTuple):
+    """What rank 0 asks the others for."""
+
+    latencies: Latencies
+    gammas: tuple[float, ...]
+    """Control variables, pass by pass."""
 
 
 class Processes(Protocol):
@@ -36,18 +44,19 @@ class Processes(Protocol):
         """End all processes: this one cannot go on, and the others would wait for it."""
 
 
-def swap(processes: Processes, columns: list[NDArray[Any]] | None, types: list[np.dtype[Any]], peer: int) -> list[NDArray[Any]]:
-    """Return columns of these types, one-dimensional: put to a peer, or, where they are None, taken from it."""
-    if columns is not None:
-        processes.send(peer, np.array([len(column) for column in columns], "i8"))
-        for column in columns:
-            processes.send(peer, column)
-        processes.wait_for_sends()
-        return columns
+def send_columns(processes: Processes, columns: Sequence[NDArray[Any]], to: int) -> None:
+    """Send one-dimensional columns, their lengths first."""
+    processes.send(to, np.array([len(column) for column in columns], "i8"))
+    for column in columns:
+        processes.send(to, column)
+    processes.wait_for_sends()
+
+
+def receive_columns(processes: Processes, types: Sequence[np.dtype[Any]], source: int) -> list[NDArray[Any]]:
+    """Return columns of these types that `send_columns` sends."""
     lengths = np.empty(len(types), "i8")
-    processes.receive(peer, lengths)
-    taken: list[NDArray[Any]] = []
-    for length, kind in zip(lengths.tolist(), types, strict=True):
-        taken.append(np.empty(length, kind))
-        processes.receive(peer, taken[-1])
-    return taken
+    processes.receive(source, lengths)
+    columns = [np.empty(length, kind) for length, kind in zip(lengths.tolist(), types, strict=True)]
+    for column in columns:
+        processes.receive(source, column)
+    return columns

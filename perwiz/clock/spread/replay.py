@@ -6,65 +6,65 @@ A process goes through a round as soon as it has what crosses before it. What it
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.clock.clock_graph import ClockGraph, Rows, clocks_at_rest, empty_summaries
 from perwiz.clock.latency import Latencies
-from perwiz.clock.passes import STRETCH, Amortized, by_class, chosen, decay, room_for_hull
+from perwiz.clock.passes import STRETCH, Amortized, chosen, decay, room_for_hull
 from perwiz.clock.spread.partition import TYPES, Part, cut, parts
-from perwiz.clock.spread.processes import Order, Processes, swap
+from perwiz.clock.spread.processes import Order, Processes, receive_columns, send_columns
 from perwiz.kernels import clock_backward, clock_logical
 from perwiz.kernels.names import FREE
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.trace import Timeline, Trace
 
 _NUMBERS = clock_logical.SUMMARY.itemsize // 8
 """Numbers in the summary of a hub."""
-_Bundles = dict[int, list[list[int]]]
-"""By round: process, range of stamps, range of hubs."""
+
+
+class _Bundle(NamedTuple):
+    """What crosses between two processes after a round: to or from whom, rows of the time stamps, rows of the hubs."""
+
+    peer: int
+    stamps: slice
+    hubs: slice
 
 
 def correct_as_root(
     processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]
 ) -> Amortized:
     """Return what all processes together come to, for rank 0, which deals out the parts; `time[1]` becomes the corrected times."""
-    Latencies(*order[0]), decay(order[1][0])  # refuse wrong ones before anybody is told
+    decay(order.gammas[0])  # refuses a wrong one before anybody is told
     processes.broadcast(order)
     try:
-        return _deal_and_replay(processes, trace, timeline, clock_graph, order, time)
+        whole = cut(trace, clock_graph, processes.size)
+        dealt = parts(whole, trace, timeline, clock_graph, time[0])
+        replayer = Replayer(processes, next(dealt))
+        for rank, part in enumerate(dealt, 1):
+            send_columns(processes, [getattr(part, name) for name in TYPES], rank)
+        out = replayer.run(order)
+        sorted_times = np.empty(len(whole.owner), "i8")
+        for rank in range(processes.size):
+            first, end = whole.span(rank)
+            if rank:
+                processes.receive(rank, sorted_times[first:end])
+            else:
+                sorted_times[first:end] = replayer.time[1][1:]
+        time[1] = sorted_times[whole.place]
+        return out
     except BaseException:
         processes.abort()
         raise
 
 
-def _deal_and_replay(
-    processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]
-) -> Amortized:
-    found = cut(trace, clock_graph, processes.size)
-    dealt = parts(found, trace, timeline, clock_graph, time[0])
-    own = next(dealt)
-    for rank, part in enumerate(dealt, 1):
-        swap(processes, [getattr(part, name) for name in Part.__dataclass_fields__], TYPES, rank)
-    replayer = Replayer(processes, own)
-    out = replayer.run(order)
-    sorted_times = np.empty(len(found.owner), "i8")
-    for rank in range(processes.size):
-        first, end = found.span(rank)
-        if rank:
-            processes.receive(rank, sorted_times[first:end])
-        else:
-            sorted_times[first:end] = replayer.time[1][1:]
-    time[1] = sorted_times[found.place]
-    return out
-
-
 def serve(processes: Processes) -> None:
-    """Play the parts that rank 0 deals to this process, until it says that there are no more."""
+    """Replay the parts that rank 0 deals to this process, until it says that there are no more."""
     try:
         while (order := processes.broadcast(None)) is not None:
-            replayer = Replayer(processes, Part(*swap(processes, None, TYPES, 0)))
+            replayer = Replayer(processes, Part(*receive_columns(processes, list(TYPES.values()), 0)))
             replayer.run(order)
             processes.send(0, replayer.time[1][1:])
             processes.wait_for_sends()
@@ -88,8 +88,8 @@ class Replayer:
 
     def run(self, order: Order) -> Amortized:
         """Return what all processes together come to."""
-        self.mu = Latencies(*order[0])
-        gamma, passes = chosen(self._once, order[1])
+        self.mu = order.latencies
+        gamma, passes = chosen(self._once, order.gammas)
         here, clocks = self.part.here, self.clocks
         message, collective = (
             int(self.processes.reduce(int(jumps[here].sum()), "sum")) for jumps in (clocks.by_message, clocks.by_collective)
@@ -109,9 +109,9 @@ class Replayer:
         for number in self.rounds:
             for bundle in self.into.get(number - 1, ()):
                 self._copy(bundle)
-            self._through(number, clock_logical.forward, decay(gamma), by_class(self.mu))
+            self._through(number, clock_logical.forward, decay(gamma), self.mu.by_class())
             for bundle in self.out.get(number, ()):
-                self._put(bundle, part.stamps_out, part.hubs_out, self.time[1])
+                self._send(bundle, part.stamps_out, part.hubs_out, self.time[1])
         self.processes.wait_for_sends()
         return self.processes.reduce(float((self.clocks.most[part.here] / np.maximum(part.run, 1)).max(initial=0)), "max")
 
@@ -122,48 +122,48 @@ class Replayer:
         for number in reversed(self.rounds):
             for bundle in self.out.get(number, ()):
                 self._limit(bundle)
-            self._through(number, clock_logical.limits, by_class(self.mu))
+            self._through(number, clock_logical.limits, self.mu.by_class())
             for bundle in self.into.get(number - 1, ()):
-                self._put(bundle, part.stamps_in, part.hubs_in, self.time[0])
+                self._send(bundle, part.stamps_in, part.hubs_in, self.time[0])
         self.processes.wait_for_sends()
         limit, corrected = self.time
         hull = room_for_hull(part.first)
         return clock_backward.backward(part.first, part.begun, part.entered, part.returned, limit, corrected, hull, STRETCH)
 
-    def _through(self, number: int, kernel: Callable[..., None], *costs: int | Ints) -> None:
+    def _through(self, number: int, kernel: Callable[..., None], *costs: int | I8) -> None:
         """Let a kernel pass through the vertices of one round."""
         part = self.part
         first, end = part.round[number], part.round[number + 1]
         start, owner = part.start[first : end + 1], part.owner[:end]
         kernel(start, part.source, part.binding, owner, self.clocks, *costs, self.summaries, *self.time)
 
-    def _put(self, bundle: list[int], stamps: Ints, hubs: Ints, times: Ints) -> None:
-        peer, first, end, hub, last = bundle
-        self.processes.send(peer, np.concatenate((times[stamps[first:end]], np.asarray(self.summaries[hubs[hub:last]]).view("i8"))))
+    def _send(self, bundle: _Bundle, stamps: I4, hubs: I4, times: I8) -> None:
+        hub_numbers = np.asarray(self.summaries[hubs[bundle.hubs]]).view("i8")
+        self.processes.send(bundle.peer, np.concatenate((times[stamps[bundle.stamps]], hub_numbers)))
 
-    def _take(self, bundle: list[int], hubs: Ints) -> Ints:
+    def _receive(self, bundle: _Bundle, hubs: I4) -> I8:
         """Return the stamps of a bundle; the summaries of hubs are put in their places."""
-        peer, first, end, hub, last = bundle
-        data = np.empty(end - first + _NUMBERS * (last - hub), "i8")
-        self.processes.receive(peer, data)
-        if last > hub:
-            self.summaries[hubs[hub:last]] = data[end - first :].view(clock_logical.SUMMARY)
-        return data[: end - first]
+        rows = hubs[bundle.hubs]
+        count = bundle.stamps.stop - bundle.stamps.start
+        data = np.empty(count + _NUMBERS * len(rows), "i8")
+        self.processes.receive(bundle.peer, data)
+        self.summaries[rows] = data[count:].view(clock_logical.SUMMARY)
+        return data[:count]
 
-    def _copy(self, bundle: list[int]) -> None:
+    def _copy(self, bundle: _Bundle) -> None:
         """Let copies have the times of their originals."""
-        stamps = self._take(bundle, self.part.hubs_in)
-        self.time[1, self.part.stamps_in[bundle[1] : bundle[2]]] = stamps
+        self.time[1, self.part.stamps_in[bundle.stamps]] = self._receive(bundle, self.part.hubs_in)
 
-    def _limit(self, bundle: list[int]) -> None:
+    def _limit(self, bundle: _Bundle) -> None:
         """Lower the limits of originals to those of their copies."""
-        stamps = self._take(bundle, self.part.hubs_out)
-        vertices = self.part.stamps_out[bundle[1] : bundle[2]]
+        stamps = self._receive(bundle, self.part.hubs_out)
+        vertices = self.part.stamps_out[bundle.stamps]
         self.time[0, vertices] = np.minimum(self.time[0, vertices], stamps)
 
 
-def _by_round(bundles: Ints) -> _Bundles:
-    out: _Bundles = {}
-    for number, *bundle in bundles.reshape(-1, 6).tolist():
-        out.setdefault(number, []).append(bundle)
+def _by_round(bundles: I8) -> dict[int, list[_Bundle]]:
+    """Return the bundles of each round."""
+    out: dict[int, list[_Bundle]] = {}
+    for number, peer, *rows in bundles.reshape(-1, 6).tolist():
+        out.setdefault(number, []).append(_Bundle(peer, slice(*rows[:2]), slice(*rows[2:])))
     return out
