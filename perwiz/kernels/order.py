@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""A topological order of the happened-before graph, and its edges listed by the vertex they lead into.
+"""A topological order of the happened-before graph, its edges listed by the vertex they lead into, and the rounds of a replay.
 
 Vertices come in program numbering: a chained vertex v is followed by v + 1 on its location; all other edges are listed.
 """
@@ -12,6 +12,7 @@ CHAINED = cython.declare(cython.int, names.CHAINED)
 OPEN = cython.declare(cython.int, names.OPEN)
 UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
 NONE = cython.declare(cython.int, names.NONE)
+UNBOUND = cython.declare(cython.int, names.UNBOUND)
 
 
 def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
@@ -145,3 +146,25 @@ def lead_in(
             place += 1
         source[place] = position[origin[k]]
         edge[place] = k
+
+
+def rounds(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    binding: cython.const[cython.uchar][::1],
+    part: cython.const[cython.int][::1],
+    out: cython.int[::1],
+) -> None:
+    """Write the round, of a replay by several processes, in which each vertex can be reached; `part` is the process that has it.
+
+    What crosses between two processes takes a round. UNBOUND edges bind only inside a process.
+    """
+    for v in range(1, len(part)):
+        latest: cython.int = 0
+        for k in range(start[v], start[v + 1]):
+            u = source[k]
+            if part[u] == part[v]:
+                latest = max(latest, out[u])
+            elif binding[k] != UNBOUND:
+                latest = max(latest, out[u] + 1)
+        out[v] = latest

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perwiz.clock.clock_graph import ClockGraph
-from perwiz.kernels import clock_rounds, order
+from perwiz.kernels import order
 from perwiz.kernels.names import HUB, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.table import column, dtypes
@@ -103,7 +103,7 @@ def cut(trace: Trace, clock_graph: ClockGraph, size: int) -> Cut:
     target = np.repeat(np.arange(graph.vertices, dtype="i4"), np.diff(graph.start))
     part = _parts(clock_graph, share, target)
     reached = np.zeros(graph.vertices, "i4")
-    clock_rounds.rounds(graph.start, graph.source, clock_graph.binding, part, reached)
+    order.rounds(graph.start, graph.source, clock_graph.binding, part, reached)
     edges = _Edges(clock_graph, target, part, reached, size)
     stamps, partial, whole = edges.stamps(), edges.partial(), edges.whole()
     hubs = _Crossing(*(np.concatenate([getattr(c, f.name) for c in (partial, whole)]) for f in dataclasses.fields(_Crossing)))
