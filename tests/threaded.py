@@ -111,7 +111,7 @@ def variants(trace):
 def differences(one, other):
     """Return in which columns and figures two corrections differ."""
     parts = [part for part in ("calls", "regions", "locations") if getattr(one.timeline, part) != getattr(other.timeline, part)]
-    names = ("mu", "gamma", "passes", "by_message", "by_collective", "slope", "left")
+    names = ("latencies", "gamma", "passes", "by_message", "by_collective", "slope", "left")
     parts += [name for name in names if getattr(one, name) != getattr(other, name)]
     parts += ["made by"] if one.timeline.made_by != other.timeline.made_by else []
     return parts + (["figures"] if figures(one) != figures(other) else [])

@@ -63,10 +63,10 @@ def figures(correction: Correction) -> Figures:
     trace, old, new = correction.trace, correction.before, correction.timeline
     moved, displacement, largest = _displacements(old, new)
     return Figures(
-        messages_before=messages(trace, old, correction.mu),
-        messages_after=messages(trace, new, correction.mu),
-        collectives_before=logical(trace, old, correction.mu),
-        collectives_after=logical(trace, new, correction.mu),
+        messages_before=messages(trace, old, correction.latencies),
+        messages_after=messages(trace, new, correction.latencies),
+        collectives_before=logical(trace, old, correction.latencies),
+        collectives_after=logical(trace, new, correction.latencies),
         corrected_by_message=correction.by_message,
         corrected_by_collective=correction.by_collective,
         events=2 * (len(old.calls) + len(old.regions)),

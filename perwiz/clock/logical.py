@@ -35,7 +35,8 @@ class Correction:
     graph: Graph
     before: Timeline
     timeline: Timeline
-    mu: Latencies
+    latencies: Latencies
+    """Least times from a cause to its effect."""
     gamma: float
     """Control variable: a clock that was put forward runs so much slower until it is back."""
     passes: int
@@ -76,11 +77,11 @@ def correct(
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
     latencies = safe(shortest(clock_graph, time[0])) if mu is None else Latencies.of(mu)
-    gammas = GAMMAS if gamma is None else (gamma,)
+    order = Order(latencies, GAMMAS if gamma is None else (gamma,))
     if processes is None:
-        found = amortize_alone(trace, timeline, clock_graph, latencies, gammas, time)
+        found = amortize_alone(trace, timeline, clock_graph, order, time)
     else:
-        found = correct_as_root(processes, trace, timeline, clock_graph, Order(latencies, gammas), time)
+        found = correct_as_root(processes, trace, timeline, clock_graph, order, time)
     del clock_graph
     before = timeline
     if found.jumps:
@@ -89,12 +90,10 @@ def correct(
     return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(found), left=left)
 
 
-def amortize_alone(
-    trace: Trace, timeline: Timeline, clock_graph: ClockGraph, mu: Latencies, gammas: tuple[float, ...], time: NDArray[np.int64]
-) -> Amortized:
+def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]) -> Amortized:
     """Return what the passes come to; `time[1]` becomes the corrected times."""
-    forward = _Forward(trace, timeline, clock_graph, mu, time)
-    gamma, passes = chosen(forward.once, gammas)
+    forward = _Forward(trace, timeline, clock_graph, order.latencies, time)
+    gamma, passes = chosen(forward.once, order.gammas)
     jumps = forward.jumps()
     slope = 0.0
     if any(jumps):
@@ -106,8 +105,9 @@ def amortize_alone(
 class _Forward:
     """Forward amortization: `time[0]` holds recorded times, `time[1]` becomes the corrected ones."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, mu: Latencies, time: NDArray[np.int64]) -> None:
-        self.trace, self.timeline, self.clock_graph, self.mu, self.time = trace, timeline, clock_graph, mu, time
+    def __init__(self, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, latencies: Latencies, time: NDArray[np.int64]) -> None:
+        self.trace, self.timeline, self.clock_graph = trace, timeline, clock_graph
+        self.latencies, self.time = latencies, time
         self.clocks = clock_graph.clocks()
         self.fresh = True
         """`time[0]` does hold recorded times."""
@@ -122,7 +122,7 @@ class _Forward:
         edges = graph.start, graph.source, clock_graph.binding
         before, corrected = self.time
         clock_logical.forward(
-            *edges, clock_graph.owner, self.clocks, decay(gamma), self.mu.by_class(), clock_graph.summaries(), before, corrected
+            *edges, clock_graph.owner, self.clocks, decay(gamma), self.latencies.by_class(), clock_graph.summaries(), before, corrected
         )
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
@@ -136,7 +136,7 @@ class _Forward:
         graph, clock_graph = self.clock_graph.graph, self.clock_graph
         edges = graph.start, graph.source, clock_graph.binding
         limit, corrected = self.time
-        clock_logical.limits(*edges, clock_graph.owner, self.clocks, self.mu.by_class(), clock_graph.summaries(), limit, corrected)
+        clock_logical.limits(*edges, clock_graph.owner, self.clocks, self.latencies.by_class(), clock_graph.summaries(), limit, corrected)
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:

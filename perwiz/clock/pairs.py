@@ -65,7 +65,7 @@ def _counted(lag: I8, least: I8) -> Pairs:
     )
 
 
-def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
+def messages(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
     """Return the messages between two locations, counted: from the entry of the sending call to the return of the receiving one."""
     out, table, times, location = _NO_PAIRS, trace.messages, timeline.calls, trace.calls.location
     for chunk in chunks(len(table)):
@@ -73,19 +73,19 @@ def messages(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
         between_two = location[send] != location[done]
         send, done = send[between_two], done[between_two]
         pair_class = distance(trace.locations, location[send], location[done])
-        out += _counted(times.leave[done] - times.enter[send], mu.by_class()[pair_class])
+        out += _counted(times.leave[done] - times.enter[send], latencies.by_class()[pair_class])
     return out
 
 
-def logical(trace: Trace, timeline: Timeline, mu: Latencies) -> Pairs:
+def logical(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
     """Return the logical messages of all collectives, counted; of N to N each member's to each other. No pair is ever listed."""
     prefix = operations.KIND[trace.collectives.op][trace.members.collective] == operations.PREFIX
     sends, receives = roles(trace)
-    product = _products(trace, timeline, mu, sends & ~prefix, receives & ~prefix)
-    return product + _prefixes(trace, timeline, mu, sends & prefix, receives & prefix)
+    product = _products(trace, timeline, latencies, sends & ~prefix, receives & ~prefix)
+    return product + _prefixes(trace, timeline, latencies, sends & prefix, receives & prefix)
 
 
-def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, receives: Mask) -> Pairs:
+def _products(trace: Trace, timeline: Timeline, latencies: Latencies, sends: Mask, receives: Mask) -> Pairs:
     """Return the pairs of instances in which each receiver waits for each sender but itself.
 
     Those of each class are those of a wider group less those of the narrower one inside it.
@@ -97,11 +97,11 @@ def _products(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
     groups = _groups(trace)
     reversals, displacement = _late(groups[0], enter, leave, sends, receives)
     violating = 0
-    for group, narrower, least in zip(groups, [*groups[1:], None], (mu.across, mu.metahost, mu.node), strict=True):
+    for group, narrower, least in zip(groups, [*groups[1:], None], (latencies.across, latencies.metahost, latencies.node), strict=True):
         violating += _late(group, enter + least, leave, sends, receives)[0]
         if narrower is not None:
             violating -= _late(narrower, enter + least, leave, sends, receives)[0]
-    violating -= int((leave[both] < enter[both] + mu.node).sum())
+    violating -= int((leave[both] < enter[both] + latencies.node).sum())
     worst = _worst(trace, np.where(sends, enter, enter.min(initial=0)), leave, receives)
     pairs = int((senders * receivers).sum() - both.sum())
     return Pairs(pairs, reversals, violating, displacement, worst)
@@ -142,7 +142,7 @@ def _late(group: I8, enter: I8, leave: I8, sends: Mask, receives: Mask) -> tuple
     return int(later.sum()), int((total[end] - total[receiving] - later * time[receiving]).sum())
 
 
-def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, receives: Mask) -> Pairs:
+def _prefixes(trace: Trace, timeline: Timeline, latencies: Latencies, sends: Mask, receives: Mask) -> Pairs:
     """Return the pairs of instances in which each receiver waits for the senders before it; only those of late ones are looked at."""
     members = trace.members
     rows = np.flatnonzero(sends | receives)
@@ -157,10 +157,10 @@ def _prefixes(trace: Trace, timeline: Timeline, mu: Latencies, sends: Mask, rece
     last[rows] = latest_so_far(np.where(sends, enter, low), members.collective, rows)
     out = dataclasses.replace(_NO_PAIRS, pairs=pairs)
     location = trace.calls.location[members.call]
-    for cause, effect in _expanded(first, np.flatnonzero(receives & (last + mu.across > leave))):
+    for cause, effect in _expanded(first, np.flatnonzero(receives & (last + latencies.across > leave))):
         cause, effect = cause[sends[cause]], effect[sends[cause]]
         pair_class = distance(trace.locations, location[cause], location[effect])
-        out += dataclasses.replace(_counted(leave[effect] - enter[cause], mu.by_class()[pair_class]), pairs=0)
+        out += dataclasses.replace(_counted(leave[effect] - enter[cause], latencies.by_class()[pair_class]), pairs=0)
     return out
 
 

@@ -298,7 +298,7 @@ def check(trace, timeline, **options):
     found = correct(trace, timeline, **options)
     assert not violations(found.trace, found.timeline)
     for count in (messages, logical_messages):
-        assert count(found.trace, found.timeline, found.mu).violating == 0
+        assert count(found.trace, found.timeline, found.latencies).violating == 0
     assert all((new >= old).all() for new, old in zip(columns(found.timeline), columns(timeline), strict=True))
     dataclasses.replace(trace, timeline=found.timeline)
     between = found.timeline.regions
@@ -347,7 +347,12 @@ def test_names_of_ranks_do_not_matter(trace, data):
     new = data.draw(st.permutations(range(count)))
     renamed, call, region = build.renamed(trace, new)
     one, other = correct(trace), correct(renamed)
-    assert (one.mu, one.gamma, one.by_message, one.by_collective) == (other.mu, other.gamma, other.by_message, other.by_collective)
+    assert (one.latencies, one.gamma, one.by_message, one.by_collective) == (
+        other.latencies,
+        other.gamma,
+        other.by_message,
+        other.by_collective,
+    )
     for kind, place in (("calls", call), ("regions", region), ("locations", np.array(new, "i4"))):
         for side in ("enter", "leave"):
             mine, its = (getattr(getattr(found.timeline, kind), side) for found in (one, other))

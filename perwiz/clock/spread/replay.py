@@ -81,14 +81,14 @@ class Replayer:
         self.time = np.empty((2, len(part.owner)), "i8")
         self.clocks = clocks_at_rest(part.nodes, part.metahosts)
         self.summaries = self._summaries()
-        self.mu = Latencies(0, 0, 0)
+        self.latencies = Latencies(0, 0, 0)
         self.out, self.into = _by_round(part.bundles_out), _by_round(part.bundles_in)
         some = np.flatnonzero(np.diff(part.round))
         self.rounds = sorted({*some.tolist(), *self.out, *(number + 1 for number in self.into)})
 
     def run(self, order: Order) -> Amortized:
         """Return what all processes together come to."""
-        self.mu = order.latencies
+        self.latencies = order.latencies
         gamma, passes = chosen(self._once, order.gammas)
         here, clocks = self.part.here, self.clocks
         message, collective = (
@@ -109,7 +109,7 @@ class Replayer:
         for number in self.rounds:
             for bundle in self.into.get(number - 1, ()):
                 self._copy(bundle)
-            self._through(number, clock_logical.forward, decay(gamma), self.mu.by_class())
+            self._through(number, clock_logical.forward, decay(gamma), self.latencies.by_class())
             for bundle in self.out.get(number, ()):
                 self._send(bundle, part.stamps_out, part.hubs_out, self.time[1])
         self.processes.wait_for_sends()
@@ -122,7 +122,7 @@ class Replayer:
         for number in reversed(self.rounds):
             for bundle in self.out.get(number, ()):
                 self._limit(bundle)
-            self._through(number, clock_logical.limits, self.mu.by_class())
+            self._through(number, clock_logical.limits, self.latencies.by_class())
             for bundle in self.into.get(number - 1, ()):
                 self._send(bundle, part.stamps_in, part.hubs_in, self.time[0])
         self.processes.wait_for_sends()

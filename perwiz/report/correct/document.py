@@ -53,7 +53,7 @@ def document(trace: Trace, found: Correction, figures: Figures, clock: str, heal
         },
         "recorded_ns": found.before.makespan,
         "corrected_ns": found.timeline.makespan,
-        "minimum_latency_ns": dataclasses.asdict(found.mu),
+        "minimum_latency_ns": dataclasses.asdict(found.latencies),
         **logical,
         "slope": figures.slope,
         "messages": {"recorded": _pairs(figures.messages_before), "corrected": _pairs(figures.messages_after)},
