@@ -79,15 +79,15 @@ def correct(
     latencies = safe(shortest(clock_graph, time[0])) if mu is None else Latencies.of(mu)
     order = Order(latencies, GAMMAS if gamma is None else (gamma,))
     if processes is None:
-        found = amortize_alone(trace, timeline, clock_graph, order, time)
+        amortized = amortize_alone(trace, timeline, clock_graph, order, time)
     else:
-        found = correct_as_root(processes, trace, timeline, clock_graph, order, time)
+        amortized = correct_as_root(processes, trace, timeline, clock_graph, order, time)
     del clock_graph
     before = timeline
-    if found.jumps:
+    if amortized.jumps:
         timeline = _timeline(trace, before, graph, time)
     left = violations(trace, timeline)
-    return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(found), left=left)
+    return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(amortized), left=left)
 
 
 def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]) -> Amortized:

@@ -61,7 +61,7 @@ def together(work: Callable[[Processes | None], int]) -> int:
 
 
 class _Mpi:
-    """Those of MPI_COMM_WORLD."""
+    """The processes of MPI_COMM_WORLD."""
 
     def __init__(self, size: int) -> None:
         try:
@@ -72,19 +72,19 @@ class _Mpi:
         self._mpi, self._world = MPI, MPI.COMM_WORLD
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
         if self.size != size:
-            there = f"mpi4py sees {self.size}: it is of another MPI ({MPI.Get_library_version().split(',')[0].strip()})"
-            raise LibraryError(f"mpiexec started {size} processes, but {there}; both must be of the same")
+            sees = f"mpi4py sees {self.size}: it is of another MPI ({MPI.Get_library_version().split(',')[0].strip()})"
+            raise LibraryError(f"mpiexec started {size} processes, but {sees}; both must be of the same")
         self._under_way: list[Any] = []
 
     def broadcast(self, order: Order | None) -> Order | None:
         """Return, on every process, what rank 0 says; None is the end."""
-        said: Order | None = self._world.bcast(order)
-        return said
+        told: Order | None = self._world.bcast(order)
+        return told
 
     def send(self, to: int, data: NDArray[Any]) -> None:
         """Send an array without waiting; it must not change before `wait_for_sends`."""
         if len(self._under_way) >= _MANY and len(self._under_way) % _MANY == 0:
-            self._under_way = [one for one in self._under_way if not one[0].Test()]
+            self._under_way = [(request, data) for request, data in self._under_way if not request.Test()]
         self._under_way.append((self._world.Isend(data, dest=to), data))
 
     def receive(self, source: int, data: NDArray[Any]) -> None:
@@ -92,7 +92,7 @@ class _Mpi:
         self._world.Recv(data, source=source)
 
     def wait_for_sends(self) -> None:
-        """Wait until all that was put is on its way."""
+        """Wait until all that was sent is on its way."""
         self._mpi.Request.Waitall([request for request, _ in self._under_way])
         self._under_way.clear()
 

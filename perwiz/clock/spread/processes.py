@@ -35,7 +35,7 @@ class Processes(Protocol):
         """Wait for an array of this length and type, and fill it."""
 
     def wait_for_sends(self) -> None:
-        """Wait until all that was put is on its way."""
+        """Wait until all that was sent is on its way."""
 
     def reduce(self, value: float, how: str) -> float:
         """Return, on every process, the "max" or "sum" of the values of all."""

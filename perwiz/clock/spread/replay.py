@@ -83,8 +83,8 @@ class Replayer:
         self.summaries = self._summaries()
         self.latencies = Latencies(0, 0, 0)
         self.out, self.into = _by_round(part.bundles_out), _by_round(part.bundles_in)
-        some = np.flatnonzero(np.diff(part.round))
-        self.rounds = sorted({*some.tolist(), *self.out, *(number + 1 for number in self.into)})
+        with_vertices = np.flatnonzero(np.diff(part.round))
+        self.rounds = sorted({*with_vertices.tolist(), *self.out, *(number + 1 for number in self.into)})
 
     def run(self, order: Order) -> Amortized:
         """Return what all processes together come to."""
