@@ -91,7 +91,11 @@ class Cut:
 
 
 def shares(trace: Trace, size: int) -> I4:
-    """Return which process gets each location: neighbours together, each about as many vertices."""
+    """Return which process gets each location: neighbours together, each about as many vertices.
+
+    Worked example, locations of 1, 1, 1, 30 and 30 calls for two processes:
+        weight  4 4 4 62 62    middle  2 6 10 43 105    share  0 0 0 0 1
+    """
     weight = 2 * np.diff(trace.first_calls) + 2
     middle = np.cumsum(weight) - weight / 2
     return np.minimum(middle * size // max(int(weight.sum()), 1), size - 1).astype("i4")
@@ -131,7 +135,11 @@ def cut(trace: Trace, clock_graph: ClockGraph, size: int) -> Cut:
 
 
 def _grouped(key: I4, groups: int) -> tuple[I4, I4]:
-    """Return where each group of rows begins when they are sorted by key, the end of the last, and the rows in that order."""
+    """Return where each group of rows begins when they are sorted by key, the end of the last, and the rows in that order.
+
+    Worked example:
+        key  2 0 2 1, three groups    begins  0 1 2 4    rows  1 3 0 2
+    """
     counts, first, out = np.zeros(groups, "i4"), np.zeros(groups + 1, "i4"), np.empty(len(key), "i4")
     order.count(key, counts)
     np.cumsum(counts, out=first[1:])

@@ -20,7 +20,7 @@ class Order(NamedTuple):
 
 
 class Processes(Protocol):
-    """Processes that exchange arrays; what one puts to another is taken there in that order."""
+    """Processes that exchange arrays; what one sends to another is received there in that order."""
 
     rank: int
     size: int
