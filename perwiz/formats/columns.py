@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 
 class Columns:
-    """Equally long columns, by name, with the dtype of each."""
+    """Equally long columns, by name: the fields of a structured dtype."""
 
-    def __init__(self, dtypes: Mapping[str, str]) -> None:
+    def __init__(self, dtype: np.dtype[Any]) -> None:
         self._rows = 0
-        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype[name]) for name in dtype.names or ()}
 
-    def add(self, rows: NDArray[np.int64]) -> None:
-        """Append the rows of a matrix with one column per name, in that order. All values must fit their dtype."""
-        end = self._rows + len(rows)
-        for k, (name, column) in enumerate(self._columns.items()):
+    def add(self, rows: Mapping[str, NDArray[Any]], count: int) -> None:
+        """Append so many rows, given by column. All values must fit their dtype."""
+        end = self._rows + count
+        for name, column in self._columns.items():
             if end > len(column):
                 column = self._columns[name] = _longer(column, self._rows, 2 * end)
-            column[self._rows : end] = rows[:, k]
+            column[self._rows : end] = rows[name]
         self._rows = end
 
     def take(self, name: str) -> NDArray[Any]:

@@ -1,172 +1,299 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""ALOG text to a matrix of integers, one row a line: `type process task data cycle time`, then tag, size and places in the text.
-
-The columns are numbered in perwiz.formats.alog.rows, which must agree with the numbers used here.
-"""
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""ALOG text to rows: a row per line, `type process task data cycle time`, then tag and bytes; a row per value behind its `@`."""
 
 import cython
 
+from perwiz.kernels import alog
+
+EVENT = cython.declare(cython.int, alog.EVENT)
+HEADER = cython.declare(cython.int, alog.HEADER)
+BLANK = cython.declare(cython.int, alog.BLANK)
+INTERNAL = cython.declare(cython.int, alog.INTERNAL)
+NOT_INTEGERS = cython.declare(cython.int, alog.NOT_INTEGERS)
+OUT_OF_RANGE = cython.declare(cython.int, alog.OUT_OF_RANGE)
+NO_TAG_AND_BYTES = cython.declare(cython.int, alog.NO_TAG_AND_BYTES)
+NOBODY = cython.declare(cython.int, alog.NOBODY)
+UNKNOWN = cython.declare(cython.int, alog.UNKNOWN)
+NONE = cython.declare(cython.int, alog.NONE)
+MESSAGE_SENT = cython.declare(cython.int, alog.MESSAGE_SENT)
+MESSAGE_RECEIVED = cython.declare(cython.int, alog.MESSAGE_RECEIVED)
+LAST_HEADER = cython.declare(cython.int, alog.LAST_HEADER)
+MOST_DIGITS = cython.declare(cython.int, 18)
+MOST_MICROSECONDS = cython.declare(cython.longlong, 10**15 - 1)
+MOST_BYTES = cython.declare(cython.longlong, 2**50)
+MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
+LOW_HASH = cython.declare(cython.longlong, 2**50 - 1)
+HASH = cython.declare(cython.longlong, 2**61 - 1)
+
+I8 = cython.typedef(cython.longlong)
+
+Line = cython.struct(
+    type=I8,
+    process=I8,
+    task=I8,
+    int_data=I8,
+    cycle=I8,
+    time=I8,
+    tag=I8,
+    bytes=I8,
+    text=I8,
+    text_end=I8,
+    attributes=I8,
+    owner_number=I8,
+    location=cython.int,
+    state=cython.int,
+    status=cython.uchar,
+    owner=cython.uchar,
+)
+Note = cython.struct(line=I8, key=I8, value=I8, text=I8, word_end=I8)
+Number = cython.struct(value=I8, end=cython.Py_ssize_t)
+"""A number of a line and the place behind it, or minus the status of damage."""
+
 
 @cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
+def _blank(letter: cython.uchar) -> cython.bint:
+    return letter == ord(" ") or letter == ord("\t")
+
+
+@cython.cfunc
+def _digit(letter: cython.uchar) -> cython.bint:
+    return ord("0") <= letter <= ord("9")
+
+
+@cython.cfunc
 def _past_blanks(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    while i < end and (text[i] == 32 or text[i] == 9):
+    while i < end and _blank(text[i]):
         i += 1
     return i
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
-def _past_digits(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    while i < end and text[i] >= 48 and text[i] <= 57:
+def _integer(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> Number:
+    """Return the integer at i, behind blanks; after damage, that damage."""
+    value: I8 = 0
+    if i < 0:
+        return Number(value=0, end=i)
+    i = _past_blanks(text, i, end)
+    negative: cython.bint = i < end and text[i] == ord("-")
+    if negative or (i < end and text[i] == ord("+")):
         i += 1
-    return i
+    first = i
+    while i < end and _digit(text[i]):
+        if i - first >= MOST_DIGITS:
+            return Number(value=0, end=-OUT_OF_RANGE)
+        value = value * 10 + (text[i] - ord("0"))
+        i += 1
+    return Number(value=-value if negative else value, end=i if i > first else -NOT_INTEGERS)
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
-def _thousandths(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
-    """Return the decimals in [i, end), in thousandths, rounded at the fourth."""
-    k: cython.int
-    value: cython.longlong = 0
-    for k in range(3):
-        value *= 10
-        if i + k < end:
-            value += text[i + k] - 48
-    return value + 1 if i + 3 < end and text[i + 3] >= 53 else value
+def _cell(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> Number:
+    """Return the integer at i, with a blank or nothing behind it."""
+    number = _integer(text, i, end)
+    if 0 <= number.end < end and not _blank(text[number.end]):
+        number.end = -NOT_INTEGERS
+    return number
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
+def _time(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> Number:
+    """Return the us at i in ns, rounded at the fourth decimal, with a blank or nothing behind them."""
+    weight: cython.int = 100
+    number = _integer(text, i, end)
+    if number.end < 0:
+        return number
+    negative: cython.bint = text[_past_blanks(text, i, end)] == ord("-")
+    ns: I8 = -number.value if negative else number.value
+    if ns > MOST_MICROSECONDS:
+        return Number(value=0, end=-OUT_OF_RANGE)
+    i = number.end
+    ns *= 1000
+    if i < end and text[i] == ord("."):
+        i += 1
+        for decimal in range(4):
+            if i + decimal == end or not _digit(text[i + decimal]):
+                break
+            if decimal < 3:
+                ns += weight * (text[i + decimal] - ord("0"))
+                weight = weight // 10
+            elif text[i + decimal] >= ord("5"):
+                ns += 1
+        while i < end and _digit(text[i]):
+            i += 1
+    return Number(value=-ns if negative else ns, end=i if i == end or _blank(text[i]) else -NOT_INTEGERS)
+
+
+@cython.cfunc
 def _numbers(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, rows: cython.longlong[:, ::1], r: cython.Py_ssize_t
-) -> cython.longlong:
-    """Read the first six cells, of a message two more, the time from us to ns, and find the string; return 0 or a reason + 16."""
-    first: cython.Py_ssize_t
-    value: cython.longlong
-    negative: cython.bint
-    column: cython.int = 0
-    last: cython.int = 5
-    while column <= last:
-        i = _past_blanks(text, i, end)
-        if column == 6:
-            rows[r, 8] = i
-        negative = i < end and text[i] == 45
-        if i < end and (text[i] == 45 or text[i] == 43):
-            i += 1
-        first, value = i, 0
-        while i < end and text[i] >= 48 and text[i] <= 57:
-            if i - first >= 18:
-                return 17
-            value = value * 10 + (text[i] - 48)
-            i += 1
-        if i == first:
-            return 16 if column < 6 else 18
-        if column == 5:
-            if value >= 1000000000000000:
-                return 17
-            value *= 1000
-            if i < end and text[i] == 46:
-                first = i + 1
-                i = _past_digits(text, first, end)
-                value += _thousandths(text, first, i)
-        if column < 6 and i < end and text[i] != 32 and text[i] != 9:
-            return 16
-        rows[r, column] = -value if negative else value
-        if column == 0 and negative and (value == 101 or value == 102):
-            last = 7
-        column += 1
-    if last == 5:
-        rows[r, 8] = _past_blanks(text, i, end)
-    return 0
+    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, lines: Line[::1], k: cython.Py_ssize_t
+) -> cython.int:
+    """Read the first six numbers of a line, of a message two more, and find its string; return EVENT or what is wrong."""
+    number = _cell(text, i, end)
+    lines[k].type = number.value
+    number = _cell(text, number.end, end)
+    lines[k].process = number.value
+    number = _cell(text, number.end, end)
+    lines[k].task = number.value
+    number = _cell(text, number.end, end)
+    lines[k].int_data = number.value
+    number = _cell(text, number.end, end)
+    lines[k].cycle = number.value
+    number = _time(text, number.end, end)
+    lines[k].time = number.value
+    if number.end < 0:
+        return -number.end
+    lines[k].text = _past_blanks(text, number.end, end)
+    if lines[k].type == MESSAGE_SENT or lines[k].type == MESSAGE_RECEIVED:
+        number = _integer(text, number.end, end)
+        lines[k].tag = number.value
+        number = _integer(text, number.end, end)
+        lines[k].bytes = number.value
+        if number.end < 0:
+            return NO_TAG_AND_BYTES if number.end == -NOT_INTEGERS else OUT_OF_RANGE
+    return EVENT
 
 
 @cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _small(value: cython.longlong) -> cython.bint:
-    return value <= 2147483647 and value >= -2147483648
+def _small(value: I8) -> cython.bint:
+    return -MOST_SMALL - 1 <= value <= MOST_SMALL
 
 
 @cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _status(rows: cython.longlong[:, ::1], r: cython.Py_ssize_t) -> cython.longlong:
-    """Return what the numbers of a row make: 0 an event, 1 a header, 17 a number out of range."""
-    kind: cython.longlong = rows[r, 0]
-    if not (_small(kind) and _small(rows[r, 1]) and _small(rows[r, 2]) and _small(rows[r, 4])):
-        return 17
-    if kind < 0 and not _small(rows[r, 3]):
-        return 17
-    if kind < 0 and kind >= -100:
-        return 1
-    if rows[r, 1] < 0 or rows[r, 2] < 0 or rows[r, 4] < 0 or rows[r, 5] < 0:
-        return 17
-    if kind == -101 or kind == -102:
-        if not _small(rows[r, 6]) or rows[r, 7] < 0 or rows[r, 7] > 1125899906842624:
-            return 17
-    return 0
+def _judge(lines: Line[::1], k: cython.Py_ssize_t) -> cython.int:
+    """Return what the numbers of a line make: EVENT, HEADER or OUT_OF_RANGE."""
+    kind = lines[k].type
+    small: cython.bint = _small(kind) and _small(lines[k].process) and _small(lines[k].task) and _small(lines[k].cycle)
+    if not small or (kind < 0 and not _small(lines[k].int_data)):
+        return OUT_OF_RANGE
+    if LAST_HEADER <= kind < 0:
+        return HEADER
+    if lines[k].process < 0 or lines[k].task < 0 or lines[k].cycle < 0 or lines[k].time < 0:
+        return OUT_OF_RANGE
+    if kind != MESSAGE_SENT and kind != MESSAGE_RECEIVED:
+        return EVENT
+    return EVENT if _small(lines[k].tag) and 0 <= lines[k].bytes <= MOST_BYTES else OUT_OF_RANGE
 
 
 @cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _extra(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the place behind the word `@` in [i, end), or -1."""
-    k: cython.Py_ssize_t
+def _past_at_sign(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the place behind the word `@` in [i, end), or NONE."""
     for k in range(i, end):
-        if text[k] == 64 and (k == i or text[k - 1] == 32 or text[k - 1] == 9):
-            if k + 1 == end or text[k + 1] == 32 or text[k + 1] == 9:
+        if text[k] == ord("@") and (k == i or _blank(text[k - 1])):
+            if k + 1 == end or _blank(text[k + 1]):
                 return k + 1
-    return -1
+    return NONE
 
 
-def lines(text: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, rows: cython.longlong[:, ::1]) -> tuple:
-    """Fill one row of `rows` per line of `text` from `start` on; return how many were filled and where the next line starts."""
-    i: cython.Py_ssize_t = start
-    end: cython.Py_ssize_t
-    following: cython.Py_ssize_t
-    r: cython.Py_ssize_t = 0
-    while i < len(text) and r < len(rows):
+def parse(text: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, lines: Line[::1]) -> tuple:
+    """Fill `lines` with those of `text` from `start` on; return how many were filled and where the next one starts."""
+    k: cython.Py_ssize_t = 0
+    i = start
+    while i < len(text) and k < len(lines):
         end = i
-        while end < len(text) and text[end] != 10:
+        while end < len(text) and text[end] != ord("\n"):
             end += 1
         following = end + 1
-        if end > i and text[end - 1] == 13:
+        if end > i and text[end - 1] == ord("\r"):
             end -= 1
-        rows[r, 8], rows[r, 9], rows[r, 10], rows[r, 12] = i, end, -1, 0
+        lines[k].text, lines[k].text_end, lines[k].attributes, lines[k].owner = i, end, NONE, NOBODY
         i = _past_blanks(text, i, end)
-        if i == end or text[i] == 35:
-            rows[r, 11] = 2
+        if i == end or text[i] == ord("#"):
+            lines[k].status = BLANK
         else:
-            rows[r, 11] = _numbers(text, i, end, rows, r)
-            if rows[r, 11] == 0:
-                rows[r, 11] = _status(rows, r)
-            if rows[r, 11] == 0 and rows[r, 8] < end:
-                rows[r, 10] = _extra(text, rows[r, 8], end)
-        r += 1
+            lines[k].status = _numbers(text, i, end, lines, k)
+            if lines[k].status == EVENT:
+                lines[k].status = _judge(lines, k)
+            if lines[k].status == EVENT and lines[k].text < end:
+                lines[k].attributes = _past_at_sign(text, lines[k].text, end)
+        k += 1
         i = following
-    return r, i
+    return k, i
 
 
-def look_up(rows: cython.longlong[:, ::1], slots: cython.const[cython.int][::1], places: cython.const[cython.int][::1]) -> int:
-    """Write slot and location of events with a type, and task 0 of a process, that the tables know; return how many have -2 in one."""
-    r: cython.Py_ssize_t
+def look_up(lines: Line[::1], states: cython.const[cython.int][::1], locations: cython.const[cython.int][::1]) -> int:
+    """Write state and location of events with a type, and task 0 of a process, in the tables; return how many have UNKNOWN in one."""
     left: cython.Py_ssize_t = 0
-    for r in range(len(rows)):
-        if rows[r, 11] != 0:
+    for k in range(len(lines)):
+        if lines[k].status != EVENT:
             continue
-        rows[r, 14] = rows[r, 15] = -2
-        if rows[r, 0] < 0:
-            rows[r, 15] = -1
-        elif rows[r, 0] < len(slots):
-            rows[r, 15] = slots[rows[r, 0]]
-        if rows[r, 2] == 0 and rows[r, 1] < len(places):
-            rows[r, 14] = places[rows[r, 1]]
-        if rows[r, 14] == -2 or rows[r, 15] == -2:
+        lines[k].location = lines[k].state = UNKNOWN
+        if lines[k].type < 0:
+            lines[k].state = NONE
+        elif lines[k].type < len(states):
+            lines[k].state = states[lines[k].type]
+        if lines[k].task == 0 and lines[k].process < len(locations):
+            lines[k].location = locations[lines[k].process]
+        if lines[k].location == UNKNOWN or lines[k].state == UNKNOWN:
             left += 1
     return left
+
+
+@cython.cfunc
+def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> I8:
+    """Return the integer at [i, end), or for other text a 61-bit hash of it, negated and not above -2**61."""
+    value: I8 = 0
+    hashed: I8 = 0
+    plain: cython.bint = end - i <= MOST_DIGITS
+    negative: cython.bint = i < end and text[i] == ord("-")
+    if negative:
+        hashed = ord("-") + 1
+        i += 1
+    plain = plain and i < end
+    while i < end:
+        plain = plain and _digit(text[i])
+        if plain:
+            value = value * 10 + (text[i] - ord("0"))
+        hashed = ((hashed & LOW_HASH) * 1021 + text[i] + 1) & HASH
+        i += 1
+    if plain:
+        return -value if negative else value
+    return -HASH - 1 - hashed
+
+
+@cython.cfunc
+def _word(
+    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, notes: Note[::1], count: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Write the values of one word [i, end) to `notes` from row `count` on; return the new count. No `=`, no value; `o` has no list."""
+    key: I8 = 0
+    first = i
+    while i < end and text[i] != ord("="):
+        key = key * 256 + text[i] if i - first < 2 else 0
+        i += 1
+    while i < end:
+        i += 1
+        k = i
+        while k < end and (text[k] != ord(",") or key == ord("o")):
+            k += 1
+        notes[count].key, notes[count].value, notes[count].text, notes[count].word_end = key, _value(text, i, k), i, end
+        count += 1
+        i = k
+    return count
+
+
+def parse_attributes(text: cython.const[cython.uchar][::1], lines: Line[::1], notes: Note[::1]) -> int:
+    """Fill `notes` with the attributes of all events; return their number.
+
+    A key is the number of its one or two letters, 256 * first + second; 0 for a longer one. n=1 makes a line INTERNAL.
+    """
+    count: cython.Py_ssize_t = 0
+    for k in range(len(lines)):
+        if lines[k].attributes < 0 or lines[k].status != EVENT:
+            continue
+        i = lines[k].attributes
+        while i < lines[k].text_end:
+            end = i
+            while end < lines[k].text_end and not _blank(text[end]):
+                end += 1
+            note = count
+            count = _word(text, i, end, notes, count)
+            while note < count:
+                notes[note].line = k
+                if notes[note].key == ord("n") and notes[note].value == 1:
+                    lines[k].status = INTERNAL
+                note += 1
+            i = end + 1
+    return count

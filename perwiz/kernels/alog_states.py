@@ -1,299 +1,299 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""ALOG rows to calls, messages and region instances: one pass in file order, with a stack of open states per location.
-
-Columns of the matrices are numbered in perwiz.formats.alog.rows, which must agree with the numbers used here.
-"""
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""ALOG lines to calls, messages and region instances: one pass in file order, with a stack of open states per location."""
 
 import cython
 
+from perwiz.kernels import alog
+
+EVENT = cython.declare(cython.int, alog.EVENT)
+INTERNAL = cython.declare(cython.int, alog.INTERNAL)
+OUT_OF_RANGE = cython.declare(cython.int, alog.OUT_OF_RANGE)
+NOT_OPEN = cython.declare(cython.int, alog.NOT_OPEN)
+BACKWARDS = cython.declare(cython.int, alog.BACKWARDS)
+TOO_DEEP = cython.declare(cython.int, alog.TOO_DEEP)
+CALL_BEGIN = cython.declare(cython.int, alog.CALL_BEGIN)
+CALL_END = cython.declare(cython.int, alog.CALL_END)
+MESSAGE_RECORD = cython.declare(cython.int, alog.MESSAGE_RECORD)
+REGION_BEGIN = cython.declare(cython.int, alog.REGION_BEGIN)
+SINGLE = cython.declare(cython.int, alog.SINGLE)
+MESSAGE_SENT = cython.declare(cython.int, alog.MESSAGE_SENT)
+MESSAGE_RECEIVED = cython.declare(cython.int, alog.MESSAGE_RECEIVED)
+NONE = cython.declare(cython.int, alog.NONE)
+SENT_INSIDE = cython.declare(cython.int, alog.SENT_INSIDE)
+RECEIVED_INSIDE = cython.declare(cython.int, alog.RECEIVED_INSIDE)
+NULL_PARTNER = cython.declare(cython.int, alog.NULL_PARTNER)
+BARE = cython.declare(cython.int, alog.BARE)
+LAST_TIME = cython.declare(cython.longlong, 4 * 10**18)
+MOST_SUM = cython.declare(cython.longlong, 2**60)
+MOST_OPEN = cython.declare(cython.int, 1000)
+
+I8 = cython.typedef(cython.longlong)
+I4 = cython.typedef(cython.int)
+U1 = cython.typedef(cython.uchar)
+
+Line = cython.struct(
+    type=I8,
+    process=I8,
+    task=I8,
+    int_data=I8,
+    cycle=I8,
+    time=I8,
+    tag=I8,
+    bytes=I8,
+    text=I8,
+    text_end=I8,
+    attributes=I8,
+    owner_number=I8,
+    location=I4,
+    state=I4,
+    status=U1,
+    owner=U1,
+)
+State = cython.struct(end_state=I4, op=I4, name=I4, ends=U1, begins=U1)
+Routine = cython.struct(collective=U1, says_receiver=U1, says_sender=U1)
+Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, innermost=I8)
+Call = cython.struct(leave=I8, enter=I8, sent=I8, received=I8, location=I4, region=I4, peer=I4, tag=I4, op=U1, internal=U1)
+Region = cython.struct(leave=I8, enter=I8, location=I4, number=I4, parent=I4, name=I4, first_call=I4, end_call=I4)
+Message = cython.struct(bytes=I8, location=I4, call=I4, peer=I4, tag=I4, type=cython.schar)
+Entry = cython.struct(enter=I8, below=I4, end_state=I4, region=I4, name=I4, parent=I4, first_call=I4)
+Counts = cython.struct(
+    free_entry=I8,
+    entries=I8,
+    calls_out=I8,
+    regions_out=I8,
+    messages_out=I8,
+    regions=I8,
+    messages=I8,
+    states=I8,
+    internal_calls=I8,
+    singles=I8,
+    to_nobody=I8,
+    internal_messages=I8,
+)
+
 
 @cython.cfunc
-@cython.exceptval(check=False)
-def _now(cell: cython.longlong[::1], place: cython.longlong[::1], rollover: cython.longlong) -> cython.longlong:
-    """Return the time of a row on its location: wraps undone, never before the row before; -1 beyond 4e18 ns."""
-    t: cython.longlong = cell[5]
-    most: cython.longlong = 4000000000000000000
+def _advance_clock(lines: Line[::1], k: I4, locations: Location[::1], rollover: I8) -> cython.bint:
+    """Set the clock of a line's location to its time, wraps undone, never before the line before; False beyond 4e18 ns."""
+    here = lines[k].location
+    t = lines[k].time
     if rollover > 0:
-        if cell[4] + place[1] >= (most - t) // rollover:
-            return -1
-        t += (cell[4] + place[1]) * rollover
-        if t < place[0] - rollover // 2:
-            place[1] += 1
+        if lines[k].cycle + locations[here].wraps >= (LAST_TIME - t) // rollover:
+            return False
+        t += (lines[k].cycle + locations[here].wraps) * rollover
+        if t < locations[here].clock - rollover // 2:
+            locations[here].wraps += 1
             t += rollover
-    if place[2] < 0:
-        place[2] = t
-        place[0] = t
-    if t < place[0]:
-        cell[11] = 21
-        t = place[0]
-    place[0] = t
-    return t
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _emit_call(
-    calls: cython.longlong[:, ::1], at: cython.longlong, location: cython.longlong, place: cython.longlong[::1], t: cython.longlong
-) -> cython.void:
-    """Write the open call of a location, returned at t."""
-    k: cython.int
-    calls[at, 0] = location
-    calls[at, 1] = t
-    for k in range(8):
-        calls[at, 2 + k] = place[8 + k]
-    place[5] += 1
-    place[3] = -1
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _open_call(place: cython.longlong[::1], op: cython.longlong, t: cython.longlong) -> cython.void:
-    place[8], place[9], place[10], place[11] = t, op, place[6], -1
-    place[12], place[13], place[14], place[15] = -1, 0, 0, 0
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _message(
-    cell: cython.longlong[::1], place: cython.longlong[::1], kinds: cython.const[cython.uchar][::1], out: cython.longlong[::1]
-) -> cython.bint:
-    """Put a message record into the open call of its location; False if it is nobody's or inside a collective."""
-    sends: cython.bint = cell[0] == -101
-    kind: cython.int = kinds[place[9]]
-    most: cython.longlong = 1152921504606846976
-    if kind >= 9 or cell[11] == 3:
-        place[15] |= 1 if sends else 2
-        return False
-    if cell[3] < 0:
-        place[15] |= 4
-        return False
-    if sends and place[13] < most:
-        place[13] += cell[7]
-    elif not sends and place[14] < most:
-        place[14] += cell[7]
-    if place[11] < 0 and ((sends and (kind == 1 or kind == 2 or kind == 5)) or (not sends and kind == 3)):
-        place[11], place[12] = cell[3], cell[6]
-    out[0], out[1], out[2], out[3], out[4], out[5] = cell[0], cell[14], place[5], cell[3], cell[6], cell[7]
+    if locations[here].first < 0:
+        locations[here].first = locations[here].clock = t
+    if t < locations[here].clock:
+        lines[k].status = BACKWARDS
+    else:
+        locations[here].clock = t
     return True
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
-def _push(pool: cython.longlong[:, ::1], count: cython.longlong[::1], place: cython.longlong[::1]) -> cython.longlong:
-    """Take a pool entry, link it on top of the location's stack and return it."""
-    at: cython.longlong = count[0]
-    if at >= 0:
-        count[0] = pool[at, 0]
-    else:
-        at = count[1]
-        count[1] += 1
-    pool[at, 0] = place[4]
-    place[4] = at
-    place[7] += 1
-    return at
+def _open_call(open_calls: Call[::1], locations: Location[::1], here: I4, op: I4) -> cython.void:
+    """Begin a call of a location now."""
+    open_calls[here].location, open_calls[here].enter, open_calls[here].op = here, locations[here].clock, op
+    open_calls[here].region, open_calls[here].peer, open_calls[here].tag = locations[here].innermost, NONE, NONE
+    open_calls[here].sent = open_calls[here].received = open_calls[here].internal = 0
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
-def _pull(
-    pool: cython.longlong[:, ::1], count: cython.longlong[::1], place: cython.longlong[::1], end_slot: cython.longlong
-) -> cython.longlong:
-    """Unlink the most recent entry that ends with `end_slot` and return it, or -1. It stays readable until the next push."""
-    at: cython.longlong = place[4]
-    above: cython.longlong = -1
-    while at >= 0 and pool[at, 1] != end_slot:
-        above = at
-        at = pool[at, 0]
-    if at < 0:
-        return -1
+def _return_call(open_calls: Call[::1], locations: Location[::1], here: I4, calls: Call[::1], counts: Counts[::1]) -> cython.void:
+    """Write the open call of a location, which returns now."""
+    open_calls[here].leave = locations[here].clock
+    calls[counts[0].calls_out] = open_calls[here]
+    counts[0].calls_out += 1
+    locations[here].calls += 1
+    locations[here].call_entry = NONE
+
+
+@cython.cfunc
+def _pull(stack: Entry[::1], counts: Counts[::1], locations: Location[::1], here: I4, end_state: I4) -> I4:
+    """Unlink the most recent entry that ends with this state and return it, or NONE. It stays readable until the next push."""
+    above: I4 = NONE
+    entry = locations[here].top
+    while entry >= 0 and stack[entry].end_state != end_state:
+        above = entry
+        entry = stack[entry].below
+    if entry < 0:
+        return NONE
     if above < 0:
-        place[4] = pool[at, 0]
+        locations[here].top = stack[entry].below
     else:
-        pool[above, 0] = pool[at, 0]
-    pool[at, 0] = count[0]
-    count[0] = at
-    place[7] -= 1
-    return at
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _innermost(pool: cython.longlong[:, ::1], at: cython.longlong) -> cython.longlong:
-    """Return the number of the innermost open region at or below a stack entry, or -1."""
-    while at >= 0 and pool[at, 2] < 0:
-        at = pool[at, 0]
-    return pool[at, 2] if at >= 0 else -1
+        stack[above].below = stack[entry].below
+    stack[entry].below = counts[0].free_entry
+    counts[0].free_entry = entry
+    locations[here].depth -= 1
+    return entry
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
 def _begin(
-    cell: cython.longlong[::1],
-    place: cython.longlong[::1],
-    state: cython.const[cython.longlong][::1],
-    pool: cython.longlong[:, ::1],
-    count: cython.longlong[::1],
-    t: cython.longlong,
+    lines: Line[::1], k: I4, states: State[::1], locations: Location[::1], open_calls: Call[::1], stack: Entry[::1], counts: Counts[::1]
 ) -> cython.void:
-    """Open a state: a call if it is MPI and no call is open, else an internal call or a region instance."""
-    at: cython.longlong
-    if place[7] >= 1000:
-        cell[11] = 25
+    """Open the state of a line: a call if it is MPI and no call is open, else an internal call or a region instance."""
+    here = lines[k].location
+    state = lines[k].state
+    in_call: cython.bint = locations[here].call_entry >= 0
+    if locations[here].depth >= MOST_OPEN:
+        lines[k].status = TOO_DEEP
         return
-    at = _push(pool, count, place)
-    pool[at, 1], pool[at, 2], pool[at, 3] = state[1], -1, 0
-    if state[2] >= 0:
-        if place[3] >= 0:
-            count[7] += 1
-            return
-        _open_call(place, state[2], t)
-        place[3] = at
-        cell[12], cell[13] = 1, place[5]
-        return
-    pool[at, 2], pool[at, 3], pool[at, 4], pool[at, 5] = count[2], state[3], t, place[6]
-    pool[at, 6] = place[5] + (1 if place[3] >= 0 else 0)
-    place[6] = count[2]
-    cell[12], cell[13] = 4, count[2]
-    count[2] += 1
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def _emit_region(
-    regions: cython.longlong[:, ::1],
-    pool: cython.longlong[:, ::1],
-    at: cython.longlong,
-    location: cython.longlong,
-    place: cython.longlong[::1],
-    count: cython.longlong[::1],
-) -> cython.void:
-    """Write the region instance of a stack entry, left now."""
-    k: cython.int
-    row: cython.longlong = count[5]
-    regions[row, 0], regions[row, 1] = location, place[0]
-    regions[row, 2] = place[5] + (1 if place[3] >= 0 else 0)
-    for k in range(5):
-        regions[row, 3 + k] = pool[at, 2 + k]
-    count[5] += 1
-    if place[6] == pool[at, 2]:
-        place[6] = _innermost(pool, place[4])
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _end(
-    cell: cython.longlong[::1],
-    place: cython.longlong[::1],
-    pool: cython.longlong[:, ::1],
-    count: cython.longlong[::1],
-    calls: cython.longlong[:, ::1],
-    regions: cython.longlong[:, ::1],
-    end_slot: cython.longlong,
-) -> cython.bint:
-    """Close the most recent state that ends with this event; False if none is open."""
-    at: cython.longlong = _pull(pool, count, place, end_slot)
-    if at < 0:
-        return False
-    count[3] += 1
-    if at == place[3]:
-        cell[12], cell[13] = 2, place[5]
-        _emit_call(calls, count[4], cell[14], place, place[0])
-        count[4] += 1
-    elif pool[at, 2] >= 0:
-        _emit_region(regions, pool, at, cell[14], place, count)
-    return True
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _message_record(
-    cell: cython.longlong[::1],
-    place: cython.longlong[::1],
-    kinds: cython.const[cython.uchar][::1],
-    count: cython.longlong[::1],
-    calls: cython.longlong[:, ::1],
-    messages: cython.longlong[:, ::1],
-) -> cython.void:
-    """A message record belongs to the open call; outside of any it is a call of its own."""
-    if cell[11] == 3 and place[3] < 0:
-        count[11] += 1
-        return
-    if place[3] < 0:
-        _open_call(place, 1 if cell[0] == -101 else count[14], place[0])
-        place[15] = 8
-    if _message(cell, place, kinds, messages[count[6]]):
-        cell[12], cell[13] = 3, count[10] + count[6]
-        count[6] += 1
-    elif cell[3] < 0:
-        count[9] += 1
+    entry = counts[0].free_entry
+    if entry >= 0:
+        counts[0].free_entry = stack[entry].below
     else:
-        count[11] += 1
-    if place[3] < 0:
-        _emit_call(calls, count[4], cell[14], place, place[0])
-        count[4] += 1
+        entry = counts[0].entries
+        counts[0].entries += 1
+    stack[entry].below, stack[entry].end_state, stack[entry].region = locations[here].top, states[state].end_state, NONE
+    locations[here].top = entry
+    locations[here].depth += 1
+    if states[state].op < 0:
+        stack[entry].region, stack[entry].name, stack[entry].enter = counts[0].regions, states[state].name, locations[here].clock
+        stack[entry].parent, stack[entry].first_call = locations[here].innermost, locations[here].calls + in_call
+        locations[here].innermost = counts[0].regions
+        lines[k].owner, lines[k].owner_number = REGION_BEGIN, counts[0].regions
+        counts[0].regions += 1
+    elif in_call:
+        counts[0].internal_calls += 1
+    else:
+        _open_call(open_calls, locations, here, states[state].op)
+        locations[here].call_entry = entry
+        lines[k].owner, lines[k].owner_number = CALL_BEGIN, locations[here].calls
 
 
-def states(
-    rows: cython.longlong[:, ::1],
-    states: cython.const[cython.longlong][:, ::1],
-    kinds: cython.const[cython.uchar][::1],
-    places: cython.longlong[:, ::1],
-    pool: cython.longlong[:, ::1],
-    calls: cython.longlong[:, ::1],
-    regions: cython.longlong[:, ::1],
-    messages: cython.longlong[:, ::1],
+@cython.cfunc
+@cython.exceptval(check=False)
+def _leave(regions: Region[::1], stack: Entry[::1], entry: I4, locations: Location[::1], here: I4, counts: Counts[::1]) -> cython.void:
+    """Write the region instance of an entry, left now."""
+    out = counts[0].regions_out
+    regions[out].location, regions[out].leave, regions[out].enter = here, locations[here].clock, stack[entry].enter
+    regions[out].number, regions[out].parent, regions[out].name = stack[entry].region, stack[entry].parent, stack[entry].name
+    regions[out].first_call = stack[entry].first_call
+    regions[out].end_call = locations[here].calls + (locations[here].call_entry >= 0)
+    counts[0].regions_out += 1
+    if locations[here].innermost == stack[entry].region:
+        entry = locations[here].top
+        while entry >= 0 and stack[entry].region < 0:
+            entry = stack[entry].below
+        locations[here].innermost = stack[entry].region if entry >= 0 else NONE
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _add_message(
+    lines: Line[::1],
+    k: I4,
+    routines: Routine[::1],
+    locations: Location[::1],
+    open_calls: Call[::1],
+    messages: Message[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    """Put a message record into the open call of its location; nobody's and those inside a collective are only counted."""
+    here = lines[k].location
+    op = open_calls[here].op
+    sends: cython.bint = lines[k].type == MESSAGE_SENT
+    inside: cython.bint = routines[op].collective or lines[k].status == INTERNAL
+    if inside:
+        open_calls[here].internal |= SENT_INSIDE if sends else RECEIVED_INSIDE
+    elif lines[k].int_data < 0:
+        open_calls[here].internal |= NULL_PARTNER
+    if lines[k].int_data < 0:
+        counts[0].to_nobody += 1
+        return
+    if inside:
+        counts[0].internal_messages += 1
+        return
+    if sends and open_calls[here].sent < MOST_SUM:
+        open_calls[here].sent += lines[k].bytes
+    elif not sends and open_calls[here].received < MOST_SUM:
+        open_calls[here].received += lines[k].bytes
+    if open_calls[here].peer < 0 and (routines[op].says_receiver if sends else routines[op].says_sender):
+        open_calls[here].peer, open_calls[here].tag = lines[k].int_data, lines[k].tag
+    out = counts[0].messages_out
+    messages[out].type, messages[out].location, messages[out].peer = lines[k].type, here, lines[k].int_data
+    messages[out].tag, messages[out].bytes, messages[out].call = lines[k].tag, lines[k].bytes, locations[here].calls
+    lines[k].owner, lines[k].owner_number = MESSAGE_RECORD, counts[0].messages + out
+    counts[0].messages_out += 1
+
+
+def read(
+    lines: Line[::1],
+    states: State[::1],
+    routines: Routine[::1],
+    send: I4,
+    receive: I4,
+    rollover: I8,
+    locations: Location[::1],
+    open_calls: Call[::1],
+    stack: Entry[::1],
+    counts: Counts[::1],
+    calls: Call[::1],
+    regions: Region[::1],
+    messages: Message[::1],
 ) -> None:
-    """Turn event rows into calls, regions and messages; the last row of `places` holds the counts, and the rollover in its last cell.
+    """Turn event lines into calls, regions and messages. An event of a state first ends what it can end, then begins what it can begin.
 
-    An event of a state first ends what it can end, then begins what it can begin.
+    `routines` has a row per op, `send` and `receive` are the ops of messages outside of any call, `rollover` the period of the clock or 0.
+    `locations`, `open_calls`, `stack` and `counts` (one row) go on from call to call of this; the outputs have room for a row a line.
     """
-    r: cython.Py_ssize_t
+    k: cython.Py_ssize_t
     ended: cython.bint
-    count: cython.longlong[::1] = places[len(places) - 1]
-    place: cython.longlong[::1]
-    cell: cython.longlong[::1]
-    for r in range(len(rows)):
-        cell = rows[r]
-        if cell[11] != 0 and cell[11] != 3:
+    for k in range(len(lines)):
+        if lines[k].status != EVENT and lines[k].status != INTERNAL:
             continue
-        place = places[cell[14]]
-        if _now(cell, place, count[15]) < 0:
-            cell[11] = 17
-        elif cell[15] >= 0:
-            ended = states[cell[15], 0] != 0 and _end(cell, place, pool, count, calls, regions, cell[15])
-            if states[cell[15], 4] != 0:
-                _begin(cell, place, states[cell[15]], pool, count, place[0])
+        here = lines[k].location
+        state = lines[k].state
+        if not _advance_clock(lines, k, locations, rollover):
+            lines[k].status = OUT_OF_RANGE
+        elif state >= 0:
+            ended = False
+            if states[state].ends:
+                entry = _pull(stack, counts, locations, here, state)
+                ended = entry >= 0
+                counts[0].states += ended
+                if ended and entry == locations[here].call_entry:
+                    lines[k].owner, lines[k].owner_number = CALL_END, locations[here].calls
+                    _return_call(open_calls, locations, here, calls, counts)
+                elif ended and stack[entry].region >= 0:
+                    _leave(regions, stack, entry, locations, here, counts)
+            if states[state].begins:
+                _begin(lines, k, states, locations, open_calls, stack, counts)
             elif not ended:
-                cell[11] = 19
-        elif cell[0] == -101 or cell[0] == -102:
-            _message_record(cell, place, kinds, count, calls, messages)
+                lines[k].status = NOT_OPEN
+        elif lines[k].type != MESSAGE_SENT and lines[k].type != MESSAGE_RECEIVED:
+            counts[0].singles += 1
+            if locations[here].call_entry >= 0:
+                lines[k].owner, lines[k].owner_number = SINGLE, locations[here].calls
+        elif locations[here].call_entry < 0 and lines[k].status == INTERNAL:
+            counts[0].internal_messages += 1
         else:
-            count[8] += 1
-            if place[3] >= 0:
-                cell[12], cell[13] = 5, place[5]
+            bare: cython.bint = locations[here].call_entry < 0
+            if bare:
+                _open_call(open_calls, locations, here, send if lines[k].type == MESSAGE_SENT else receive)
+                open_calls[here].internal = BARE
+            _add_message(lines, k, routines, locations, open_calls, messages, counts)
+            if bare:
+                _return_call(open_calls, locations, here, calls, counts)
 
 
 def close(
-    places: cython.longlong[:, ::1], pool: cython.longlong[:, ::1], calls: cython.longlong[:, ::1], regions: cython.longlong[:, ::1]
+    locations: Location[::1], open_calls: Call[::1], stack: Entry[::1], counts: Counts[::1], calls: Call[::1], regions: Region[::1]
 ) -> None:
     """End what is still open on every location at its last instant; the outputs have room for all."""
-    p: cython.Py_ssize_t
-    at: cython.longlong
-    count: cython.longlong[::1] = places[len(places) - 1]
-    place: cython.longlong[::1]
-    for p in range(len(places) - 1):
-        place = places[p]
-        while place[4] >= 0:
-            at = place[4]
-            place[4] = pool[at, 0]
-            if at == place[3]:
-                _emit_call(calls, count[4], p, place, place[0])
-                count[4] += 1
-            elif pool[at, 2] >= 0:
-                _emit_region(regions, pool, at, p, place, count)
+    here: I4
+    for here in range(len(locations)):
+        while locations[here].top >= 0:
+            entry = locations[here].top
+            locations[here].top = stack[entry].below
+            if entry == locations[here].call_entry:
+                _return_call(open_calls, locations, here, calls, counts)
+            elif stack[entry].region >= 0:
+                _leave(regions, stack, entry, locations, here, counts)

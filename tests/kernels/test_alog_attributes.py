@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
-from perwiz.formats.alog import rows as row
-from perwiz.kernels import alog_attributes
+from perwiz.kernels import alog, alog_lines
 
 KEYS = st.sampled_from(["c", "n", "q", "sb", "o", "abc", "abcd", "", "="])
 VALUES = st.sampled_from(
@@ -16,16 +15,17 @@ VALUES = st.sampled_from(
 STRINGS = st.lists(st.one_of(st.builds("{}={}".format, KEYS, VALUES), st.sampled_from(["c", "=", "@", "\t", ""])), max_size=4).map(" ".join)
 
 
-def found(strings, status=row.EVENT):
+def found(strings, status=alog.EVENT):
     """Return (attributes, internal rows) of strings that stand one behind the other, places counted from the start of each."""
     text = b"".join(strings)
-    ends = np.cumsum([len(string) for string in strings], dtype="i8")
-    rows = np.zeros((len(strings), row.ROW_COLUMNS), "i8")
-    rows[:, row.EXTRA], rows[:, row.TEXT_END], rows[:, row.STATUS] = ends - [len(string) for string in strings], ends, status
-    out = np.empty((text.count(b"=") + text.count(b","), 5), "i8")
-    notes = out[: alog_attributes.attributes(text, rows, out)]
-    notes[:, row.NOTE_TEXT :] -= rows[notes[:, row.NOTE_ROW], row.EXTRA][:, None]
-    return [tuple(note) for note in notes.tolist()], set(np.flatnonzero(rows[:, row.STATUS] == row.INTERNAL).tolist())
+    rows = alog.zeros(len(strings), alog.LINE)
+    rows.text_end = np.cumsum([len(string) for string in strings], dtype="i8")
+    rows.attributes, rows.status = rows.text_end - [len(string) for string in strings], status
+    notes = alog.empty(text.count(b"=") + text.count(b","), alog.NOTE)
+    notes = notes[: alog_lines.parse_attributes(text, rows, notes)]
+    for name in ("text", "word_end"):
+        notes[name] -= rows.attributes[notes.line]
+    return [tuple(note) for note in notes.tolist()], set(np.flatnonzero(rows.status == alog.INTERNAL).tolist())
 
 
 @given(st.lists(STRINGS.map(lambda text: text.encode("latin-1")), max_size=4))
@@ -60,12 +60,12 @@ def test_attributes__texts_differ_and_are_no_numbers():
     assert max(values) <= -(2**61)
 
 
-@pytest.mark.parametrize("status", [row.HEADER, row.BLANK, row.DAMAGED])
+@pytest.mark.parametrize("status", [alog.HEADER, alog.BLANK, alog.DAMAGED])
 def test_attributes__of_events_only(status):
     assert found([b"c=1 n=1"], status) == ([], set())
 
 
-def test_attributes__rows_without():
-    rows = np.zeros((1, row.ROW_COLUMNS), "i8")
-    rows[0, row.EXTRA] = -1
-    assert alog_attributes.attributes(b"c=1", rows, np.empty((1, 5), "i8")) == 0
+def test_attributes__lines_without():
+    rows = alog.zeros(1, alog.LINE)
+    rows.attributes = alog.NONE
+    assert alog_lines.parse_attributes(b"c=1", rows, alog.empty(1, alog.NOTE)) == 0

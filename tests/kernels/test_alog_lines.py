@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
-from perwiz.formats.alog import rows as row
-from perwiz.kernels import alog_lines
+from perwiz.kernels import alog, alog_lines
 
 WORDS = st.one_of(
     st.sampled_from(
@@ -39,19 +38,26 @@ def parsed(text, room=None):
     """Return what the twin returns; the rows are filled `room` at a time."""
     out, start = [], 0
     while start < len(text):
-        rows = np.full((room or text.count(b"\n") + 1, row.ROW_COLUMNS), 77, "i8")
-        count, start = alog_lines.lines(text, start, rows)
-        out += [shown(cell) for cell in rows[:count].tolist()]
+        rows = awkward(room or text.count(b"\n") + 1)
+        count, start = alog_lines.parse(text, start, rows)
+        out += [shown(row) for row in rows[:count]]
     return out
 
 
-def shown(cell):
-    status = cell[row.STATUS]
-    if status > row.HEADER:
-        return status, None, None, None, None
-    numbers = cell[: 8 if cell[row.TYPE] in (-101, -102) else 6]
-    assert cell[row.OWNER] == row.NOBODY
-    return status, numbers, cell[row.TEXT], cell[row.TEXT_END], cell[row.EXTRA]
+def awkward(count):
+    """Return rows full of numbers that mean nothing."""
+    rows = alog.empty(count, alog.LINE)
+    for name in rows.dtype.names:
+        rows[name] = 77
+    return rows
+
+
+def shown(row):
+    if row.status > alog.HEADER:
+        return row.status, None, None, None, None
+    numbers = row.tolist()[: 8 if row.type in (-101, -102) else 6]
+    assert row.owner == alog.NOBODY
+    return row.status, list(numbers), row.text, row.text_end, row.attributes
 
 
 @pytest.mark.slow
@@ -89,38 +95,38 @@ def test_lines__in_several_calls(text, room):
 )
 def test_lines__time(time, ns):
     """Microseconds with any decimals, as whole nanoseconds."""
-    assert parsed(f"1 0 0 0 0 {time}".encode())[0][1][row.TIME] == ns
+    assert parsed(f"1 0 0 0 0 {time}".encode())[0][1][5] == ns
 
 
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        ("", row.BLANK),
-        (" \t", row.BLANK),
-        ("  # 1 2 3 4 5 6", row.BLANK),
-        ("-1 0 0 0 0 0 Me", row.HEADER),
-        ("-100 -1 -1 -1 -1 -1", row.HEADER),
-        ("0 0 0 0 0 0", row.EVENT),
-        ("-101 0 0 1 0 5 7 8", row.EVENT),
-        ("-103 0 0 1 0 5", row.EVENT),
-        ("1 2 3 4 5", row.DAMAGED),
-        ("1 2 3 4 5 6x", row.DAMAGED),
-        ("1 0 0 0 0 1e6", row.DAMAGED),
-        ("1 0 0 0 0 999999999999999", row.EVENT),
-        ("1 0 0 0 0 1000000000000000", row.DAMAGED + 1),
-        ("1 -1 0 0 0 0", row.DAMAGED + 1),
-        ("1 0 -1 0 0 0", row.DAMAGED + 1),
-        ("1 0 0 0 -1 0", row.DAMAGED + 1),
-        ("1 0 0 0 0 -1", row.DAMAGED + 1),
-        ("2147483648 0 0 0 0 0", row.DAMAGED + 1),
-        ("-101 0 0 2147483648 0 0 1 1", row.DAMAGED + 1),
-        ("1 0 0 2147483648 0 0", row.EVENT),
-        ("-101 0 0 1 0 0 1 -1", row.DAMAGED + 1),
-        ("-101 0 0 1 0 0 1 1125899906842624", row.EVENT),
-        ("-101 0 0 1 0 0 1 1125899906842625", row.DAMAGED + 1),
-        ("-101 0 0 1 0 5", row.DAMAGED + 2),
-        ("-102 0 0 1 0 5 7", row.DAMAGED + 2),
-        ("-102 0 0 1 0 5 tag size", row.DAMAGED + 2),
+        ("", alog.BLANK),
+        (" \t", alog.BLANK),
+        ("  # 1 2 3 4 5 6", alog.BLANK),
+        ("-1 0 0 0 0 0 Me", alog.HEADER),
+        ("-100 -1 -1 -1 -1 -1", alog.HEADER),
+        ("0 0 0 0 0 0", alog.EVENT),
+        ("-101 0 0 1 0 5 7 8", alog.EVENT),
+        ("-103 0 0 1 0 5", alog.EVENT),
+        ("1 2 3 4 5", alog.NOT_INTEGERS),
+        ("1 2 3 4 5 6x", alog.NOT_INTEGERS),
+        ("1 0 0 0 0 1e6", alog.NOT_INTEGERS),
+        ("1 0 0 0 0 999999999999999", alog.EVENT),
+        ("1 0 0 0 0 1000000000000000", alog.OUT_OF_RANGE),
+        ("1 -1 0 0 0 0", alog.OUT_OF_RANGE),
+        ("1 0 -1 0 0 0", alog.OUT_OF_RANGE),
+        ("1 0 0 0 -1 0", alog.OUT_OF_RANGE),
+        ("1 0 0 0 0 -1", alog.OUT_OF_RANGE),
+        ("2147483648 0 0 0 0 0", alog.OUT_OF_RANGE),
+        ("-101 0 0 2147483648 0 0 1 1", alog.OUT_OF_RANGE),
+        ("1 0 0 2147483648 0 0", alog.EVENT),
+        ("-101 0 0 1 0 0 1 -1", alog.OUT_OF_RANGE),
+        ("-101 0 0 1 0 0 1 1125899906842624", alog.EVENT),
+        ("-101 0 0 1 0 0 1 1125899906842625", alog.OUT_OF_RANGE),
+        ("-101 0 0 1 0 5", alog.NO_TAG_AND_BYTES),
+        ("-102 0 0 1 0 5 7", alog.NO_TAG_AND_BYTES),
+        ("-102 0 0 1 0 5 tag size", alog.NO_TAG_AND_BYTES),
     ],
 )
 def test_lines__status(line, status):
@@ -129,14 +135,17 @@ def test_lines__status(line, status):
 
 @given(st.lists(st.tuples(st.integers(-104, 6), st.integers(0, 6), st.integers(0, 1), st.sampled_from([0, 0, 1, 2, 17])), max_size=8))
 def test_look_up__twin(cells):
-    slots, places = {0: 3, 1: -1, 2: 0, 3: 1}, {0: 5, 1: -2, 2: 0, 3: 1}
-    rows = np.full((len(cells), row.ROW_COLUMNS), 77, "i8")
-    for cell, (kind, process, task, status) in zip(rows, cells, strict=True):
-        cell[[row.TYPE, row.PROCESS, row.TASK, row.STATUS]] = kind, process, task, status
-    left = alog_lines.look_up(rows, np.array(list(slots.values()), "i4"), np.array(list(places.values()), "i4"))
+    unknown = alog.UNKNOWN
+    states, locations = {0: 3, 1: -1, 2: 0, 3: 1}, {0: 5, 1: unknown, 2: 0, 3: 1}
+    rows = awkward(len(cells))
+    for row, cell in zip(rows, cells, strict=True):
+        row.type, row.process, row.task, row.status = cell
+    left = alog_lines.look_up(rows, np.array(list(states.values()), "i4"), np.array(list(locations.values()), "i4"))
     expected = [
-        (-1 if kind < 0 else slots.get(kind, -2), places.get(process, -2) if task == 0 else -2) if status == row.EVENT else (77, 77)
+        (alog.NONE if kind < 0 else states.get(kind, unknown), locations.get(process, unknown) if task == 0 else unknown)
+        if status == alog.EVENT
+        else (77, 77)
         for kind, process, task, status in cells
     ]
-    assert [tuple(pair) for pair in rows[:, [row.SLOT, row.LOCATION]].tolist()] == expected
-    assert left == sum(-2 in pair for pair in expected)
+    assert [tuple(pair) for pair in rows[["state", "location"]].tolist()] == expected
+    assert left == sum(unknown in pair for pair in expected)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
-from perwiz.formats.alog import rows as row
-from perwiz.kernels import alog_states
+from perwiz.formats.alog import read as alog_read
+from perwiz.kernels import alog, alog_states
 from perwiz.trace import operations
 
 S, R, W, B, SR, RB = (operations.OP[f"MPI_{name}"] for name in ("Send", "Recv", "Waitall", "Bcast", "Sendrecv", "Irecv"))
@@ -22,43 +22,60 @@ DEFINITIONS = [
 """Slot pairs of four routines; regions 8-9 and 9-10, one after the other; 11 ends itself; 12 is ended like 0."""
 
 
-def run(events, rollover=0, batch=None, pool=None):
-    """Return what the kernel makes of events, in the form of the twin."""
-    places = np.full((4, 16), -1, "i8")
-    places[:, [row.CLOCK, row.WRAPS, row.CALLS, row.DEPTH]] = 0
-    count = places[-1]
-    count[:] = 0
-    count[[row.FREE, row.RECV_OP, row.ROLLOVER]] = -1, R, rollover
-    pool = np.full((pool or len(events), row.POOL_COLUMNS), 77, "i8")
-    matrix = np.array(DEFINITIONS, "i8")
+def run(events, rollover=0, batch=None, room=None):
+    """Return what the kernel makes of events, in the form of the twin; `room` for so many open states."""
+    locations, open_calls = alog_read.untouched(3), alog.empty(3, alog.CALL)
+    counts = alog_read.no_counts()
+    stack = awkward(room or len(events), alog.ENTRY)
+    states = matrix()
     calls, regions, messages, said = [], [], [], []
     batch = batch or max(len(events), 1)
-    for at in range(0, len(events), batch):
-        rows = cells(events[at : at + batch])
-        out = [np.full((len(rows), len(names)), 77, "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-        alog_states.states(rows, matrix, operations.KIND, places, pool, *out)
-        said += [(s, o, n if o else None) for s, o, n in rows[:, [row.STATUS, row.OWNER, row.OWNER_ROW]].tolist()]
-        take(count, (calls, regions, messages), out)
-    out = [np.empty((len(events), len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-    alog_states.close(places, pool, out[0], out[1])
-    take(count, (calls, regions, messages), out)
-    at = (row.REGIONS, row.STATES, row.INTERNAL_CALLS, row.SINGLES, row.TO_NOBODY, row.INTERNAL_MESSAGES)
-    return said, calls, regions, messages, count[list(at)].tolist()
+    for begin in range(0, len(events), batch):
+        lines = rows(events[begin : begin + batch])
+        out = [awkward(len(lines), dtype) for dtype in (alog.CALL, alog.REGION, alog.MESSAGE)]
+        alog_states.read(lines, states, alog_read.ROUTINES, S, R, rollover, locations, open_calls, stack, counts, *out)
+        said += [(s, o, n if o else None) for s, o, n in lines[["status", "owner", "owner_number"]].tolist()]
+        take(counts, (calls, regions, messages), out)
+    out = [awkward(len(events), dtype) for dtype in (alog.CALL, alog.REGION, alog.MESSAGE)]
+    alog_states.close(locations, open_calls, stack, counts, out[0], out[1])
+    take(counts, (calls, regions, messages), out)
+    names = ["regions", "states", "internal_calls", "singles", "to_nobody", "internal_messages"]
+    return said, calls, regions, messages, list(counts[names][0].tolist())
 
 
-def cells(events):
-    rows = np.full((len(events), row.ROW_COLUMNS), 77, "i8")
-    for cell, (location, slot, kind, data, cycle, time, tag, size, internal) in zip(rows, events, strict=True):
-        names = (row.LOCATION, row.SLOT, row.TYPE, row.DATA, row.CYCLE, row.TIME, row.TAG, row.SIZE, row.STATUS, row.OWNER)
-        cell[list(names)] = location, slot, kind, data, cycle, time, tag, size, row.INTERNAL if internal else row.EVENT, row.NOBODY
-    return rows
+def matrix():
+    """Return the definitions as the kernel takes them."""
+    states = alog.empty(len(DEFINITIONS), alog.STATE)
+    states.ends, states.end_state, states.op, states.name, states.begins = zip(*DEFINITIONS, strict=True)
+    return states
 
 
-def take(count, lists, out):
-    for kept, values, at in zip(lists, out, (row.CALLS_OUT, row.REGIONS_OUT, row.MESSAGES_OUT), strict=True):
-        kept += [tuple(line) for line in values[: count[at]].tolist()]
-    count[row.MESSAGE_BASE] += count[row.MESSAGES_OUT]
-    count[[row.CALLS_OUT, row.REGIONS_OUT, row.MESSAGES_OUT]] = 0
+def awkward(count, dtype):
+    """Return rows full of numbers that mean nothing."""
+    return np.full(count, np.array((77,) * len(dtype), dtype)).view(np.recarray)
+
+
+def rows(events):
+    lines = awkward(len(events), alog.LINE)
+    for line, (location, state, kind, data, cycle, time, tag, size, internal) in zip(lines, events, strict=True):
+        line.location, line.state, line.type, line.int_data, line.cycle, line.time = location, state, kind, data, cycle, time
+        line.tag, line.bytes, line.status, line.owner = tag, size, alog.INTERNAL if internal else alog.EVENT, alog.NOBODY
+    return lines
+
+
+COLUMNS = (
+    ["location", "leave", "enter", "op", "region", "peer", "tag", "sent", "received", "internal"],
+    ["location", "leave", "end_call", "number", "name", "enter", "parent", "first_call"],
+    ["type", "location", "call", "peer", "tag", "bytes"],
+)
+"""The order of the columns in the twin."""
+
+
+def take(counts, lists, out):
+    counts.messages += counts.messages_out
+    for kept, written, columns, name in zip(lists, out, COLUMNS, ("calls_out", "regions_out", "messages_out"), strict=True):
+        kept += written[: counts[name][0]][columns].tolist()
+        counts[name] = 0
 
 
 def twin(events, rollover=0):
@@ -105,7 +122,7 @@ def test_states__too_deep():
     """The 1001st open state of a location is not opened, its end not found; what is below still ends."""
     events = [(0, 8, 5, 0, 0, t, 0, 0, False) for t in range(1002)] + [(0, 9, 5, 0, 0, 2000, 0, 0, False)]
     said, _, regions, _, _ = run(events)
-    assert [status for status, *_ in said[999:]] == [row.EVENT, row.DAMAGED + 9, row.DAMAGED + 9, row.EVENT]
+    assert [status for status, *_ in said[999:]] == [alog.EVENT, alog.TOO_DEEP, alog.TOO_DEEP, alog.EVENT]
     assert len(regions) == 1001
     assert (said, regions) == (twin(events)[0], twin(events)[2])
 
@@ -120,13 +137,14 @@ def test_states__messages_of_a_collective_are_internal(internal):
     assert (calls, messages, count[4:]) == ([(0, 9, 0, B, -1, -1, -1, 0, 0, 3)], [], [1, 2])
 
 
-def test_states__other_rows_are_passed_over():
-    rows = cells([(0, 0, 5, 0, 0, 0, 0, 0, False)])
-    rows[0, row.STATUS] = row.HEADER
-    places = np.zeros((2, 16), "i8")
-    out = [np.empty((1, len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-    alog_states.states(rows, np.array(DEFINITIONS, "i8"), operations.KIND, places, np.empty((1, row.POOL_COLUMNS), "i8"), *out)
-    assert not places.any()
+def test_states__other_lines_are_passed_over():
+    lines = rows([(0, 0, 5, 0, 0, 0, 0, 0, False)])
+    lines.status = alog.HEADER
+    locations, counts = alog_read.untouched(1), alog_read.no_counts()
+    stack, *out = [awkward(1, dtype) for dtype in (alog.ENTRY, alog.CALL, alog.REGION, alog.MESSAGE)]
+    alog_states.read(lines, matrix(), alog_read.ROUTINES, S, R, 0, locations, awkward(1, alog.CALL), stack, counts, *out)
+    assert locations == alog_read.untouched(1)
+    assert counts == alog_read.no_counts()
 
 
 @pytest.mark.parametrize(("slot", "kind", "column"), [(0, -101, 7), (2, -102, 8)])
@@ -139,6 +157,6 @@ def test_states__bytes_of_a_call_do_not_overflow(slot, kind, column):
 
 
 def test_states__room_for_those_open_at_once():
-    """What has ended makes room: three entries of the pool serve a hundred states."""
+    """What has ended makes room: three entries serve a hundred states."""
     events = [(0, slot, 5, 0, 0, t, 0, 0, False) for t in range(0, 100, 4) for slot in (8, 0, 1, 9, 10)]
-    assert run(events, pool=3)[:3] == twin(events)[:3]
+    assert run(events, room=3)[:3] == twin(events)[:3]

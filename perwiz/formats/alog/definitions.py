@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.alog.headers import Headers
+from perwiz.kernels import alog
 from perwiz.trace import operations
 
 MOST_STATES = 1 << 16
@@ -14,7 +15,7 @@ _TABLE = 1 << 16
 
 
 class States:
-    """What each event type begins and ends: `matrix` has a row per slot: ends?, slot of its end, op or -1, row of names, begins?
+    """What each event type begins and ends: `matrix` has a row per slot, alog.STATE, whose end is the slot of another.
 
     `table` gives the slot of an event type below 65536: -1 for one in no state. Raises TraceError for more than 65536 states.
     """
@@ -30,10 +31,11 @@ class States:
         if len(definitions) > MOST_STATES:
             raise TraceError(f"{headers.path}: {len(definitions)} state definitions, must be at most {MOST_STATES}")
         rows = [self._row(begin, end, name, headers) for begin, (end, name) in definitions.items()]
-        self.matrix = np.zeros((len(self._slots), 5), "i8")
-        for slot, *begins in rows:
-            self.matrix[slot, 1:] = *begins, 1
-            self.matrix[begins[0], 0] = 1
+        self.matrix = alog.zeros(len(self._slots), alog.STATE)
+        for slot, end_state, op, row in rows:
+            state = self.matrix[slot]
+            state.end_state, state.op, state.name, state.begins = end_state, op, row, True
+            self.matrix.ends[end_state] = True
         self.table = np.full(_TABLE, -1, "i4")
         for event, slot in self._slots.items():
             if event < _TABLE:

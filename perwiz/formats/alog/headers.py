@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.formats.alog import rows as row
+from perwiz.kernels import alog
 
 (CREATOR, PROCESSES, EVENT, ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY) = (
     *(-1, -3, -9, -11, -13, -30, -31, -32, -33, -34, -35, -36),
@@ -18,7 +18,7 @@ from perwiz.formats.alog import rows as row
 EXTENSION = "perwiz-ext 1"
 MOST_RECORDS = 1 << 18
 """Most records of the types above; what they say is kept in Python objects."""
-_MORE = {"more requests posted": row.CALL_BEGIN, "more requests completed": row.CALL_END}
+_MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alog.CALL_END}
 """Descriptions of the stand-alone events that continue the q= of a call, and the end of the call they continue."""
 _MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL)
 _USED = np.zeros(101, bool)
@@ -33,6 +33,17 @@ class Listed:
     size: int
     line: int
     parts: dict[int, str] = dataclasses.field(default_factory=dict)
+
+
+class _Numbers(NamedTuple):
+    """The first fields of alog.LINE."""
+
+    type: int
+    process: int
+    task: int
+    int_data: int
+    cycle: int
+    time: int
 
 
 @dataclasses.dataclass
@@ -62,30 +73,30 @@ class Headers:
     """Lines of the records that cannot be used."""
     records: int = 0
 
-    def read(self, text: bytes, rows: NDArray[np.int64], first_line: int) -> bool:
-        """Take in the header rows of one chunk; return whether one of them defines what events mean."""
+    def read(self, text: bytes, lines: alog.Records, first_line: int) -> bool:
+        """Take in the header records of one chunk; return whether one of them defines what events mean."""
         meant = False
-        at = np.flatnonzero(rows[:, row.STATUS] == row.HEADER)
-        at = at[_USED[-rows[at, row.TYPE]]]
-        self.records += len(at)
+        headers = np.flatnonzero(lines.status == alog.HEADER)
+        headers = headers[_USED[-lines.type[headers]]]
+        self.records += len(headers)
         if self.records > MOST_RECORDS:
             raise TraceError(f"{self.path}: more than {MOST_RECORDS} definitions, must be fewer")
-        for r in at.tolist():
-            cell = rows[r]
-            string = printable(text[cell[row.TEXT] : cell[row.TEXT_END]])
+        for k in headers.tolist():
+            line = lines[k]
+            string = printable(text[line.text : line.text_end])
             try:
-                meant |= self._record(cell.tolist(), string, first_line + r)
+                meant |= self._record(_Numbers(*line.tolist()[: len(_Numbers._fields)]), string, first_line + k)
             except ValueError:
-                self.defects.append(first_line + r)
+                self.defects.append(first_line + k)
         return meant
 
-    def _record(self, cell: list[int], string: str, line: int) -> bool:
-        kind, begin, end = cell[row.TYPE], cell[row.TASK], cell[row.DATA]
+    def _record(self, numbers: _Numbers, string: str, line: int) -> bool:
+        kind, begin, end = numbers.type, numbers.task, numbers.int_data
         meant = kind in _MEANING
         if kind == PROCESSES:
             self.processes = end
         elif kind == ROLLOVER:
-            self.rollover = max(cell[row.TIME], 0)
+            self.rollover = max(numbers.time, 0)
         elif kind == CREATOR:
             meant = self.clock_events = string.startswith(("P4 ", "AL"))
         elif kind == STATE:
@@ -96,7 +107,7 @@ class Headers:
         elif kind in (ROUTINE, PARALLEL):
             self._named(kind, begin, end, string)
         elif kind != EVENT:
-            self._described(cell, string, line)
+            self._described(numbers, string, line)
         elif string in _MORE:
             meant = True
             self.more[end] = _MORE[string]
@@ -107,16 +118,16 @@ class Headers:
         _must(begin >= 0 and end >= 0 and name != "")
         (self.routines if kind == ROUTINE else self.parallel).setdefault((begin, end), name)
 
-    def _described(self, cell: list[int], string: str, line: int) -> None:
-        process, task, data = cell[row.PROCESS], cell[row.TASK], cell[row.DATA]
-        if cell[row.TYPE] == COMMUNICATOR:
+    def _described(self, numbers: _Numbers, string: str, line: int) -> None:
+        kind, process, task, data, _, time = numbers
+        if kind == COMMUNICATOR:
             self._communicator(process, task, data, string, line)
-        elif cell[row.TYPE] == PLACEMENT:
+        elif kind == PLACEMENT:
             self.placement.append((process, task, max(data, -1), _pairs(string)))
-        elif cell[row.TYPE] == OFFSET:
+        elif kind == OFFSET:
             pairs = _pairs(string)
             offset, drift, error = (_number(pairs.get(key, "0")) for key in ("off", "drift", "err"))
-            self.offsets.append((process, task, cell[row.TIME], offset, drift, error))
+            self.offsets.append((process, task, time, offset, drift, error))
         else:
             key, equals, value = string.partition("=")
             _must(equals != "")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.headers import Headers
+from perwiz.kernels import alog
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 
 class Places:
     """Where each location stands in the tables, and when the trace starts. `pairs` are (process, task) in order of first occurrence."""
 
-    def __init__(self, pairs: NDArray[np.int64], used: NDArray[np.int64]) -> None:
+    def __init__(self, pairs: NDArray[np.int64], used: alog.Records) -> None:
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         self.row = np.argsort(order).astype("i4")
         """Row of locations per location in order of first occurrence."""
         self.process, self.thread = pairs[order, 0], pairs[order, 1]
-        first, last = used[: len(pairs)][order][:, [row.FIRST, row.CLOCK]].T
+        first, last = used.first[order], used.clock[order]
         self.start = int(first[first >= 0].min())
         """Time of the first record, in ns of the file."""
         silent = first < 0

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.locations import Places
 from perwiz.formats.alog.notes import Notes
 from perwiz.formats.columns import Columns
+from perwiz.kernels import alog
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import Numbers
@@ -18,21 +18,24 @@ from perwiz.trace.tables import NONE, Calls, Messages, Requests
 
 
 class Records:
-    """All message records, in the order of their calls: columns send, call, peer, tag, comm, size, mode; id and request if one has some."""
+    """All message records, in the order of their calls: send, call, peer, tag, comm, bytes, mode; id and request if one has some."""
 
     def __init__(self, columns: Columns, notes: Notes, places: Places, first: I8, mode: NDArray[np.uint8]) -> None:
         place = places.row[columns.take("location")]
         order = in_order(place, len(places))
         start = first.astype("i4")[place[order]]
-        self._column: dict[str, NDArray[Any]] = {"send": (columns.take("type") == -101)[order], "comm": np.zeros(len(order), "i4")}
-        for name in ("call", "peer", "tag", "size"):
+        self._column: dict[str, NDArray[Any]] = {
+            "send": (columns.take("type") == alog.MESSAGE_SENT)[order],
+            "comm": np.zeros(len(order), "i4"),
+        }
+        for name in ("call", "peer", "tag", "bytes"):
             self._column[name] = columns.take(name)[order]
         self._column["call"] += start
         self._column["mode"] = mode[self._column["call"]]
         at = np.empty(len(order), "i4")
         at[order] = np.arange(len(order), dtype="i4")
-        for name, key in (("comm", "c"), ("size", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
-            rows, values = notes.take(row.MESSAGE, key, first, places.row)
+        for name, key in (("comm", "c"), ("bytes", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
+            rows, values = notes.take(alog.MESSAGE_RECORD, key, first, places.row)
             if len(rows):
                 self._column.setdefault(name, np.full(len(order), NONE))[at[rows]] = values
 
@@ -64,7 +67,7 @@ class Records:
             done[there] = other[found[found >= 0]]
         else:
             call[there] = other[found[found >= 0]]
-        return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["size"], get.get("id"))
+        return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["bytes"], get.get("id"))
 
 
 def in_order(location: NDArray[np.int32], count: int) -> I8:

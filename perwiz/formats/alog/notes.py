@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
 from perwiz.formats.columns import Columns
-from perwiz.kernels import alog_attributes
+from perwiz.kernels import alog, alog_lines
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS
 
@@ -52,10 +51,10 @@ _KEYS = {
     "k": _Key("i4", 0, -1, text=True),
 }
 _OWNERS = {
-    row.CALL_BEGIN: ("c", "p", "t", "r", "s", "sb", "rb", "o", "k", "q"),
-    row.CALL_END: ("q",),
-    row.MESSAGE: ("c", "m", "b", "k", "q"),
-    row.REGION_BEGIN: ("i",),
+    alog.CALL_BEGIN: ("c", "p", "t", "r", "s", "sb", "rb", "o", "k", "q"),
+    alog.CALL_END: ("q",),
+    alog.MESSAGE_RECORD: ("c", "m", "b", "k", "q"),
+    alog.REGION_BEGIN: ("i",),
 }
 
 
@@ -64,12 +63,12 @@ def _code(key: str) -> int:
 
 
 class Notes:
-    """The attributes of all records so far. Those on calls know location and call number there, the others their row."""
+    """The attributes of all records so far. Those on calls know location and call number there, the others their alog."""
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._columns = {
-            (owner, key): Columns({**({"location": "i4"} if _on_call(owner) else {}), "number": "i4", "value": _KEYS[key].dtype})
+            (owner, key): Columns(np.dtype([*_columns(owner), ("value", _KEYS[key].dtype)]))
             for owner, keys in _OWNERS.items()
             for key in keys
         }
@@ -80,33 +79,32 @@ class Notes:
         """The texts that values of `o` number."""
         return tuple(self._texts)
 
-    def find(self, text: bytes, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the attributes of these rows, and mark the internal rows among them."""
-        first, last = (rows[0, row.TEXT], rows[-1, row.TEXT_END]) if len(rows) else (0, 0)
-        out = np.empty((text.count(b"=", first, last) + text.count(b",", first, last), 5), "i8")
-        return out[: alog_attributes.attributes(text, rows, out)]
+    def find(self, text: bytes, lines: alog.Records) -> alog.Records:
+        """Return the attributes of these lines, and mark the internal ones among them."""
+        first, last = (lines.text[0], lines.text_end[-1]) if len(lines) else (0, 0)
+        notes = alog.empty(text.count(b"=", first, last) + text.count(b",", first, last), alog.NOTE)
+        return notes[: alog_lines.parse_attributes(text, lines, notes)]
 
-    def keep(self, text: bytes, rows: NDArray[np.int64], notes: NDArray[np.int64]) -> I8:
-        """Tie attributes to what their rows have become; return the rows of those that cannot be used."""
-        owner = rows[notes[:, row.NOTE_ROW], row.OWNER]
-        comm = np.zeros(len(rows), "i8")
+    def keep(self, text: bytes, lines: alog.Records, notes: alog.Records) -> I8:
+        """Tie attributes to what their lines have become; return the rows of the lines whose attributes cannot be used."""
+        owner = lines.owner[notes.line]
+        comm = np.zeros(len(lines), "i8")
         bad = [np.empty(0, "i8")]
         for (kind, key), columns in self._columns.items():
-            mine = notes[(owner == kind) & (notes[:, row.NOTE_KEY] == _code(key))]
-            if not len(mine):
+            some = notes[(owner == kind) & (notes.key == _code(key))]
+            if not len(some):
                 continue
-            value, wrong = self._translated(key, text, mine, comm)
-            bad.append(mine[wrong, row.NOTE_ROW])
+            value, wrong = self._translated(key, text, some, comm)
+            bad.append(some.line[wrong])
             # Whoever names an unknown communicator does not mean the world.
-            kept = ~wrong if key != "c" else np.ones(len(mine), bool)
-            at = mine[kept, row.NOTE_ROW]
-            parts = [rows[at, row.LOCATION]] if _on_call(kind) else []
-            columns.add(np.stack([*parts, rows[at, row.OWNER_ROW], value[kept]], axis=1))
+            kept = ~wrong if key != "c" else np.ones(len(some), bool)
+            line = some.line[kept]
+            columns.add({"location": lines.location[line], "number": lines.owner_number[line], "value": value[kept]}, len(line))
         return np.unique(np.concatenate(bad))
 
-    def _translated(self, key: str, text: bytes, notes: I8, comm: I8) -> tuple[I8, NDArray[np.bool_]]:
-        """Return the values as they go into tables, and which are wrong; `c` fills `comm`, the communicator of each row."""
-        at, value = notes[:, row.NOTE_ROW], notes[:, row.NOTE_VALUE]
+    def _translated(self, key: str, text: bytes, notes: alog.Records, comm: I8) -> tuple[I8, NDArray[np.bool_]]:
+        """Return the values as they go into tables, and which are wrong; `c` fills `comm`, the communicator of each line."""
+        at, value = notes.line, notes.value
         wrong = _KEYS[key].wrong(value)
         value = np.where(wrong, NONE, value)
         if key == "c":
@@ -126,10 +124,10 @@ class Notes:
             value = self._numbered(text, notes)
         return value, wrong
 
-    def _numbered(self, text: bytes, notes: I8) -> I8:
+    def _numbered(self, text: bytes, notes: alog.Records) -> I8:
         """Return the numbers of the texts; each different value is looked at once."""
-        _, first, inverse = np.unique(notes[:, row.NOTE_VALUE], return_index=True, return_inverse=True)
-        words = (printable(text[begin:end]) for begin, end in notes[first][:, [row.NOTE_TEXT, row.NOTE_END]].tolist())
+        _, first, inverse = np.unique(notes.value, return_index=True, return_inverse=True)
+        words = (printable(text[begin:end]) for begin, end in notes[first][["text", "word_end"]].tolist())
         numbers = [self._texts.setdefault(word, len(self._texts)) for word in words]
         return np.array(numbers, "i8")[inverse.reshape(-1)]
 
@@ -146,4 +144,8 @@ class Notes:
 
 
 def _on_call(owner: int) -> bool:
-    return owner in (row.CALL_BEGIN, row.CALL_END)
+    return owner in (alog.CALL_BEGIN, alog.CALL_END)
+
+
+def _columns(owner: int) -> list[tuple[str, str]]:
+    return [("location", "i4"), ("number", "i4")] if _on_call(owner) else [("number", "i4")]

@@ -12,21 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.definitions import States
 from perwiz.formats.alog.headers import Headers
 from perwiz.formats.alog.notes import Notes
 from perwiz.formats.columns import Columns
 from perwiz.formats.source import Source, describe
-from perwiz.kernels import alog_lines, alog_states
+from perwiz.kernels import alog, alog_lines, alog_states
 from perwiz.trace import defects, operations
 from perwiz.trace.numbers import Numbers
 
-ROWS = 1 << 14
+LINES = 1 << 14
 """Lines turned into rows at a time: what they need stays in the cache."""
-_PLACES = 1 << 16
+_PROCESSES = 1 << 16
 """Processes below this find their location in a table."""
+ROUTINES = alog.zeros(len(operations.OPS), alog.ROUTINE)
+"""What each op makes of message records."""
+ROUTINES.collective = operations.COLLECTIVE
+ROUTINES.says_receiver = np.isin(operations.KIND, (operations.SEND, operations.ISEND, operations.SENDRECV))
+ROUTINES.says_sender = operations.KIND == operations.RECV
 
 
 @dataclasses.dataclass
@@ -38,7 +42,10 @@ class Recording:
     groups: Groups
     locations: NDArray[np.int64]
     """(process, task) per location."""
-    places: NDArray[np.int64]
+    places: alog.Records
+    """alog.LOCATION per location, and some rows more."""
+    counts: alog.Records
+    """One row of alog.COUNTS."""
     calls: Columns
     regions: Columns
     messages: Columns
@@ -54,9 +61,9 @@ class _LateDefinition(Exception):
 def looks_like(head: bytes) -> bool:
     """Return whether a file beginning with `head` is ALOG: one of its first whole lines starts with six integers."""
     text = head if len(head) < 4096 else head[: head.rfind(b"\n") + 1] or head
-    rows = np.empty((text.count(b"\n") + 1, row.ROW_COLUMNS), "i8")
-    count, _ = alog_lines.lines(text, 0, rows)
-    return bool((rows[:count, row.STATUS] <= row.HEADER).any())
+    lines = alog.empty(text.count(b"\n") + 1, alog.LINE)
+    count, _ = alog_lines.parse(text, 0, lines)
+    return bool((lines.status[:count] <= alog.HEADER).any())
 
 
 def record(source: Source) -> Recording:
@@ -72,24 +79,24 @@ def record(source: Source) -> Recording:
 
 def _all_headers(source: Source) -> Headers:
     headers = Headers(source.path)
-    for text, rows, line in _rows(source):
-        headers.read(text, rows, line)
+    for text, lines, first in _lines(source):
+        headers.read(text, lines, first)
     return headers
 
 
-def _rows(source: Source) -> Iterator[tuple[bytes, NDArray[np.int64], int]]:
-    """Yield (text, rows of some lines of it, number of the first). The rows are overwritten by the next ones."""
-    buffer = np.empty((ROWS, row.ROW_COLUMNS), "i8")
-    line = 1
+def _lines(source: Source) -> Iterator[tuple[bytes, alog.Records, int]]:
+    """Yield (text, some lines of it, number of the first). The lines are overwritten by the next ones."""
+    buffer = alog.empty(LINES, alog.LINE)
+    first = 1
     for text in source.chunks():
         start = 0
         while start < len(text):
-            count, start = alog_lines.lines(text, start, buffer)
-            rows = buffer[:count]
-            if start > len(text) and rows[-1, row.STATUS] == row.DAMAGED + defects.NOT_INTEGERS:
-                rows[-1, row.STATUS] = row.DAMAGED + defects.CUT_OFF
-            yield text, rows, line
-            line += count
+            count, start = alog_lines.parse(text, start, buffer)
+            lines = buffer[:count]
+            if start > len(text) and lines.status[-1] == alog.NOT_INTEGERS:
+                lines.status[-1] = alog.DAMAGED + defects.CUT_OFF
+            yield text, lines, first
+            first += count
 
 
 class _Pass:
@@ -97,123 +104,158 @@ class _Pass:
         self._source, self._headers, self._complete = source, headers, complete
         self._states: States | None = None
         self._locations = Numbers()
-        self._place_of = np.full(_PLACES, -2, "i4")
-        self._places = _places(0)
-        self._pool = np.empty((0, row.POOL_COLUMNS), "i8")
-        self._columns = Columns(row.CALL_COLUMNS), Columns(row.REGION_COLUMNS), Columns(row.MESSAGE_COLUMNS)
-        self._out = self._room(ROWS)
+        self._location_of = np.full(_PROCESSES, alog.UNKNOWN, "i4")
+        self._places, self._open_calls = untouched(0), alog.empty(0, alog.CALL)
+        self._stack = alog.empty(0, alog.ENTRY)
+        self._counts = no_counts()
+        self._calls, self._regions, self._messages = Columns(alog.CALL), Columns(alog.REGION), Columns(alog.MESSAGE)
+        self._out = _Room(LINES)
         self._found = defects.Found()
         self._line, self._records = 1, 0
 
     def run(self) -> Recording:
         """Return what the file holds."""
-        for text, rows, line in _rows(self._source):
-            self._some(text, rows, line)
-            self._line = line + len(rows)
-        if self._states is None or not (self._places[:-1, row.FIRST] >= 0).any():
+        for text, lines, first in _lines(self._source):
+            self._some(text, lines, first)
+            self._line = first + len(lines)
+        if self._states is None or not (self._places.first >= 0).any():
             raise TraceError(f"{self._source.path}: no event record, must have at least one")
         if self._source.cut_off:
             self._found.add(self._line, defects.CUT_OFF)
         self._close()
         self._found.add([*self._headers.defects, *self._groups.defects], defects.BAD_HEADER)
         return Recording(
-            *(self._headers, self._states, self._groups, self._locations.pairs, self._places, *self._columns),
-            *(self._notes, self._records, self._found),
+            headers=self._headers,
+            states=self._states,
+            groups=self._groups,
+            locations=self._locations.pairs,
+            places=self._places,
+            counts=self._counts,
+            calls=self._calls,
+            regions=self._regions,
+            messages=self._messages,
+            notes=self._notes,
+            records=self._records,
+            defects=self._found,
         )
 
-    def _some(self, text: bytes, rows: NDArray[np.int64], line: int) -> None:
-        status = rows[:, row.STATUS]
-        present = np.bincount(status, minlength=row.DAMAGED + defects.NO_TAG_AND_SIZE + 1)
-        if present[row.HEADER] and not self._complete and self._headers.read(text, rows, line) and self._states:
+    def _some(self, text: bytes, lines: alog.Records, first: int) -> None:
+        status = lines.status
+        present = np.bincount(status, minlength=alog.NO_TAG_AND_BYTES + 1)
+        if present[alog.HEADER] and not self._complete and self._headers.read(text, lines, first) and self._states:
             raise _LateDefinition
-        if self._headers.clock_events and present[row.DAMAGED + defects.NO_TAG_AND_SIZE]:
-            _mark_clock_events(rows)
-        events = int(np.count_nonzero(status == row.EVENT))
+        if self._headers.clock_events and present[alog.NO_TAG_AND_BYTES]:
+            _mark_clock_events(lines)
+        events = int(np.count_nonzero(status == alog.EVENT))
         if events:
             self._records += events
-            self._events(text, rows, line)
-        bad = np.flatnonzero(status >= row.DAMAGED)
+            self._events(text, lines, first)
+        bad = np.flatnonzero(status >= alog.DAMAGED)
         if len(bad):
-            self._found.add(line + bad, status[bad] - row.DAMAGED)
+            self._found.add(first + bad, status[bad] - alog.DAMAGED)
 
-    def _events(self, text: bytes, rows: NDArray[np.int64], line: int) -> None:
+    def _events(self, text: bytes, lines: alog.Records, first: int) -> None:
         if self._states is None:
             self._states, self._groups = States(self._headers), Groups(self._headers)
             self._notes = Notes(self._groups)
-        if alog_lines.look_up(rows, self._states.table, self._place_of):
-            self._look_up_rest(rows, self._states)
-        notes = self._notes.find(text, rows) if self._headers.extended else None
-        self._grow(len(rows))
-        self._run(rows, self._states)
+        if alog_lines.look_up(lines, self._states.table, self._location_of):
+            self._look_up_rest(lines, self._states)
+        notes = self._notes.find(text, lines) if self._headers.extended else None
+        self._grow(len(lines))
+        self._run(lines, self._states)
         if notes is not None and len(notes):
-            self._continue_lists(rows)
-            bad = self._notes.keep(text, rows, notes)
-            self._found.add(line + bad, defects.BAD_ATTRIBUTE)
+            self._continue_lists(lines)
+            bad = self._notes.keep(text, lines, notes)
+            self._found.add(first + bad, defects.BAD_ATTRIBUTE)
 
-    def _look_up_rest(self, rows: NDArray[np.int64], states: States) -> None:
+    def _look_up_rest(self, lines: alog.Records, states: States) -> None:
         """Number what the tables do not know, and enter the processes below 65536."""
-        event = rows[:, row.STATUS] == row.EVENT
-        at = np.flatnonzero(event & (rows[:, row.SLOT] == -2))
-        rows[at, row.SLOT] = states.far(rows[at, row.TYPE])
-        at = np.flatnonzero(event & (rows[:, row.LOCATION] == -2))
-        rows[at, row.LOCATION] = self._locations.of(rows[at, row.PROCESS], rows[at, row.TASK])
-        at = at[(rows[at, row.TASK] == 0) & (rows[at, row.PROCESS] < _PLACES)]
-        self._place_of[rows[at, row.PROCESS]] = rows[at, row.LOCATION]
+        event = lines.status == alog.EVENT
+        far = np.flatnonzero(event & (lines.state == alog.UNKNOWN))
+        lines.state[far] = states.far(lines.type[far])
+        new = np.flatnonzero(event & (lines.location == alog.UNKNOWN))
+        lines.location[new] = self._locations.of(lines.process[new], lines.task[new])
+        near = new[(lines.task[new] == 0) & (lines.process[new] < _PROCESSES)]
+        self._location_of[lines.process[near]] = lines.location[near]
 
-    def _continue_lists(self, rows: NDArray[np.int64]) -> None:
+    def _continue_lists(self, lines: alog.Records) -> None:
         """A stand-alone event that continues a list of requests belongs to the call it stands in."""
         for event, owner in self._headers.more.items():
-            rows[(rows[:, row.OWNER] == row.SINGLE) & (rows[:, row.TYPE] == event), row.OWNER] = owner
+            lines.owner[(lines.owner == alog.SINGLE) & (lines.type == event)] = owner
 
-    def _grow(self, rows: int) -> None:
+    def _grow(self, lines: int) -> None:
+        """Make room for all locations, and for as many more open states as there are lines."""
         count = self._locations.count
-        if count >= len(self._places):
-            places = _places(2 * count)
-            places[: len(self._places) - 1] = self._places[:-1]
-            places[-1] = self._places[-1]
-            self._places = places
-        used = int(self._places[-1, row.POOL_USED])
-        if used + rows > len(self._pool):
-            pool = np.empty((2 * used + rows, row.POOL_COLUMNS), "i8")
-            pool[:used] = self._pool[:used]
-            self._pool = pool
+        if count > len(self._places):
+            places, calls = untouched(2 * count), alog.empty(2 * count, alog.CALL)
+            places[: len(self._places)], calls[: len(self._places)] = self._places, self._open_calls
+            self._places, self._open_calls = places, calls
+        used = int(self._counts.entries[0])
+        if used + lines > len(self._stack):
+            stack = alog.empty(2 * used + lines, alog.ENTRY)
+            stack[:used] = self._stack[:used]
+            self._stack = stack
 
-    def _room(self, rows: int) -> list[NDArray[np.int64]]:
-        return [np.empty((rows, len(names)), "i8") for names in (row.CALL_COLUMNS, row.REGION_COLUMNS, row.MESSAGE_COLUMNS)]
-
-    def _run(self, rows: NDArray[np.int64], states: States) -> None:
-        count = self._places[-1]
-        count[row.RECV_OP], count[row.ROLLOVER] = operations.OP["MPI_Recv"], self._headers.rollover
-        alog_states.states(rows, states.matrix, operations.KIND, self._places, self._pool, *self._out)
-        count[row.MESSAGE_BASE] += count[row.MESSAGES_OUT]
+    def _run(self, lines: alog.Records, states: States) -> None:
+        alog_states.read(
+            lines,
+            states.matrix,
+            ROUTINES,
+            operations.OP["MPI_Send"],
+            operations.OP["MPI_Recv"],
+            self._headers.rollover,
+            self._places,
+            self._open_calls,
+            self._stack,
+            self._counts,
+            self._out.calls,
+            self._out.regions,
+            self._out.messages,
+        )
+        self._counts.messages += self._counts.messages_out
         self._keep(self._out)
 
-    def _keep(self, out: list[NDArray[np.int64]]) -> None:
+    def _keep(self, out: _Room) -> None:
         """Move what a kernel wrote to the columns."""
-        at = [row.CALLS_OUT, row.REGIONS_OUT, row.MESSAGES_OUT]
-        for columns, values, count in zip(self._columns, out, self._places[-1, at], strict=True):
-            columns.add(values[:count])
-        self._places[-1, at] = 0
+        for columns, rows, count in (
+            (self._calls, out.calls, self._counts.calls_out),
+            (self._regions, out.regions, self._counts.regions_out),
+            (self._messages, out.messages, self._counts.messages_out),
+        ):
+            columns.add(rows[: count[0]], count[0])
+            count[:] = 0
 
     def _close(self) -> None:
         """Close what is still open, at the last instant of its location."""
-        count = int(self._places[:-1, row.DEPTH].sum())
-        out = self._room(count)
-        alog_states.close(self._places, self._pool, out[0], out[1])
+        count = int(self._places.depth.sum())
+        out = _Room(count)
+        alog_states.close(self._places, self._open_calls, self._stack, self._counts, out.calls, out.regions)
         self._keep(out)
         self._found.add(np.full(count, -1), defects.NEVER_ENDS)
 
 
-def _mark_clock_events(rows: NDArray[np.int64]) -> None:
+class _Room:
+    """Where the kernel writes calls, regions and messages, at most so many each."""
+
+    def __init__(self, rows: int) -> None:
+        self.calls, self.regions, self.messages = (alog.empty(rows, dtype) for dtype in (alog.CALL, alog.REGION, alog.MESSAGE))
+
+
+def _mark_clock_events(lines: alog.Records) -> None:
     """What p4 logs as -101 or -102 without a string becomes a stand-alone event, as are its -103 and -104."""
-    empty = (rows[:, row.STATUS] == row.DAMAGED + defects.NO_TAG_AND_SIZE) & (rows[:, row.TEXT] == rows[:, row.TEXT_END])
-    rows[empty, row.TYPE], rows[empty, row.STATUS] = -103, row.EVENT
+    empty = (lines.status == alog.NO_TAG_AND_BYTES) & (lines.text == lines.text_end)
+    lines.type[empty], lines.status[empty] = alog.CLOCK_EVENT, alog.EVENT
 
 
-def _places(locations: int) -> NDArray[np.int64]:
-    """Return the state of locations no record has touched, and the row of counts behind them."""
-    places = np.full((locations + 1, 16), -1, "i8")
-    places[:, [row.CLOCK, row.WRAPS, row.CALLS, row.DEPTH]] = 0
-    places[-1] = 0
-    places[-1, row.FREE] = -1
+def untouched(locations: int) -> alog.Records:
+    """Return the state (alog.LOCATION) of locations no record has touched."""
+    places = alog.zeros(locations, alog.LOCATION)
+    places.first = places.call_entry = places.top = places.innermost = alog.NONE
     return places
+
+
+def no_counts() -> alog.Records:
+    """Return one row of alog.COUNTS for a file nothing is read of."""
+    counts = alog.zeros(1, alog.COUNTS)
+    counts.free_entry = alog.NONE
+    return counts

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog import rows as row
 from perwiz.formats.alog.locations import Places
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
 from perwiz.formats.alog.regions import Instances
+from perwiz.kernels import alog
 from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.defects import BAD_ATTRIBUTE
@@ -44,7 +44,7 @@ class Builder:
         sizes = np.bincount(location, minlength=len(self.places))
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.column: dict[str, NDArray[Any]] = {"location": np.repeat(np.arange(len(sizes), dtype="i4"), sizes)}
-        for name in row.CALL_COLUMNS:
+        for name in alog.CALL.names or ():
             if name != "location":
                 self.column[name] = take(name)[order]
         for name in ("enter", "leave"):
@@ -61,9 +61,9 @@ class Builder:
         )
         column["root"], column["mode"] = np.full(count, NONE, "i4"), operations.MODE[column["op"]]
         for key, name in (("p", "peer"), ("t", "tag"), ("r", "root"), ("sb", "sent"), ("rb", "received"), ("k", "mode")):
-            rows, values = self._notes(row.CALL_BEGIN, key)
+            rows, values = self._notes(alog.CALL_BEGIN, key)
             column[name][rows] = values
-        rows, values = self._notes(row.CALL_BEGIN, "c")
+        rows, values = self._notes(alog.CALL_BEGIN, "c")
         column["comm"][rows] = np.maximum(values, NONE)
         self.comms = self.recording.groups.table(self.places.process)
         self._foreign_roots()
@@ -77,8 +77,8 @@ class Builder:
         self.recording.defects.add(np.full(len(at), -1), BAD_ATTRIBUTE)
 
     def _requests(self) -> None:
-        posted, posted_id = self._notes(row.CALL_BEGIN, "q")
-        completed, completed_id = self._notes(row.CALL_END, "q")
+        posted, posted_id = self._notes(alog.CALL_BEGIN, "q")
+        completed, completed_id = self._notes(alog.CALL_END, "q")
         at = self.column["location"]
         self.requests: Requests = matching.requests(posted, at[posted], posted_id, completed, at[completed], completed_id)
         self.request_id = posted_id[np.argsort(posted, kind="stable")]
@@ -92,7 +92,7 @@ class Builder:
         get = self.column
         done = matching.completions(get["op"], self.requests)
         sequence = np.full(len(done), NONE)
-        rows, values = self._notes(row.CALL_BEGIN, "s")
+        rows, values = self._notes(alog.CALL_BEGIN, "s")
         sequence[rows] = values
         found = matching_collectives.collectives(
             self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"]
@@ -107,7 +107,7 @@ class Builder:
 
     def _labels(self) -> Labels:
         """Return one label per call that has some: the last."""
-        call, text = self._notes(row.CALL_BEGIN, "o")
+        call, text = self._notes(alog.CALL_BEGIN, "o")
         label = np.full(len(self.column["op"]) if len(call) else 0, NONE, "i4")
         label[call] = text
         call = np.flatnonzero(label >= 0)
@@ -115,23 +115,23 @@ class Builder:
 
     def _to_nobody(self) -> int:
         """Return how many calls have MPI_PROC_NULL for a partner and no other."""
-        alone = (self.column["internal"] & row.NULL_PARTNER) != 0
+        alone = (self.column["internal"] & alog.NULL_PARTNER) != 0
         for call in (self.messages.send, self.messages.receive_done):
             alone[call] = False
         return int((alone & (self.column["peer"] < 0)).sum())
 
     def _counts(self) -> Counts:
-        counts = self.recording.places[-1].tolist()
+        counts = self.recording.counts[0]
         return Counts(
             records=self.recording.records,
-            states=counts[row.STATES],
-            single_events=counts[row.SINGLES],
+            states=int(counts.states),
+            single_events=int(counts.singles),
             sends=self.sends,
             receives=self.receives,
-            internal_messages=counts[row.INTERNAL_MESSAGES],
-            internal_calls=counts[row.INTERNAL_CALLS],
+            internal_messages=int(counts.internal_messages),
+            internal_calls=int(counts.internal_calls),
             to_nobody=self._to_nobody(),
-            bare=int(((self.column["internal"] & row.BARE) != 0).sum()),
+            bare=int(((self.column["internal"] & alog.BARE) != 0).sum()),
             unmatched_sends=self.sends - len(self.messages),
             unmatched_receives=self.receives - len(self.messages),
             size_differs=self.size_differs,

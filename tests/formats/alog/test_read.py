@@ -221,7 +221,7 @@ def test_accepted__a_few_lines_at_a_time(reading, monkeypatch, name):
     """What is open, counted and numbered carries over from batch to batch."""
     data = SAME.get(name) or (TRACES / name).read_bytes()
     whole = reading(data)
-    monkeypatch.setattr(alog_read, "ROWS", 3)
+    monkeypatch.setattr(alog_read, "LINES", 3)
     same(reading(data), whole)
 
 
@@ -470,7 +470,7 @@ def test_attributes__a_few_lines_at_a_time(extended, monkeypatch):
     whole = extended(events)
     assert (len(whole.messages), whole.messages.bytes.tolist(), len(whole.labels)) == (2, [5, 5], 2)
     for batch in (1, 2, 5):
-        monkeypatch.setattr(alog_read, "ROWS", batch)
+        monkeypatch.setattr(alog_read, "LINES", batch)
         same(extended(events), whole)
 
 
@@ -753,7 +753,7 @@ def test_roots(extended):
 @pytest.mark.parametrize("batch", [1, 100])
 def test_threads(traced, monkeypatch, batch):
     """Process 0 logs under two tasks: two locations, whose collectives count together in order of time."""
-    monkeypatch.setattr(alog_read, "ROWS", batch)
+    monkeypatch.setattr(alog_read, "LINES", batch)
     barrier = "Barrier+ {0} {1} 1 0 {2}\nBarrier- {0} {1} 1 0 {2}\n".format
     trace = traced(barrier(0, 1, 0) + barrier(0, 0, 5) + barrier(1, 0, 0) + barrier(1, 0, 5))
     assert [(process, thread) for _, _, process, thread, _ in rows(trace.locations)] == [(0, 0), (0, 1), (1, 0)]
