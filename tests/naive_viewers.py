@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 
-def fill(kind, cells, steps_of, texts, absent):
-    """Return the text of rows: `steps_of` has a list of (code, argument, length) per kind, `texts` the texts as bytes."""
+def fill(kind, cells, steps_of, texts, entries, absent):
+    """Return the text of rows: `steps_of` has a list of (code, argument, extent) per kind, `texts` the texts as bytes."""
     out = b""
     for k, row in zip(kind, cells, strict=True):
-        steps, at = steps_of[k], 0
+        steps, at, opened = steps_of[k], 0, b""
         while at < len(steps):
-            code, argument, length = steps[at]
+            code, argument, extent = steps[at]
             if code == 0:
                 out += texts[argument]
             elif code == 1:
                 out += str(row[argument]).encode()
-            elif code == 2:
-                out += f"{row[argument] // 1000}.{row[argument] % 1000:03d}".encode()
-            elif code == 3:
+            elif code in (2, 3):
+                us, rest = divmod(row[argument], 1000)
+                out += f"{us}.{rest:03d}".encode() if rest or code == 2 else str(us).encode()
+            elif code == 4:
                 out += texts[row[argument]]
-            elif row[argument] == absent:
-                at += length
+            elif code == 5:
+                out += ",".join(str(entry) for entry in entries[row[argument] : row[argument] + row[extent]]).encode()
+            elif code == 6:
+                at += extent if row[argument] == absent else 0
+            elif code == 7:
+                opened = out
+            elif len(out) - len(opened) <= extent:
+                out = opened
             at += 1
     return out
 

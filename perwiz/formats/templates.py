@@ -3,70 +3,86 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.kernels import steps
 from perwiz.kernels import templates as kernel
 
-ABSENT = -(1 << 62)
+ABSENT = steps.ABSENT
 """Stands in a cell that has no value; of columns that are optional in a template only."""
 ROWS_AT_ONCE = 1 << 16
 """Bounds the memory: a row takes some hundred bytes while it is made."""
-_TEXT, _NUMBER, _MICROSECONDS, _NAME, _IF = range(5)
-_FIELD = re.compile(r"%\((\w+)\)([dus\[])|%\]")
-_CODES = {"d": _NUMBER, "u": _MICROSECONDS, "s": _NAME, "[": _IF}
-_WIDEST = 24
-"""Bytes of the longest number, or time."""
+_FIELD = re.compile(r"%\((\w+)(?:,(\w+))?\)([duvsl\[])|%([]{}])")
+_CODES = {
+    "d": steps.NUMBER,
+    "u": steps.MICROSECONDS,
+    "v": steps.SHORT_MICROSECONDS,
+    "s": steps.NAME,
+    "l": steps.LIST,
+    "[": steps.IF,
+}
+_WIDEST, _ENTRY = 24, 12
+"""Bytes of the longest number, or time; of the longest entry of a list, with its comma."""
+_NO_ENTRIES = np.empty(0, "i4")
+_Step = tuple[int, int, int]
 
 
 class Templates:
-    """Templates over some columns, and the texts that cells may name.
+    """Templates over some columns, and the texts and the entries of lists that cells may name.
 
-    In a template `%(c)d` is the number in column c, `%(c)u` its ns as us, `%(c)s` the text of that row, and what stands between `%(c)[`
-    and `%]` is left out where column c is ABSENT.
+    In a template `%(c)d` is the number in column c, `%(c)u` its ns as us, `%(c)v` without decimals if those are 0, `%(c)s` the text of
+    that row, `%(c,n)l` the entries from that one on, as many as column n says; what stands between `%(c)[` and `%]` is left out where
+    column c is ABSENT, and between `%{` and `%}` where all but the literal it begins with is left out.
     """
 
-    def __init__(self, columns: Sequence[str], templates: Sequence[str], texts: Sequence[bytes]) -> None:
+    def __init__(
+        self, columns: Sequence[str], templates: Sequence[str], texts: Sequence[bytes], entries: NDArray[np.int32] = _NO_ENTRIES
+    ) -> None:
         self._column = {name: place for place, name in enumerate(columns)}
-        self._pool = list(texts)
-        found = [list(self._steps(template)) for template in templates]
-        self._first = np.cumsum([0, *map(len, found)], dtype="i4")
-        self._all = np.array([step for steps in found for step in steps], "i4").reshape(-1, 3)
+        self._pool, self._entries = list(texts), entries
+        self._longest = max(map(len, texts), default=0)
+        made = [self._steps(template) for template in templates]
+        self._first = np.cumsum([0, *map(len, made)], dtype="i4")
+        self._all = np.array([step for steps_of in made for step in steps_of], steps.STEP).view(np.recarray)
         self._texts = np.cumsum([0, *map(len, self._pool)], dtype="i8")
         self._bytes = np.frombuffer(b"".join(self._pool), "u1")
-        self._width = np.array([sum(self._widest(step) for step in steps) for steps in found], "i8")
-        self._named = [np.array([[_NAME, place] in [step[:2] for step in steps] for steps in found]) for place in range(len(columns))]
+        self._width = np.array([sum(self._widest(step) for step in steps_of) for steps_of in made], "i8")
+        self._counts = sorted({step[2] for steps_of in made for step in steps_of if step[0] == steps.LIST})
 
-    def _steps(self, template: str) -> Iterator[list[int]]:
-        """Yield the steps of a template as the kernel takes them."""
-        steps: list[list[int]] = []
-        at, begun = 0, 0
+    def _steps(self, template: str) -> list[_Step]:
+        """Return the steps of a template as the kernel takes them."""
+        out: list[_Step] = []
+        end, condition, opened = 0, 0, 0
         for field in [*_FIELD.finditer(template), None]:
-            literal = template[at : field.start() if field else len(template)]
+            literal = template[end : field.start() if field else len(template)]
             if literal:
-                steps.append([_TEXT, len(self._pool), 0])
+                out.append((steps.TEXT, len(self._pool), 0))
                 self._pool.append(literal.encode("ascii"))
-            if field and field[1]:
-                steps.append([_CODES[field[2]], self._column[field[1]], 0])
-                begun = len(steps) if field[2] == "[" else begun
-            elif field:
-                steps[begun - 1][2] = len(steps) - begun
-            at = field.end() if field else at
-        yield from steps
+            if field is None:
+                break
+            end = field.end()
+            if field[1]:
+                condition = len(out) if field[3] == "[" else condition
+                out.append((_CODES[field[3]], self._column[field[1]], self._column[field[2]] if field[2] else 0))
+            elif field[4] == "]":
+                out[condition] = (*out[condition][:2], len(out) - condition - 1)
+            elif field[4] == "{":
+                opened = len(out)
+                out.append((steps.OPEN, 0, 0))
+            else:
+                out.append((steps.CLOSE, 0, self._widest(out[opened + 1])))
+        return out
 
-    def _widest(self, step: list[int]) -> int:
-        """Return how many bytes a step writes at most, names left out."""
-        return len(self._pool[step[1]]) if step[0] == _TEXT else _WIDEST
+    def _widest(self, step: _Step) -> int:
+        """Return how many bytes a step writes at most; a list none."""
+        code, argument, _ = step
+        return len(self._pool[argument]) if code == steps.TEXT else self._longest if code == steps.NAME else _WIDEST
 
     def fill(self, kind: NDArray[np.uint8], cells: NDArray[np.int64]) -> memoryview:
         """Return the text of some rows; `kind`: which template each takes, `cells`: a column per name, int64."""
-        size = int(self._width[kind].sum())
-        for place, named in enumerate(self._named):
-            if named.any():
-                row = cells[named[kind], place]
-                row = row[row != ABSENT]
-                size += int((self._texts[row + 1] - self._texts[row]).sum())
-        out = np.empty(size, "u1")
-        return out[: kernel.fill(kind, cells, self._first, self._all, self._texts, self._bytes, ABSENT, out)].data
+        entries = sum(int(np.maximum(cells[:, column], 0).sum()) for column in self._counts)
+        out = np.empty(int(self._width[kind].sum()) + _ENTRY * entries, "u1")
+        return out[: kernel.fill(kind, cells, self._first, self._all, self._texts, self._bytes, self._entries, out)].data

@@ -1,102 +1,130 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Rows of integers to text, each after the template of its kind.
-
-The steps of a template are numbered in perwiz.formats.templates, which must agree with the numbers used here.
-"""
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Rows of integers to text, each after the template of its kind."""
 
 import cython
 
+from perwiz.kernels import steps as codes
+
+TEXT = cython.declare(cython.int, codes.TEXT)
+NUMBER = cython.declare(cython.int, codes.NUMBER)
+MICROSECONDS = cython.declare(cython.int, codes.MICROSECONDS)
+SHORT_MICROSECONDS = cython.declare(cython.int, codes.SHORT_MICROSECONDS)
+NAME = cython.declare(cython.int, codes.NAME)
+LIST = cython.declare(cython.int, codes.LIST)
+IF = cython.declare(cython.int, codes.IF)
+OPEN = cython.declare(cython.int, codes.OPEN)
+ABSENT = cython.declare(cython.longlong, codes.ABSENT)
+
+Step = cython.struct(code=cython.int, argument=cython.int, extent=cython.int)
+
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _number(out: cython.uchar[::1], at: cython.Py_ssize_t, value: cython.longlong) -> cython.Py_ssize_t:
-    """Write an integer in decimal at `at`; the place after it."""
-    rest: cython.longlong
-    end: cython.Py_ssize_t
-    i: cython.Py_ssize_t
+def _number(out: cython.uchar[::1], end: cython.Py_ssize_t, value: cython.longlong) -> cython.Py_ssize_t:
+    """Write an integer in decimal behind `end`; return the new end."""
     if value < 0:
-        out[at] = 45
-        at += 1
+        out[end] = ord("-")
+        end += 1
         value = -value
-    end = at + 1
+    begin = end
+    end += 1
     rest = value // 10
     while rest > 0:
         end += 1
         rest = rest // 10
     i = end
-    while i > at:
+    while i > begin:
         i -= 1
-        out[i] = 48 + value % 10
+        out[i] = ord("0") + value % 10
         value = value // 10
     return end
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _microseconds(out: cython.uchar[::1], at: cython.Py_ssize_t, ns: cython.longlong) -> cython.Py_ssize_t:
-    """Write a time, at least 0, in us with three decimals; the place after it."""
-    rest: cython.longlong = ns % 1000
-    at = _number(out, at, ns // 1000)
-    out[at], out[at + 1], out[at + 2], out[at + 3] = 46, 48 + rest // 100, 48 + rest // 10 % 10, 48 + rest % 10
-    return at + 4
+def _microseconds(out: cython.uchar[::1], end: cython.Py_ssize_t, ns: cython.longlong, short: cython.bint) -> cython.Py_ssize_t:
+    """Write a time, at least 0, in us with three decimals, or none if those of a short one are 0; return the new end."""
+    rest = ns % 1000
+    end = _number(out, end, ns // 1000)
+    if short and rest == 0:
+        return end
+    out[end], out[end + 1] = ord("."), ord("0") + rest // 100
+    out[end + 2], out[end + 3] = ord("0") + rest // 10 % 10, ord("0") + rest % 10
+    return end + 4
 
 
 @cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
 def _copy(
     out: cython.uchar[::1],
-    at: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     text: cython.const[cython.uchar][::1],
     begin: cython.longlong,
-    end: cython.longlong,
+    behind: cython.longlong,
 ) -> cython.Py_ssize_t:
-    """Write `text[begin:end]` at `at`; the place after it."""
-    i: cython.Py_ssize_t
-    for i in range(begin, end):
-        out[at] = text[i]
-        at += 1
-    return at
+    """Write `text[begin:behind]`; return the new end."""
+    for i in range(begin, behind):
+        out[end] = text[i]
+        end += 1
+    return end
+
+
+@cython.cfunc
+def _list(
+    out: cython.uchar[::1],
+    end: cython.Py_ssize_t,
+    entries: cython.const[cython.int][::1],
+    begin: cython.longlong,
+    count: cython.longlong,
+) -> cython.Py_ssize_t:
+    """Write so many entries with commas between them; return the new end."""
+    for i in range(count):
+        if i > 0:
+            out[end] = ord(",")
+            end += 1
+        end = _number(out, end, entries[begin + i])
+    return end
 
 
 def fill(
     kind: cython.const[cython.uchar][::1],
     cells: cython.const[cython.longlong][:, ::1],
     first: cython.const[cython.int][::1],
-    steps: cython.const[cython.int][:, ::1],
+    steps: cython.const[Step][::1],
     texts: cython.const[cython.longlong][::1],
     text: cython.const[cython.uchar][::1],
-    absent: cython.longlong,
+    entries: cython.const[cython.int][::1],
     out: cython.uchar[::1],
 ) -> int:
     """Write every row of `cells` to `out` after the template of its kind; return the number of bytes.
 
-    The template of kind k is the steps `first[k] .. first[k + 1] - 1`, each (code, argument, length): 0 text `argument`; of the cell in
-    column `argument` 1 the number, 2 the ns as us, 3 the text of that row; 4 leave out the next `length` steps if it is `absent`.
-    Text i is `text[texts[i] : texts[i + 1]]`. `out` must be long enough.
+    The template of kind k is the steps `first[k] .. first[k + 1] - 1`. Text i is `text[texts[i] : texts[i + 1]]`; `entries` are those
+    of all lists. `out` must be long enough.
     """
-    e: cython.Py_ssize_t
     s: cython.Py_ssize_t
-    row: cython.longlong
-    code: cython.int
-    at: cython.Py_ssize_t = 0
-    for e in range(len(kind)):
-        s = first[kind[e]]
-        while s < first[kind[e] + 1]:
-            code = steps[s, 0]
-            row = steps[s, 1] if code == 0 else cells[e, steps[s, 1]]
-            if code == 1:
-                at = _number(out, at, row)
-            elif code == 2:
-                at = _microseconds(out, at, row)
-            elif code != 4:
-                at = _copy(out, at, text, texts[row], texts[row + 1])
-            elif row == absent:
-                s += steps[s, 2]
+    opened: cython.Py_ssize_t = 0
+    end: cython.Py_ssize_t = 0
+    value: cython.longlong
+    for row in range(len(kind)):
+        s = first[kind[row]]
+        behind = first[kind[row] + 1]
+        while s < behind:
+            code = steps[s].code
+            value = steps[s].argument
+            if code == TEXT:
+                end = _copy(out, end, text, texts[value], texts[value + 1])
+            elif code == IF:
+                if cells[row, value] == ABSENT:
+                    s += steps[s].extent
+            elif code == NUMBER:
+                end = _number(out, end, cells[row, value])
+            elif code in (MICROSECONDS, SHORT_MICROSECONDS):
+                end = _microseconds(out, end, cells[row, value], code == SHORT_MICROSECONDS)
+            elif code == NAME:
+                value = cells[row, value]
+                end = _copy(out, end, text, texts[value], texts[value + 1])
+            elif code == LIST:
+                end = _list(out, end, entries, cells[row, value], cells[row, steps[s].extent])
+            elif code == OPEN:
+                opened = end
+            elif end - opened <= steps[s].extent:
+                end = opened
             s += 1
-    return at
+    return end

@@ -22,6 +22,11 @@ def test_fill__two_optional_parts():
     assert fill(made, [0] * 4, *cells) == b"(1)[2].[2].(1).."
 
 
+def test_fill__lists_and_short_times():
+    made = Templates(("t", "first", "count"), ["%(t)v%{ @%(first)[ q=%(first,count)l%]%}\n"], [], np.array([4, 50, 6], "i4"))
+    assert fill(made, [0, 0], (2_000, 1, 2), (2_001, ABSENT, ABSENT)) == b"2 @ q=50,6\n2.001\n"
+
+
 @pytest.mark.parametrize("count", [1, 100])
 def test_fill__room_for_the_longest(count):
     made = Templates(("n", "t", "s"), ["%(n)d%(t)u%(s)s"], [b"x" * 1000])

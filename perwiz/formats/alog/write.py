@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
 import numpy as np
@@ -16,19 +16,13 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.formats.alog.writing import requests
-from perwiz.formats.alog.writing.cells import ABSENT, COUNT, KEYS, TEXT, Cells
+from perwiz.formats.alog.writing.cells import COLUMNS, MODES, TEMPLATES, Cells
 from perwiz.formats.alog.writing.headers import clean, headers
-from perwiz.formats.alog.writing.order import order
+from perwiz.formats.alog.writing.order import KINDS, order
 from perwiz.formats.message_ends import check
-from perwiz.kernels import alog_format
+from perwiz.formats.templates import ROWS_AT_ONCE, Templates
 from perwiz.trace.trace import Timeline, Trace
 
-EVENTS_AT_ONCE = 1 << 16
-"""Bounds the memory: a line takes about 1 KB of it while it is made."""
-_WIDEST = 448
-"""Bytes of the longest line without its list and its text."""
-_NUMBER = 11
-"""Bytes of the longest entry of a list, with its comma."""
 _LONGEST_TEXT = 100
 
 
@@ -42,12 +36,18 @@ def write(trace: Trace, timeline: Timeline, path: str) -> None:
     lists = requests.lists(trace)
     events = order(trace, timeline, lists)
     events.time -= events.time.min(initial=0)
-    cells, texts = Cells(trace, lists), _joined(trace.texts)
+    cells, made = Cells(trace, lists), templates(trace.texts, lists.pool)
     with whole(path) as file:
         file.write("".join(f"{line}\n" for line in headers(trace, timeline, events)).encode("ascii"))
-        for begin in range(0, len(events), EVENTS_AT_ONCE):
-            at = events.order[begin : begin + EVENTS_AT_ONCE]
-            file.write(_lines(cells.make(events.kind[at], events.row[at], events.time[at]), lists.pool, *texts))
+        for begin in range(0, len(events), ROWS_AT_ONCE):
+            some = events.order[begin : begin + ROWS_AT_ONCE]
+            file.write(made.fill(events.kind[some], cells.make(events.kind[some], events.row[some], events.time[some])))
+
+
+def templates(texts: Sequence[str], pool: NDArray[np.int32]) -> Templates:
+    """Return the templates of the lines, a kind of event each, with the labels of calls and the requests that lists name."""
+    labels = [clean(text, "_", _LONGEST_TEXT).encode("ascii") for text in texts]
+    return Templates(COLUMNS, [f"{TEMPLATES[kind]}\n" for kind in KINDS], [*MODES, *labels], pool)
 
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
@@ -68,18 +68,6 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("defects", len(trace.defects)),
     ]
     return [(what, count) for what, count in found if count]
-
-
-def _joined(texts: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return where each text begins, and one more, int64, and all texts as bytes without blanks."""
-    words = [clean(text, "_", _LONGEST_TEXT).encode("ascii") for text in texts]
-    return np.cumsum([0, *(len(word) for word in words)], dtype="i8"), np.frombuffer(b"".join(words), "u1")
-
-
-def _lines(cells: NDArray[np.int64], pool: NDArray[np.int32], texts: NDArray[np.int64], text: NDArray[np.uint8]) -> memoryview:
-    size = _WIDEST * len(cells) + _NUMBER * int(cells[:, COUNT].sum()) + _LONGEST_TEXT * np.count_nonzero(cells[:, TEXT] >= 0)
-    out = np.empty(size, "u1")
-    return out[: alog_format.lines(cells, pool, texts, text, KEYS, ABSENT, out)].data
 
 
 @contextlib.contextmanager

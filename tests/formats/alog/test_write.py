@@ -11,6 +11,8 @@ import zstandard
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats.alog import write as alog_write
 from perwiz.formats.alog.writing import cells
+from perwiz.formats.alog.writing import order as kinds
+from perwiz.formats.templates import Templates
 from perwiz.trace import operations, tables
 from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
@@ -276,12 +278,13 @@ def test_requests__lines_they_take(events, requests, lines):
 
 def test_widest_line():
     """The longest number in every column, the longest list and the longest text."""
-    row = [-(2**31)] * 4 + [2**62] + [-(2**31), 2**31 - 1, 0, 60, ord("y"), 0] + [-(2**31)] * 5 + [2**31 - 1] + [2**62] * 2 + [cells.ABSENT]
-    texts, text = alog_write._joined(("x" * 1000,))
-    line = alog_write._lines(np.array([row]), np.full(60, 2**31 - 1, "i4"), texts, text).tobytes()
+    row = dict.fromkeys(cells.COLUMNS, -(2**31)) | {"time": 2**62, "bytes": 2**31 - 1, "mode": 3, "first": 0, "count": 60, "label": 4}
+    row |= {"s": 2**31 - 1, "sb": 2**62, "rb": 2**62}
+    templates = alog_write.templates(["x" * 1000], np.full(60, 2**31 - 1, "i4"))
+    line = templates.fill(np.array([kinds.BEGIN], "u1"), np.array([[*row.values()]])).tobytes()
     assert line.count(b"\n") == 1
     assert line.endswith(b",2147483647 o=" + b"x" * 100 + b"\n")
-    assert 950 < len(line) < 1000
+    assert 900 < len(line) < 1000
 
 
 @pytest.mark.parametrize(
@@ -646,7 +649,7 @@ def check_events(events, heads):
 def test_some_events_at_a_time(written, monkeypatch):
     made = random_trace(1)
     at_once = written(made)
-    monkeypatch.setattr(alog_write, "EVENTS_AT_ONCE", 7)
+    monkeypatch.setattr(alog_write, "ROWS_AT_ONCE", 7)
     assert written(made) == at_once
 
 
@@ -656,7 +659,7 @@ def failing(*_):
 
 @pytest.mark.parametrize("name", ["out.alog", "out.alog.gz", "out.alog.zst"])
 def test_atomic__leaves_nothing_behind(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(alog_write, "_lines", failing)
+    monkeypatch.setattr(Templates, "fill", failing)
     with pytest.raises(RuntimeError, match=r"^disk on fire$"):
         alog_write.write(PING, PING.timeline, str(tmp_path / name))
     assert list(tmp_path.iterdir()) == []
@@ -665,7 +668,7 @@ def test_atomic__leaves_nothing_behind(tmp_path, monkeypatch, name):
 def test_atomic__leaves_the_file_before_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "out.alog"
     path.write_text("the file before")
-    monkeypatch.setattr(alog_write, "_lines", failing)
+    monkeypatch.setattr(Templates, "fill", failing)
     with pytest.raises(RuntimeError):
         alog_write.write(PING, PING.timeline, str(path))
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("out.alog", "the file before")]

@@ -1,4 +1,4 @@
-"""The numbers on the lines of an ALOG file, as a matrix with one row per event; the kernel alog_format makes text of it."""
+"""The numbers on the lines of an ALOG file, as a matrix with one row per event, and the templates of the lines."""
 
 from __future__ import annotations
 
@@ -8,23 +8,47 @@ from numpy.typing import NDArray
 from perwiz.formats import message_ends
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.alog.writing import requests
+from perwiz.formats.templates import ABSENT
+from perwiz.kernels import alog
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
-TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, LIST, COUNT, MODE, TEXT, C, M, P, T, S, R, SB, RB, B = range(20)
-"""The columns. LIST and COUNT: entries of a pool of requests; MODE: a letter or 0; TEXT: a row of texts or -1; from C on, attributes."""
-KEYS = np.frombuffer(b"".join(key.ljust(2, b"\0") for key in [*[b""] * LIST, *b"q,,k,o,c,m,p,t,s,r,sb,rb,b".split(b",")]), "u1")
-"""Two characters per column."""
-ABSENT = -(1 << 62)
-"""Stands in TAG and in the attributes that a line does not have."""
+COLUMNS = (
+    *("type", "process", "task", "data", "time", "tag", "bytes", "mode", "first", "count", "label"),
+    *("c", "m", "p", "t", "s", "r", "sb", "rb", "b"),
+)
+TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, MODE, FIRST, COUNT, LABEL, C, M, P, T, S, R, SB, RB, B = range(len(COLUMNS))
+"""MODE and LABEL: texts; FIRST and COUNT: entries of a pool of requests; from C on, attributes."""
+_HEAD = "%(type)d %(process)d %(task)d %(data)d 0 %(time)v"
+_MESSAGE = f"{_HEAD} %(tag)d %(bytes)d"
+_LIST = "q=%(first,count)l"
+
+
+def _if(*keys: str) -> str:
+    """Return the part of a template with the attributes of some keys, where there are any."""
+    return "".join(f"%({key})[ {key}=%({key})d%]" for key in keys)
+
+
+_MODE = "%(mode)[ k=%(mode)s%]"
+_MATCHED = f"{_MESSAGE} @{_if('c')} m=%(m)d{_if('b')}{_MODE}%(first)[ q=%(first)d%]"
+TEMPLATES = {
+    **dict.fromkeys((events.BORN, events.DIED, events.ENTER, events.LEAVE), _HEAD),
+    events.BEGIN: f"{_HEAD}%{{ @{_if('c', 'p', 't', 's', 'r', 'sb', 'rb')}{_MODE}%(first)[ {_LIST}%]%(label)[ o=%(label)s%]%}}",
+    events.END: f"{_HEAD}%(first)[ @ {_LIST}%]",
+    **dict.fromkeys((events.POSTED, events.COMPLETED), f"{_HEAD} @ {_LIST}"),
+    **dict.fromkeys((events.SEND, events.RECEIVE), _MATCHED),
+    **dict.fromkeys((events.LOST_SEND, events.LOST_RECEIVE), f"{_MESSAGE}%{{ @{_if('c', 'b')}%}}"),
+}
+"""The line of each kind of event."""
+MODES = (b"s", b"r", b"b", b"y")
+"""The first texts: letters of the send modes, in the order of `Messages.mode`."""
 LARGEST = (1 << 31) - 1
 """Largest size a viewer reads."""
-MESSAGE_SENT, MESSAGE_RECEIVED, POSTED, COMPLETED, BORN, DIED, USER = -101, -102, 9996, 9997, 9998, 9999, 10000
+POSTED, COMPLETED, BORN, DIED, USER = 9996, 9997, 9998, 9999, 10000
 """Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
 
-_LETTERS = np.frombuffer(b"srby", "u1")
 At = NDArray[np.int64]
 
 
@@ -45,9 +69,9 @@ class Cells:
         self.name = trace.paths.region[trace.regions.path]
 
     def make(self, kind: NDArray[np.uint8], row: I4, time: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cells, int64 of shape (number of events, 20)."""
-        cells = np.full((len(kind), B + 1), ABSENT)
-        cells[:, TIME], cells[:, [LIST, COUNT, MODE]], cells[:, TEXT] = time, 0, -1
+        """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
+        cells = np.full((len(kind), len(COLUMNS)), ABSENT)
+        cells[:, TIME] = time
         for which, fill in (
             *((events.BORN, self._born), (events.DIED, self._died), (events.ENTER, self._enter), (events.LEAVE, self._leave)),
             *((events.BEGIN, self._begin), (events.POSTED, self._posted), (events.COMPLETED, self._completed), (events.END, self._end)),
@@ -85,7 +109,7 @@ class Cells:
         calls = self.trace.calls
         op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
         self._place(cells, at, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
-        cells[at, C] = _said(comm, comm >= 0)
+        cells[at, C] = _known(comm)
         posts = _posted(op, peer, tag)
         cells[at, P] = np.where(posts & (peer == ANY), ANY, self._rank(comm, np.where(posts, peer, NONE)))
         cells[at, T] = _said(np.where(tag == ANY, -1, tag), posts & (tag != NONE))
@@ -95,64 +119,80 @@ class Cells:
         cells[at, R] = self._rank(comm, calls.root[call])
         cells[at, SB] = _said(calls.bytes_sent[call], self.says_sent[call])
         cells[at, RB] = _said(calls.bytes_received[call], self.says_received[call])
-        cells[at, MODE], cells[at, TEXT] = self.call_mode[call], self.label[call]
-        cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.posted, call)
+        _put_known(cells, at, MODE, self.call_mode[call])
+        _put_known(cells, at, LABEL, self.label[call], len(MODES))
+        self._list(cells, at, *self.lists.start(self.lists.posted, call))
 
     def _end(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, at, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
-        cells[at, LIST], cells[at, COUNT] = self.lists.start(self.lists.completed, call)
+        self._list(cells, at, *self.lists.start(self.lists.completed, call))
+
+    def _list(self, cells: At, at: At, first: I4, count: I4) -> None:
+        some = np.flatnonzero(count)
+        cells[at[some], FIRST], cells[at[some], COUNT] = first[some], count[some]
 
     def _posted(self, cells: At, at: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.posted_rest)
         self._place(cells, at, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
-        cells[at, LIST], cells[at, COUNT] = first, count
+        self._list(cells, at, first, count)
 
     def _completed(self, cells: At, at: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.completed_rest)
         self._place(cells, at, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
-        cells[at, LIST], cells[at, COUNT] = first, count
+        self._list(cells, at, first, count)
 
     def _message(self, cells: At, at: At, tag: I4, size: NDArray[np.int64], comm: I4) -> None:
         cells[at, TAG], cells[at, SIZE] = tag, np.minimum(size, LARGEST)
-        cells[at, B], cells[at, C] = _said(size, size > LARGEST), _said(comm, comm >= 0)
+        cells[at, B], cells[at, C] = _said(size, size > LARGEST), _known(comm)
 
     def _matched(self, cells: At, at: At, message: I4, request: I4) -> None:
         messages = self.trace.messages
         self._message(cells, at, messages.tag[message], messages.bytes[message], messages.comm[message])
-        cells[at, M], cells[at, LIST], cells[at, COUNT] = message, np.maximum(request, 0), request >= 0
+        cells[at, M] = message
+        _put_known(cells, at, FIRST, request)
 
     def _send(self, cells: At, at: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         here, there = location[messages.send[message]], location[messages.receive[message]]
-        self._place(cells, at, MESSAGE_SENT, here, self.trace.locations.process[there])
+        self._place(cells, at, alog.MESSAGE_SENT, here, self.trace.locations.process[there])
         self._matched(cells, at, message, self.send_request[message])
-        cells[at, MODE] = self.message_mode[message]
+        _put_known(cells, at, MODE, self.message_mode[message])
 
     def _receive(self, cells: At, at: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         here, there = location[messages.receive_done[message]], location[messages.send[message]]
-        self._place(cells, at, MESSAGE_RECEIVED, here, self.trace.locations.process[there])
+        self._place(cells, at, alog.MESSAGE_RECEIVED, here, self.trace.locations.process[there])
         self._matched(cells, at, message, self.receive_request[message])
 
     def _lost_send(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
-        self._place(cells, at, MESSAGE_SENT, calls.location[call], calls.peer[call])
+        self._place(cells, at, alog.MESSAGE_SENT, calls.location[call], calls.peer[call])
         self._message(cells, at, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
 
     def _lost_receive(self, cells: At, at: At, call: I4) -> None:
         calls = self.trace.calls
-        self._place(cells, at, MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
+        self._place(cells, at, alog.MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
         self._message(cells, at, calls.tag[call], calls.bytes_received[call], calls.comm[call])
 
     def _rank(self, comm: I4, process: I4) -> NDArray[np.int64]:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
-        rank = self.ranks.of(comm, process)
-        return _said(rank, rank >= 0)
+        return _known(self.ranks.of(comm, process))
 
 
 def _said(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(says, values.astype("i8"), ABSENT)
+
+
+def _known(values: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+    """Return the values, ABSENT for those below 0."""
+    return _said(values, values >= 0)
+
+
+def _put_known(cells: At, at: At, column: int, values: NDArray[np.signedinteger], more: int = 0) -> None:
+    """Fill in the values that are not below 0, each by so much more; few are."""
+    known = np.flatnonzero(values >= 0)
+    cells[at[known], column] = values[known] + more
 
 
 def _posted(op: NDArray[np.uint8], peer: I4, tag: I4) -> NDArray[np.bool_]:
@@ -177,14 +217,14 @@ def _instances(comm: I4) -> NDArray[np.int64]:
     return out
 
 
-def _modes(trace: Trace) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the letters of the send mode per message and per call, 0 where it is the one the routine implies."""
+def _modes(trace: Trace) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Return the send mode per message and per call, -1 where it is the one the routine implies."""
     messages = trace.messages
     differs = messages.mode != operations.MODE[trace.calls.op[messages.send]]
-    of_message = np.where(differs, _LETTERS[messages.mode], 0).astype("u1")
-    of_call = np.zeros(len(trace.calls), "u1")
+    of_message = np.where(differs, messages.mode, -1).astype("i1")
+    of_call = np.full(len(trace.calls), -1, "i1")
     of_call[messages.send[differs]] = of_message[differs]
-    of_call[messages.send[~differs]] = 0
+    of_call[messages.send[~differs]] = -1
     return of_message, of_call
 
 

@@ -1,4 +1,4 @@
-"""The structs of the kernels that read and write text have the dtypes of perwiz.kernels.alog; codes are those of the tables."""
+"""The structs of the kernels that read and write text have the dtypes they share with their callers; codes are those of the tables."""
 
 import ast
 import pathlib
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import perwiz.kernels
-from perwiz.kernels import alog
+from perwiz.kernels import alog, steps
 from perwiz.trace import defects
 
 TYPES = {"longlong": "i8", "int": "i4", "uchar": "u1", "schar": "i1"}
@@ -30,12 +30,12 @@ def structs(kernel):
     return found
 
 
-@pytest.mark.parametrize("kernel", ["alog_lines", "alog_states"])
-def test_structs__are_the_dtypes(kernel):
+@pytest.mark.parametrize(("kernel", "shared"), [("alog_lines", alog), ("alog_states", alog), ("templates", steps)])
+def test_structs__are_the_dtypes(kernel, shared):
     """Names, types and padding; a field named as an attribute of arrays would hide it when the kernel is interpreted."""
     found = structs(kernel)
-    assert {name: np.dtype(fields, align=True) for name, fields in found.items()} == {name: getattr(alog, name.upper()) for name in found}
-    assert "Line" in found
+    assert {name: np.dtype(fields, align=True) for name, fields in found.items()} == {name: getattr(shared, name.upper()) for name in found}
+    assert found
     assert {field for fields in found.values() for field, _ in fields} & {*dir(np.recarray), *dir(np.record)} == set()
 
 
