@@ -1,44 +1,51 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Numbers for keys, in order of first occurrence, through an open hash table of row numbers (-1 empty, size a power of two)."""
 
 import cython
+import numpy as np
+
+BITS = cython.declare(cython.longlong, 2**31 - 1)
+
+PAIR = np.dtype([("first", "i8"), ("second", "i8")], align=True)
+Pair = cython.struct(first=cython.longlong, second=cython.longlong)
 
 
 @cython.cfunc
 @cython.inline
-@cython.nogil
 @cython.exceptval(check=False)
-def _slot(a: cython.longlong, b: cython.longlong, mask: cython.longlong) -> cython.longlong:
-    """Return where to start looking: the two keys mixed, in 31 bits so that interpreted runs agree."""
-    h: cython.longlong = (a ^ (a >> 31) ^ (b << 7) ^ (b >> 24)) & 2147483647
-    h = (h * 40503 + (h >> 15)) & 2147483647
-    return (h ^ (h >> 13)) & mask
+def _start(first: cython.longlong, second: cython.longlong, last: cython.longlong) -> cython.longlong:
+    """Return the slot to look at first, of those up to `last`: the pair mixed, in 31 bits so that interpreted runs agree."""
+    mixed = (first ^ (first >> 31) ^ (second << 7) ^ (second >> 24)) & BITS
+    mixed = (mixed * 40503 + (mixed >> 15)) & BITS
+    return (mixed ^ (mixed >> 13)) & last
 
 
-def number(
-    key: cython.longlong[:, ::1], table: cython.int[::1], known: cython.longlong[:, ::1], count: cython.Py_ssize_t, out: cython.int[::1]
-) -> int:
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _slot(table: cython.int[::1], known: Pair[::1], first: cython.longlong, second: cython.longlong) -> cython.longlong:
+    """Return the slot of a pair: that of its number, or the empty one where it belongs."""
+    last = len(table) - 1
+    slot = _start(first, second, last)
+    while table[slot] >= 0 and (known[table[slot]].first != first or known[table[slot]].second != second):
+        slot = (slot + 1) & last
+    return slot
+
+
+def number(key: cython.const[Pair][::1], table: cython.int[::1], known: Pair[::1], count: cython.Py_ssize_t, out: cython.int[::1]) -> int:
     """Write to `out` the number of each pair `key[i]`, adding new pairs to `known` (count so far given); return the new count."""
-    i: cython.Py_ssize_t
-    at: cython.longlong
-    mask: cython.longlong = len(table) - 1
     for i in range(len(out)):
-        at = _slot(key[i, 0], key[i, 1], mask)
-        while table[at] >= 0 and (known[table[at], 0] != key[i, 0] or known[table[at], 1] != key[i, 1]):
-            at = (at + 1) & mask
-        if table[at] < 0:
-            known[count, 0] = key[i, 0]
-            known[count, 1] = key[i, 1]
-            table[at] = cython.cast(cython.int, count)
+        slot = _slot(table, known, key[i].first, key[i].second)
+        if table[slot] < 0:
+            known[count].first, known[count].second = key[i].first, key[i].second
+            table[slot] = cython.cast(cython.int, count)
             count += 1
-        out[i] = table[at]
+        out[i] = table[slot]
     return count
 
 
 def running(number: cython.int[::1], seen: cython.int[::1]) -> None:
     """Replace each number by how often it occurred before; `seen` has a zero per number."""
-    i: cython.Py_ssize_t
-    k: cython.int
     for i in range(len(number)):
         k = number[i]
         number[i] = seen[k]
@@ -51,26 +58,21 @@ def paths(
     begin: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
     table: cython.int[::1],
-    known: cython.longlong[:, ::1],
+    known: Pair[::1],
     out: cython.int[::1],
 ) -> int:
     """Write to `out` the path of each region instance from row `begin` on, its parent's path and its region; parents come first.
 
     `count` paths are known before; return how many are then.
     """
-    i: cython.Py_ssize_t
-    above: cython.longlong
-    at: cython.longlong
-    mask: cython.longlong = len(table) - 1
     for i in range(begin, len(parent)):
-        above = out[parent[i]] if parent[i] >= 0 else -1
-        at = _slot(above, region[i], mask)
-        while table[at] >= 0 and (known[table[at], 0] != above or known[table[at], 1] != region[i]):
-            at = (at + 1) & mask
-        if table[at] < 0:
-            known[count, 0] = above
-            known[count, 1] = region[i]
-            table[at] = cython.cast(cython.int, count)
+        above: cython.longlong = -1
+        if parent[i] >= 0:
+            above = out[parent[i]]
+        slot = _slot(table, known, above, region[i])
+        if table[slot] < 0:
+            known[count].first, known[count].second = above, region[i]
+            table[slot] = cython.cast(cython.int, count)
             count += 1
-        out[i] = table[at]
+        out[i] = table[slot]
     return count

@@ -29,15 +29,16 @@ class Numbers:
 
     def __init__(self) -> None:
         self.count = 0
-        self._known = np.empty((0, 2), "i8")
+        self._known = _room(0)
         self._table = _table(0)
 
     @property
     def pairs(self) -> I8:
         """The pairs known so far, one per row."""
-        out = self._known[: self.count].view("u8").copy()
-        out[:, 0] = (out[:, 0] - out[:, 1] * _OTHER) * _INVERSE
-        return out.view("i8")
+        known = self._known[: self.count]
+        second = known["second"]
+        first = (known["first"].view("u8") - second.view("u8") * _OTHER) * _INVERSE
+        return np.stack([first.view("i8"), second], axis=1)
 
     def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
         """Return the number of each pair, int32 in the order given."""
@@ -47,11 +48,11 @@ class Numbers:
         return out
 
     def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: I4) -> None:
-        key = np.empty((len(first), 2), "i8")
-        key[:, 0], key[:, 1] = first, second
-        mixed = key.view("u8")
-        mixed[:, 0] *= _MULTIPLIER
-        mixed[:, 0] += mixed[:, 1] * _OTHER
+        key = _room(len(first))
+        key["first"], key["second"] = first, second
+        mixed = key["first"].view("u8")
+        mixed *= _MULTIPLIER
+        mixed += key["second"].view("u8") * _OTHER
         self._reserve(self.count + len(key))
         self.count = kernel.number(key, self._table, self._known, self.count, out)
 
@@ -60,9 +61,14 @@ class Numbers:
             self._known, self._table = _longer(self._known, self.count, rows)
 
 
-def _longer(known: I8, count: int, rows: int) -> tuple[I8, I4]:
+def _room(rows: int) -> NDArray[Any]:
+    """Return so many pairs, to be written before they are read."""
+    return np.recarray(rows, kernel.PAIR)
+
+
+def _longer(known: NDArray[Any], count: int, rows: int) -> tuple[NDArray[Any], I4]:
     """Return room for at least so many pairs, in which the first `count` of those known are, and their hash table."""
-    out = np.empty((max(rows, 2 * len(known)), 2), "i8")
+    out = _room(max(rows, 2 * len(known)))
     table = _table(len(out))
     kernel.number(known[:count], table, out, 0, np.empty(count, "i4"))
     return out, table
@@ -79,9 +85,9 @@ def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -
 def paths(parent: I4, region: I4) -> tuple[I4, I4, I4]:
     """Return (path per region instance, parent per path, region per path), all int32. Instances come after their parents."""
     out = np.empty(len(parent), "i4")
-    known, table, count = np.empty((0, 2), "i8"), _table(0), 0
+    known, table, count = _room(0), _table(0), 0
     for begin in range(0, len(parent), SLICE):
         if count + SLICE > len(known):
             known, table = _longer(known, count, count + SLICE)
         count = kernel.paths(parent[: begin + SLICE], region, begin, count, table, known, out)
-    return out, known[:count, 0].astype("i4"), known[:count, 1].astype("i4")
+    return out, known["first"][:count].astype("i4"), known["second"][:count].astype("i4")

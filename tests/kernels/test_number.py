@@ -15,12 +15,17 @@ PAIRS = st.lists(st.tuples(KEYS, KEYS), max_size=15)
 
 def numbered(pairs, size, known=()):
     """Return (numbers, pairs known) from a table of `size` slots."""
-    table, rows = np.full(size, -1, "i4"), np.empty((len(pairs) + len(known), 2), "i8")
-    old = np.array(known, "i8").reshape(-1, 2)
+    table, rows = np.full(size, -1, "i4"), np.recarray(len(pairs) + len(known), number.PAIR)
+    old = of(known)
     count = number.number(old, table, rows, 0, np.empty(len(old), "i4"))
     out = np.full(len(pairs), -7, "i4")
-    count = number.number(np.array(pairs, "i8").reshape(-1, 2), table, rows, count, out)
-    return out.tolist(), [tuple(row) for row in rows[:count].tolist()]
+    count = number.number(of(pairs), table, rows, count, out)
+    return out.tolist(), rows[:count].tolist()
+
+
+def of(pairs):
+    """Return pairs as the kernel takes them."""
+    return np.array(list(pairs), number.PAIR).view(np.recarray)
 
 
 @given(PAIRS, st.sampled_from([16, 32, 64]))
@@ -70,12 +75,12 @@ def test_paths__twin(drawn):
 @given(nested())
 def test_paths__crowded_table(drawn):
     parent, region = drawn
-    table, known, out = np.full(16, -1, "i4"), np.empty((len(parent), 2), "i8"), np.empty(len(parent), "i4")
+    table, known, out = np.full(16, -1, "i4"), np.recarray(len(parent), number.PAIR), np.empty(len(parent), "i4")
     half, count = len(parent) // 2, 0
     for begin, end in ((0, half), (half, len(parent))):
         count = number.paths(np.array(parent[:end], "i4"), np.array(region, "i4"), begin, count, table, known, out)
     expected, pairs = naive.paths(parent, region)
-    assert (out.tolist(), known[:count].tolist()) == (expected, [list(pair) for pair in pairs])
+    assert (out.tolist(), known[:count].tolist()) == (expected, pairs)
 
 
 @given(st.lists(st.integers(0, 3), max_size=15))

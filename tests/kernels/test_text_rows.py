@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import perwiz.kernels
-from perwiz.kernels import alog, steps
+from perwiz.kernels import alog, number, steps
 from perwiz.trace import defects
 
 TYPES = {"longlong": "i8", "int": "i4", "uchar": "u1", "schar": "i1"}
@@ -30,7 +30,7 @@ def structs(kernel):
     return found
 
 
-@pytest.mark.parametrize(("kernel", "shared"), [("alog_lines", alog), ("alog_states", alog), ("templates", steps)])
+@pytest.mark.parametrize(("kernel", "shared"), [("alog_lines", alog), ("alog_states", alog), ("templates", steps), ("number", number)])
 def test_structs__are_the_dtypes(kernel, shared):
     """Names, types and padding; a field named as an attribute of arrays would hide it when the kernel is interpreted."""
     found = structs(kernel)
