@@ -19,8 +19,8 @@ LINE = np.dtype(
     align=True,
 )
 """One line of the file: its numbers, the time in ns; where its string begins and ends, and what is behind `@` or -1; what became of it."""
-MESSAGE_SENT, MESSAGE_RECEIVED, CLOCK_EVENT, LAST_HEADER = -101, -102, -103, -100
-"""Types of records: header records are those from LAST_HEADER up to -1."""
+MESSAGE_SENT, MESSAGE_RECEIVED, CLOCK_EVENT, LAST_HEADER, STATE_EVENT = -101, -102, -103, -100, 0
+"""Types of records: from LAST_HEADER on header records, from STATE_EVENT on events that states or nobody may have."""
 
 EVENT, HEADER, BLANK, INTERNAL = range(4)
 """Values of `status`; INTERNAL: an event inside an MPI routine."""

@@ -18,6 +18,7 @@ NONE = cython.declare(cython.int, alog.NONE)
 MESSAGE_SENT = cython.declare(cython.int, alog.MESSAGE_SENT)
 MESSAGE_RECEIVED = cython.declare(cython.int, alog.MESSAGE_RECEIVED)
 LAST_HEADER = cython.declare(cython.int, alog.LAST_HEADER)
+STATE_EVENT = cython.declare(cython.int, alog.STATE_EVENT)
 MOST_DIGITS = cython.declare(cython.int, 18)
 MOST_MICROSECONDS = cython.declare(cython.longlong, 10**15 - 1)
 MOST_BYTES = cython.declare(cython.longlong, 2**50)
@@ -166,9 +167,9 @@ def _judge(lines: Line[::1], k: cython.Py_ssize_t) -> cython.int:
     """Return what the numbers of a line make: EVENT, HEADER or OUT_OF_RANGE."""
     kind = lines[k].type
     small: cython.bint = _small(kind) and _small(lines[k].process) and _small(lines[k].task) and _small(lines[k].cycle)
-    if not small or (kind < 0 and not _small(lines[k].int_data)):
+    if not small or (kind < STATE_EVENT and not _small(lines[k].int_data)):
         return OUT_OF_RANGE
-    if LAST_HEADER <= kind < 0:
+    if LAST_HEADER <= kind < STATE_EVENT:
         return HEADER
     if lines[k].process < 0 or lines[k].task < 0 or lines[k].cycle < 0 or lines[k].time < 0:
         return OUT_OF_RANGE
@@ -220,7 +221,7 @@ def look_up(lines: Line[::1], states: cython.const[cython.int][::1], locations: 
         if lines[k].status != EVENT:
             continue
         lines[k].location = lines[k].state = UNKNOWN
-        if lines[k].type < 0:
+        if lines[k].type < STATE_EVENT:
             lines[k].state = NONE
         elif lines[k].type < len(states):
             lines[k].state = states[lines[k].type]

@@ -154,7 +154,7 @@ def _begin(
     stack[entry].below, stack[entry].end_state, stack[entry].region = locations[here].top, states[state].end_state, NONE
     locations[here].top = entry
     locations[here].depth += 1
-    if states[state].op < 0:
+    if states[state].op == NONE:
         stack[entry].region, stack[entry].name, stack[entry].enter = counts[0].regions, states[state].name, locations[here].clock
         stack[entry].parent, stack[entry].first_call = locations[here].innermost, locations[here].calls + in_call
         locations[here].innermost = counts[0].regions
@@ -253,7 +253,7 @@ def read(
         state = lines[k].state
         if not _advance_clock(lines, k, locations, rollover):
             lines[k].status = OUT_OF_RANGE
-        elif state >= 0:
+        elif state != NONE:
             ended = False
             if states[state].ends:
                 entry = _pull(stack, counts, locations, here, state)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import naive_alog_read as naive
 from perwiz.kernels import alog, alog_lines
+from perwiz.trace import defects
 
 WORDS = st.one_of(
     st.sampled_from(
@@ -149,3 +150,13 @@ def test_look_up__twin(cells):
     ]
     assert [tuple(pair) for pair in rows[["state", "location"]].tolist()] == expected
     assert left == sum(unknown in pair for pair in expected)
+
+
+def test_reasons__as_the_trace_numbers_them():
+    """The kernels know them as statuses."""
+    found = (alog.NOT_INTEGERS, alog.OUT_OF_RANGE, alog.NO_TAG_AND_BYTES, alog.NOT_OPEN, alog.BACKWARDS, alog.TOO_DEEP)
+    reasons = (
+        *(defects.NOT_INTEGERS, defects.OUT_OF_RANGE, defects.NO_TAG_AND_SIZE),
+        *(defects.NOT_OPEN, defects.BACKWARDS, defects.TOO_DEEP),
+    )
+    assert tuple(status - alog.DAMAGED for status in found) == reasons

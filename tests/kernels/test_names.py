@@ -12,13 +12,19 @@ import pytest
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "perwiz" / "kernels"
 KERNELS = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.py")}
 NOT_YET: set[str] = {
-    *("alog_attributes", "alog_format", "alog_lines", "alog_states", "number", "templates"),
     *("otf2_calls", "otf2_records", "otf2_repair", "otf2_write", "recorded"),
 }
 """Kernels whose cells have no names yet. To be emptied."""
 WORDS = ("kind", "code", "lane", "binding", "type", "state", "op", "event", "record")
 """Columns of numbers that each stand for something."""
-FORMATS = {"cython.longlong": "i8", "cython.Py_ssize_t": "i8", "cython.int": "i4", "cython.uchar": "u1", "cython.double": "f8"}
+FORMATS = {
+    "cython.longlong": "i8",
+    "cython.Py_ssize_t": "i8",
+    "cython.int": "i4",
+    "cython.uchar": "u1",
+    "cython.schar": "i1",
+    "cython.double": "f8",
+}
 
 
 def number(node):
@@ -64,10 +70,13 @@ def nameless(tree):
 
 
 def structs(tree):
-    """Yield (name, {field: type}) of each struct a kernel declares."""
+    """Yield (name, {field: type}) of each struct a kernel declares, names of its own for types replaced."""
+    own = {}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "cython.typedef":
+            own[node.targets[0].id] = node.value.args[0]
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "cython.struct":
-            yield node.targets[0].id, {field.arg: field.value for field in node.value.keywords}
+            yield node.targets[0].id, {field.arg: own.get(ast.unparse(field.value), field.value) for field in node.value.keywords}
 
 
 def row(fields):
@@ -83,10 +92,20 @@ def test_names(kernel):
 
 @pytest.mark.parametrize("kernel", sorted(kernel for kernel in KERNELS if kernel not in NOT_YET and any(structs(KERNELS[kernel]))))
 def test_rows(kernel):
-    """A struct that rows of arrays have is beside its dtype, of the same name in capitals."""
+    """A struct that rows of arrays have is beside its dtype, or that in a module for several kernels, of the same name in capitals.
+
+    A field named as an attribute of arrays would hide behind it when the kernel is interpreted.
+    """
     module = importlib.import_module(f"perwiz.kernels.{kernel}")
+    known = {name: value for shared in (*shared_with(module), module) for name, value in vars(shared).items()}
     rows = {name: row(fields) for name, fields in structs(KERNELS[kernel]) if f"{name}[" in ast.unparse(KERNELS[kernel])}
-    assert {name: getattr(module, name.upper()) for name in rows} == rows
+    assert {name: known[name.upper()] for name in rows} == rows
+    assert {field for dtype in rows.values() for field in dtype.names} & {*dir(np.recarray), *dir(np.record)} == set()
+
+
+def shared_with(module):
+    """Return the modules of rows and names that a kernel imports."""
+    return [value for value in vars(module).values() if getattr(value, "__name__", "").startswith("perwiz.kernels.")]
 
 
 @pytest.mark.parametrize(
