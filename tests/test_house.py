@@ -42,12 +42,13 @@ HOMES = {
     "networkx": "perwiz/graph/",
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
+    "msgspec": ("perwiz/report/", "perwiz/jobs/"),
     "mpi4py": "perwiz/clock/spread/mpi.py",
     "sqlalchemy": "perwiz/jobs/store/database.py",
 }
 LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy"}
 """Slow to import or not always there: imported inside the function that needs it."""
-HEAVY = {"numpy", *LATE, "simpy", "zstandard"}
+HEAVY = {"numpy", *LATE, "simpy", "zstandard", "msgspec"}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

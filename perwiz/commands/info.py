@@ -32,16 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the overview."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report.info import document as overview
+    from perwiz.report.info import document as report
+    from perwiz.report.records import to_json
     from perwiz.whatif.run import replayed
 
     model = options.machine(args)
     replay = replayed(read(args.trace), model, args.clock)
-    state = replay.health()
-    block = overview.document(replay.trace, state, replay.waits, args.waits, replay.weighted.model.name)
-    print(json.dumps(block, indent=2) if args.json else overview.text(block, args.regions, args.waits > 0))
-    return INCOMPLETE if state.incomplete else DONE
+    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.weighted.model.name)
+    print(to_json(info) if args.json else report.text(info, args.regions, args.waits > 0))
+    return INCOMPLETE if info.health.incomplete else DONE

@@ -57,11 +57,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.predict import document as report
+    from perwiz.report.records import to_json
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
 
@@ -69,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     _check_outputs(args)
     prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
     block = report.document(prediction, args.waits)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    shown = to_json(block) if args.json else report.text(block)
     outputs.write(_jobs(args, prediction))
     print(shown)
     return INCOMPLETE if prediction.health.incomplete else DONE

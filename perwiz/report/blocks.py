@@ -1,18 +1,23 @@
-"""Pieces that several reports share: waits, health, the model. Each is a piece of a JSON document, and lines of text made from it."""
+"""Parts that several reports share: title, waits, health, model, what shares are of. Each is a record, or lines of text made from it."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.loggps.model import CONVENTIONS, Model
+from perwiz.clock.condition import Violations
+from perwiz.loggps import model as loggps
+from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, Parameters, Wait
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
-from perwiz.whatif.health import Health
+from perwiz.whatif import health as whatif
+from perwiz.whatif import init
 from perwiz.whatif.waits import Waits
 
 Document = dict[str, Any]
@@ -24,17 +29,32 @@ _REGION = 30
 """Columns of a region in a table of waits."""
 
 
-def longest(trace: Trace, waits: Waits, most: int, other: Waits | None = None) -> list[Document]:
-    """Return the longest waits of a run, longest first, ties by call; with the same calls' waits in another run, if given."""
-    rows = []
-    for e in _largest(waits.time, most).tolist():
-        partner = int(waits.partner[e])
-        row = call(trace, e) | {"partner": _partner(trace, partner) if partner >= 0 else None, "wait_ns": int(waits.time[e])}
-        rows.append(row | ({"other_wait_ns": int(other.time[e])} if other else {}))
-    return rows
+def title(trace: str, subject: str, state: Health) -> list[str]:
+    """Return the lines of a title: the trace, what is told of it, and whether it is incomplete."""
+    return words.wrapped(f"{words.shown(trace)}: {subject}{mark(state)}", 2)
 
 
-def _largest(value: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def mark(state: Health) -> str:
+    """Return what a title ends with: nothing if the trace is complete."""
+    return "  (INCOMPLETE trace)" if state.incomplete else ""
+
+
+def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:
+    """Return the longest waits of a run, longest first, ties by call."""
+    return [_wait(trace, waits, row) for row in largest(waits.time, most).tolist()]
+
+
+def compared(trace: Trace, waits: Waits, others: Waits, most: int) -> list[ComparedWait]:
+    """Return the same, each with the wait of the same call in another run."""
+    rows = largest(waits.time, most).tolist()
+    return [ComparedWait(**asdict(_wait(trace, waits, row)), other_wait_ns=int(others.time[row])) for row in rows]
+
+
+def _wait(trace: Trace, waits: Waits, row: int) -> Wait:
+    return Wait(**asdict(call(trace, row)), partner=place(trace, int(waits.partner[row])), wait_ns=int(waits.time[row]))
+
+
+def largest(value: I8, most: int) -> I8:
     """Return the rows of the largest values above 0, at most so many, largest first, ties by row."""
     rows = np.flatnonzero(value > 0)
     if 0 < most < len(rows):
@@ -43,117 +63,110 @@ def _largest(value: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return np.asarray(rows[np.lexsort((rows, -value[rows]))][:most], np.int64)
 
 
-def _partner(trace: Trace, call: int) -> Document:
-    return {"call": f"e{call}", **location(trace, int(trace.calls.location[call]))}
+def wait_lines(waits: Sequence[Wait], *times: str) -> list[str]:
+    """Return the table of some waits; `times` names its columns of times, one, or two of compared waits."""
+    lines = [
+        [
+            *(row.call, words.rank(row.rank, row.thread), row.routine, partner(row.partner), words.shown(row.region, _REGION) or "-"),
+            *(words.duration(time) for time in _times(row)[: len(times)]),
+        ]
+        for row in waits
+    ]
+    return words.table(["call", "rank", "routine", "waits for", "region", *times], lines, left=(0, 2, 3, 4))
 
 
-def wait_lines(rows: list[Document], head: str, other: str = "") -> list[str]:
-    """Return the table of some waits; `head` and `other` name its columns of times."""
-    names = ["call", "rank", "routine", "waits for", "region", head, *([other] if other else [])]
-    lines = []
-    for row in rows:
-        partner = row["partner"]
-        lines.append(
-            [
-                *(row["call"], words.rank(row["rank"], row["thread"]), row["routine"]),
-                f"{partner['call']} (rank {words.rank(partner['rank'], partner['thread'])})" if partner else "-",
-                words.shown(row["region"], _REGION) or "-",
-                *(words.duration(row[key]) for key in ("wait_ns", *(["other_wait_ns"] if other else []))),
-            ]
-        )
-    return words.table(names, lines, left=(0, 2, 3, 4))
+def partner(call: CallPlace | None) -> str:
+    """Return in words the call that another waits for."""
+    return f"{call.call} (rank {words.rank(call.rank, call.thread)})" if call else "-"
 
 
-def health(value: Health) -> Document:
-    """Return the health block."""
-    return {
-        "incomplete": value.incomplete,
-        "counts": dataclasses.asdict(value.counts),
-        "defects": value.defects,
-        "holes": value.holes,
-        "repairs": value.repairs,
-        "predicted": value.predicted,
-        "clock": dataclasses.asdict(value.violations),
-        "recorded_clock": dataclasses.asdict(value.recorded),
-        "correction": dataclasses.asdict(value.correction) if value.correction else None,
-        "own_clocks": value.own_clocks,
-        "faults": list(value.faults),
-        "not_modelled": round(value.not_modelled, 6),
-    }
+def _times(wait: Wait) -> list[int]:
+    return [wait.wait_ns, wait.other_wait_ns] if isinstance(wait, ComparedWait) else [wait.wait_ns]
 
 
-def recorded(makespan: int, health: Document) -> str:
+def health(value: whatif.Health) -> Health:
+    """Return the health of a trace as a report tells it."""
+    return Health(
+        incomplete=value.incomplete,
+        counts=value.counts,
+        defects=value.defects,
+        holes=value.holes,
+        repairs=value.repairs,
+        predicted=value.predicted,
+        clock=value.violations,
+        recorded_clock=value.recorded,
+        correction=value.correction,
+        own_clocks=value.own_clocks,
+        faults=list(value.faults),
+        not_modelled=round(value.not_modelled, 6),
+    )
+
+
+def recorded(makespan: int, state: Health) -> str:
     """Return the makespan of the recorded run in words, and that its clocks were corrected if they were."""
-    correction = health["correction"]
-    before = ", its clocks corrected" if correction else ""
-    if correction and correction["makespan"] != makespan:
-        before += f"; {words.duration(correction['makespan'])} before that"
+    before = ", its clocks corrected" if state.correction else ""
+    if state.correction and state.correction.makespan != makespan:
+        before += f"; {words.duration(state.correction.makespan)} before that"
     return f"{words.duration(makespan)}{before}"
 
 
-def health_lines(block: Document, clocks: bool = True) -> list[str]:
-    """Return the health block in words, with or without what it says of reversed messages and their correction."""
-    return words.facts(health_facts(block, clocks))
+def health_lines(state: Health, clocks: bool = True) -> list[str]:
+    """Return the health of a trace in words, with or without what it says of reversed messages and their correction."""
+    return words.facts(health_facts(state, clocks))
 
 
-def health_facts(block: Document, clocks: bool = True) -> Facts:
+def health_facts(state: Health, clocks: bool = True) -> Facts:
     """Return the same as labels and what is to be said under them."""
-    counts, waits = block["counts"], "what is left out or missing waits for nobody here and delays nobody"
-    facts = [("health", f"INCOMPLETE: {waits}" if block["incomplete"] else "complete"), ("records", f"{counts['records']} read")]
-    facts += [("left out", f"{reason}: {number}") for reason, number in block["defects"].items()]
-    facts += [("", words.shown(fault)) for fault in block["faults"][:_FAULTS]]
-    facts += [("", f"and {len(block['faults']) - _FAULTS} more")] if len(block["faults"]) > _FAULTS else []
-    facts += [("missing", f"{name}: {number}") for name, number in block["holes"].items() if name != "records that cannot be used"]
-    facts += [("inferred", f"{name}: {number}") for name, number in block["repairs"].items()]
-    facts.append(("not modelled", f"{words.percent(block['not_modelled'], 1)} of the processes' time, in calls whose partners are unknown"))
-    if counts["size_differs"]:
-        facts.append(("sizes", f"messages whose ends name different ones: {counts['size_differs']}; the receiver's counts"))
-    if block["own_clocks"]:
+    counts, waits = state.counts, "what is left out or missing waits for nobody here and delays nobody"
+    facts = [("health", f"INCOMPLETE: {waits}" if state.incomplete else "complete"), ("records", f"{counts.records} read")]
+    facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
+    facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]
+    facts += [("", f"and {len(state.faults) - _FAULTS} more")] if len(state.faults) > _FAULTS else []
+    facts += [("missing", f"{name}: {number}") for name, number in state.holes.items() if name != "records that cannot be used"]
+    facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
+    facts.append(("not modelled", f"{words.percent(state.not_modelled, 1)} of the processes' time, in calls whose partners are unknown"))
+    if counts.size_differs:
+        facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))
+    if state.own_clocks:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
-    return [*facts, *(_clocks(block) if clocks else [])]
+    return [*facts, *(_clocks(state) if clocks else [])]
 
 
-def _clocks(block: Document) -> Facts:
-    correction = block["correction"]
-    facts = _clock(block["recorded_clock"], block["predicted"])
-    if correction:
-        moved, jumps = words.duration(correction["largest"]), correction["jumps"]
-        returns = f"{jumps} return{'s' * (jumps != 1)} put forward"
+def _clocks(state: Health) -> Facts:
+    facts = _clock(state.recorded_clock, state.predicted)
+    if state.correction:
+        returns = f"{words.several(state.correction.jumps, 'return')} put forward"
+        moved = words.duration(state.correction.largest)
         facts.append(("corrected", f"by the controlled logical clock: {returns}, calls moved by at most {moved}"))
-        facts += [("left", text) for _, text in _clock(block["clock"], block["predicted"])] if _reversed(block["clock"]) else []
+        facts += [("left", text) for _, text in _clock(state.clock, state.predicted)] if state.clock else []
     return facts
 
 
-def _reversed(block: Document) -> bool:
-    return bool(block["messages"] or block["collective_calls"])
-
-
-def _clock(block: Document, predicted: bool) -> Facts:
+def _clock(reversed: Violations, predicted: bool) -> Facts:
     facts = []
     why = ", as waits were zeroed" if predicted else ""
-    if block["messages"]:
-        worst = words.duration(block["worst_message"])
-        facts.append(("clocks", f"messages received before they were sent: {block['messages']}, worst {worst}{why}"))
-    if block["collective_calls"]:
-        worst = words.duration(block["worst_collective"])
-        facts.append(
-            ("clocks", f"calls that left a collective before its last member came: {block['collective_calls']}, worst {worst}{why}")
-        )
+    if reversed.messages:
+        worst = words.duration(reversed.worst_message)
+        facts.append(("clocks", f"messages received before they were sent: {reversed.messages}, worst {worst}{why}"))
+    if reversed.collective_calls:
+        calls, worst = reversed.collective_calls, words.duration(reversed.worst_collective)
+        facts.append(("clocks", f"calls that left a collective before its last member came: {calls}, worst {worst}{why}"))
     return facts or [("clocks", "consistent: nothing is received before it was sent")]
 
 
-def model(value: Model) -> Document:
-    """Return the model block."""
-    return {"name": value.name, "source": value.source, "assumed": list(value.assumed), "parameters": value.parameters()}
+def model(value: loggps.Model) -> Model:
+    """Return a model as a report tells it."""
+    parameters = msgspec.convert(value.parameters(), Parameters)
+    return Model(name=value.name, source=value.source, assumed=list(value.assumed), parameters=parameters)
 
 
-def model_facts(block: Document, label: str = "model") -> Facts:
+def model_facts(machine: Model, label: str = "model") -> Facts:
     """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
-    parameters = block["parameters"]
-    letters = " ".join(f"{key}={value:g}" for key, value in parameters.items() if key.endswith(("_ns", "_per_byte", "_bytes")))
-    chosen = " ".join(f"{key}={value!r}" for key, value in parameters.items() if key in CONVENTIONS)
-    facts = [(label, f"{words.shown(block['name'])}: {letters}"), ("", chosen), ("source", block["source"])]
-    return [*facts, ("assumed", f"{', '.join(block['assumed'])} (not in the source)")] if block["assumed"] else facts
+    parameters = asdict(machine.parameters)
+    letters = " ".join(f"{key}={parameters[key]:g}" for key in loggps.PARAMETERS)
+    chosen = " ".join(f"{key}={parameters[key]!r}" for key in loggps.CONVENTIONS)
+    facts = [(label, f"{words.shown(machine.name)}: {letters}"), ("", chosen), ("source", machine.source)]
+    return [*facts, ("assumed", f"{', '.join(machine.assumed)} (not in the source)")] if machine.assumed else facts
 
 
 def region_path(trace: Trace, path: int) -> str:
@@ -165,17 +178,32 @@ def region_path(trace: Trace, path: int) -> str:
     return "/".join(reversed(names))
 
 
-def location(trace: Trace, row: int) -> dict[str, int]:
-    """Return what a report says of a location: its rank and thread."""
-    return {"rank": int(trace.locations.process[row]), "thread": int(trace.locations.thread[row])}
+def location(trace: Trace, row: int) -> Location:
+    """Return the rank and thread of a location."""
+    return Location(rank=int(trace.locations.process[row]), thread=int(trace.locations.thread[row]))
 
 
-def call(trace: Trace, row: int) -> dict[str, object]:
-    """Return what a report says of a call: id, rank and thread, routine, region."""
+def place(trace: Trace, row: int) -> CallPlace | None:
+    """Return a call and where it ran; None of a row below 0."""
+    return CallPlace(call=f"e{row}", **asdict(location(trace, int(trace.calls.location[row])))) if row >= 0 else None
+
+
+def call(trace: Trace, row: int) -> Call:
+    """Return a call, where it ran and where in the program it was made."""
     calls = trace.calls
-    return {
-        "call": f"e{row}",
-        **location(trace, int(calls.location[row])),
-        "routine": operations.OPS[calls.op[row]],
-        "region": region_path(trace, int(calls.path[row])),
-    }
+    where = asdict(location(trace, int(calls.location[row])))
+    return Call(call=f"e{row}", **where, routine=operations.OPS[calls.op[row]], region=region_path(trace, int(calls.path[row])))
+
+
+def shares_of(trace: Trace, makespan: int, gain: int = 0) -> int:
+    """Return the ns that shares are of: those after MPI_Init if the trace shows it, else or if `gain` is larger the makespan.
+
+    The program has no hand in MPI_Init, which makes up most of a short run.
+    """
+    after = init.after(trace)
+    return after if after is not None and max(gain, 0) < after < makespan else makespan
+
+
+def share_facts(whole: int, makespan: int) -> Facts:
+    """Return in words what shares are of; nothing if it is the makespan."""
+    return [("", f"percentages are of the {words.duration(whole)} after MPI_Init")] if whole != makespan else []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import os
 import pathlib
 
-import jsonschema
 import pytest
 
+from documents import valid
 from perwiz.cli import main
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
@@ -38,14 +37,10 @@ def predicted(tmp_path, capsys):
 
 def block(compare, *words, code=0):
     """Return the JSON document, valid by its schema."""
-    schema = json.loads(
-        importlib.resources.files("perwiz.report.compare.document").joinpath("compare.schema.json").read_text(encoding="utf-8")
-    )
-    jsonschema.Draft202012Validator.check_schema(schema)
     found, out, _ = compare(*words, "--json")
     assert found == code
     document = json.loads(out)
-    jsonschema.validate(document, schema)
+    valid(document, "compare")
     return document
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import os
 import pathlib
 
-import jsonschema
 import numpy as np
 import pytest
 
 import perwiz
 from build import CATALOGUE, Builder, table
+from documents import valid
 from perwiz.cli import main
 from perwiz.clock.condition import violations
 from perwiz.clock.treatment import treat
@@ -21,7 +20,6 @@ from perwiz.commands import correct as command
 from perwiz.formats import files
 from perwiz.trace.tables import Offsets, Readings
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.correct").joinpath("correct.schema.json").read_text(encoding="utf-8"))
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 
@@ -56,7 +54,7 @@ def document(correct):
         code, out, err = correct(*words, "--json")
         assert (code, err) == (expected, "")
         block = json.loads(out)
-        jsonschema.validate(block, SCHEMA)
+        valid(block, "correct")
         return block
 
     return run

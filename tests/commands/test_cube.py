@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import pathlib
 
-import jsonschema
 import pytest
 
 import build
 import cubes
 from build import Builder
+from documents import valid
 from perwiz.cli import main
 from perwiz.formats import files
 from perwiz.formats.cube import read as cube_read
 from perwiz.formats.cube import write as cube_write
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.cube").joinpath("cube.schema.json").read_text(encoding="utf-8"))
 
 
 def late(ns):
@@ -49,7 +46,7 @@ def document(cube, *words, expected=0):
     code, out, err = cube(*words, "--json")
     assert (code, err) == (expected, "")
     block = json.loads(out)
-    jsonschema.validate(block, SCHEMA)
+    valid(block, "cube")
     return block
 
 

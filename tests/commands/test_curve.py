@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import pathlib
 
-import jsonschema
 import pytest
 
 import perwiz
+from documents import valid
 from perwiz.cli import main
 
 SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve.document").joinpath("curve.schema.json").read_text(encoding="utf-8"))
 
 
 def test_text(capsys):
@@ -30,8 +28,7 @@ def test_text(capsys):
 def test_json(capsys):
     assert main(["curve", SRTEST, "--of", "G", "--from", "1", "--to", "30", "--points", "100", "--exact", "--json"]) == 0
     block = json.loads(capsys.readouterr().out)
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.validate(block, SCHEMA)
+    valid(block, "curve")
     assert (block["of"], block["interval"], len(block["points"])) == ("G_ns_per_byte", [1, 30], 100)
     assert (block["recorded_ns"], block["gap_ns"]) == (412_568_000, 0)
 

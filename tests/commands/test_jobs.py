@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import importlib.resources
 import io
 import json
 import os
 import sqlite3
 
-import jsonschema
 import pytest
 
 from counters import NOON, OURS, T3E, job, tagged
+from documents import valid
 from perwiz.cli import main
 from perwiz.jobs.record import date, to_json
 from perwiz.jobs.store import database, ingest
 
-SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(importlib.resources.files("perwiz.jobs").joinpath("jobs.schema.json").read_text(encoding="utf-8"))
-)
 MODEL = "derived from the LogGPS model default, collectives of 48 processes: no benchmark of single routines was given"
 
 
@@ -45,7 +41,7 @@ def document(jobs, *words, expected=0):
     code, out, _ = jobs(*words, "--json")
     assert code == expected
     block = json.loads(out)
-    SCHEMA.validate(block)
+    valid(block, "jobs")
     return block
 
 

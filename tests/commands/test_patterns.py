@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import pathlib
 
-import jsonschema
 import numpy as np
 import pytest
 
 import build
 from build import Builder
+from documents import valid
 from perwiz.cli import main
 from perwiz.formats import files
 from perwiz.whatif.predict import predict
 
-SCHEMA = json.loads(
-    importlib.resources.files("perwiz.report.patterns.document").joinpath("patterns.schema.json").read_text(encoding="utf-8")
-)
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 
@@ -50,7 +46,7 @@ def document(patterns, *words, expected=0):
     code, out, err = patterns(*words, "--json")
     assert (code, err) == (expected, "")
     block = json.loads(out)
-    jsonschema.validate(block, SCHEMA)
+    valid(block, "patterns")
     return block
 
 
@@ -140,7 +136,7 @@ def test_catalogue(patterns, name):
         return
     assert (code in (0, 4), err) == (True, "")
     block = json.loads(out)
-    jsonschema.validate(block, SCHEMA)
+    valid(block, "patterns")
     assert block["health"]["incomplete"] == (code == 4)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import os
 import pathlib
 
-import jsonschema
 import pytest
 
 import perwiz
+from documents import valid
 from perwiz.cli import main
 from perwiz.commands import outputs
 from perwiz.errors import UsageError
@@ -32,15 +31,11 @@ def predict(capsys):
 @pytest.fixture
 def document(predict):
     """Return document(*words): the JSON document, valid by its schema."""
-    schema = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
 
     def run(*words, **settings):
         code, out, err = predict(*words, "--json", **settings)
         assert (code, err) == (0, "")
-        block = json.loads(out)
-        jsonschema.validate(block, schema)
-        return block
+        return valid(json.loads(out), "predict")
 
     return run
 

@@ -1,14 +1,13 @@
 """`perwiz calibrate`: what it refuses, with its full message; what it writes, with a launcher that only pretends, and under real MPIs."""
 
-import importlib.resources
 import json
 import os
 import pathlib
 
-import jsonschema
 import pytest
 
 from build import Builder
+from documents import valid
 from perwiz import cli
 from perwiz.errors import UsageError
 from perwiz.formats import files
@@ -224,10 +223,8 @@ def test_program__compiled_once(mpi):
 
 def checked(text):
     """Return the document, if it is what its schema says."""
-    schema = json.loads(importlib.resources.files("perwiz.report.calibrate").joinpath("calibrate.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
     block = json.loads(text)
-    jsonschema.validate(block, schema)
+    valid(block, "calibrate")
     return block
 
 

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from build import Builder, hand_model
 from perwiz.clock.condition import Violations
 from perwiz.report import blocks
+from perwiz.report.records import CallPlace
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Health
 from perwiz.whatif.waits import Waits
@@ -33,7 +36,7 @@ def pair():
 def test_longest__longest_first(pair):
     trace, waits = pair
     place = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "solve"}
-    assert blocks.longest(trace, waits, 5) == [
+    assert to_builtins(blocks.longest(trace, waits, 5)) == [
         {"call": "e1", **place, "partner": None, "wait_ns": 7},
         {"call": "e2", **place, "partner": {"call": "e0", "rank": 0, "thread": 0}, "wait_ns": 5},
     ]
@@ -42,7 +45,7 @@ def test_longest__longest_first(pair):
 def test_longest__beside_another_run(pair):
     trace, waits = pair
     other = Waits(np.array([1, 2, 3]), np.array([-1, -1, -1]))
-    assert [row["other_wait_ns"] for row in blocks.longest(trace, waits, 5, other)] == [2, 3]
+    assert [row.other_wait_ns for row in blocks.compared(trace, waits, other, 5)] == [2, 3]
 
 
 @pytest.mark.parametrize("most", [0, 1])
@@ -53,7 +56,7 @@ def test_longest__at_most(pair, most):
 @given(st.lists(st.integers(0, 4)), st.integers(0, 8))
 def test_largest__as_sorting_all_says(values, most):
     rows = sorted((row for row, value in enumerate(values) if value > 0), key=lambda row: (-values[row], row))
-    assert blocks._largest(np.array(values, "i8"), most).tolist() == rows[:most]
+    assert blocks.largest(np.array(values, "i8"), most).tolist() == rows[:most]
 
 
 def test_wait_lines(pair):
@@ -66,8 +69,8 @@ def test_wait_lines(pair):
 
 
 def test_wait_lines__of_two_runs_and_odd_regions(pair):
-    rows = blocks.longest(*pair, 1, pair[1])
-    rows[0] |= {"region": "\x1b[2J" + "x" * 90, "thread": 2, "partner": {"call": "e9", "rank": 1023, "thread": 1}}
+    (wait,) = blocks.compared(*pair, pair[1], 1)
+    rows = [replace(wait, region="\x1b[2J" + "x" * 90, thread=2, partner=CallPlace(call="e9", rank=1023, thread=1))]
     assert blocks.wait_lines(rows, "recorded", "predicted") == [
         "call  rank  routine   waits for         region                          recorded  predicted",
         "e1     1.2  MPI_Recv  e9 (rank 1023.1)  \\x1b[2Jxxxxxxx...xxxxxxxxxxxxx      7 ns       7 ns",
@@ -130,7 +133,7 @@ def test_model__units_source_and_what_is_assumed():
         ("source", "the test"),
         ("assumed", "g_ns, s_bytes (not in the source)"),
     ]
-    assert block["parameters"]["gap"] == "none"
+    assert block.parameters.gap == "none"
 
 
 def test_model__nothing_assumed():
@@ -143,5 +146,5 @@ def test_call__names_rank_routine_and_region():
         b.send(1, 0)
     b.recv(0, 1)
     trace = b.trace()
-    assert blocks.call(trace, 1) == {"call": "e1", "rank": 1, "thread": 0, "routine": "MPI_Send", "region": "outer/in/ner"}
-    assert blocks.call(trace, 0)["region"] == ""
+    assert to_builtins(blocks.call(trace, 1)) == {"call": "e1", "rank": 1, "thread": 0, "routine": "MPI_Send", "region": "outer/in/ner"}
+    assert blocks.call(trace, 0).region == ""

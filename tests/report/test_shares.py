@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.report import shares
+from perwiz.report import blocks
 from perwiz.report.balance import document as balance
 from perwiz.report.critical import document as critical
 from perwiz.report.curve import document as curve
@@ -37,13 +37,13 @@ def late():
 
 
 def test_of():
-    assert shares.of(late(), 1000) == 100
-    assert shares.of(late(), 1000, 99) == 100
-    assert shares.of(late(), 1000, -99) == 100
-    assert shares.of(late(), 1000, 100) == 1000, "more than there is"
+    assert blocks.shares_of(late(), 1000) == 100
+    assert blocks.shares_of(late(), 1000, 99) == 100
+    assert blocks.shares_of(late(), 1000, -99) == 100
+    assert blocks.shares_of(late(), 1000, 100) == 1000, "more than there is"
     b = Builder(1)
     b.compute(0, 10)
-    assert shares.of(b.trace(), 10) == 10, "no MPI_Init is shown"
+    assert blocks.shares_of(b.trace(), 10) == 10, "no MPI_Init is shown"
 
 
 @pytest.mark.parametrize(

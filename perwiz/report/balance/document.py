@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.whatif.limits.balance import Balance, Balanced, Spread
 
@@ -34,16 +34,16 @@ def document(balance: Balance, steps: int) -> Document:
         "format": run.trace.format,
         "made_by": run.trace.timeline.made_by,
         "recorded_ns": run.makespan,
-        "shares_of_ns": shares.of(run.trace, run.makespan, run.makespan - balance.everything),
+        "shares_of_ns": blocks.shares_of(run.trace, run.makespan, run.makespan - balance.everything),
         "replay_error_ns": run.replay_error,
         "predicted_ns": balance.everything,
         "gain_ns": run.makespan - balance.everything,
         "regions": [_region(run.makespan, region) for region in balance.regions],
         "steps": _steps(balance, steps),
         "deadlocks": run.graph.deadlocks,
-        "misfit": misfit.of_run(run),
-        "model": blocks.model(run.weighted.model),
-        "health": blocks.health(run.health()),
+        "misfit": plain.misfit(run),
+        "model": plain.model(run.weighted.model),
+        "health": plain.health(run.health()),
     }
 
 
@@ -113,9 +113,9 @@ def text(block: Document) -> str:
         lines += ["", "what a process computes and sends in these steps", *_spread_lines(block)]
     lines += [
         "",
-        *words.facts([*blocks.model_facts(block["model"]), *misfit.facts(block), *_deadlock(block)]),
+        *words.facts([*plain.model_facts(block["model"]), *plain.misfit_facts(block), *_deadlock(block)]),
         "",
-        *blocks.health_lines(block["health"]),
+        *plain.health_lines(block["health"]),
     ]
     return "\n".join(lines)
 
@@ -124,7 +124,7 @@ def _answer(block: Document) -> Facts:
     """Return what balancing all gives, and which single step gives most."""
     recorded = block["recorded_ns"]
     many = words.several(sum(region["steps"] for region in block["regions"]), "step")
-    facts = [("recorded", blocks.recorded(recorded, block["health"])), *shares.facts(block, recorded)]
+    facts = [("recorded", plain.recorded(recorded, block["health"])), *plain.share_facts(block, recorded)]
     whole = block["shares_of_ns"]
     facts.append(("balanced", f"{_predicted(block, whole)} if computation and messages of all {many} were balanced"))
     if block["steps"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks, misfit
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
@@ -39,9 +39,9 @@ def document(bounds: Bounds) -> Document:
         "replay_error_ns": run.replay_error,
         "regions": [_region(run.trace, bound) for bound in bounds.regions],
         "user_regions": len(run.trace.names),
-        "misfit": misfit.of_run(run),
-        "model": blocks.model(run.weighted.model),
-        "health": blocks.health(run.health()),
+        "misfit": plain.misfit(run),
+        "model": plain.model(run.weighted.model),
+        "health": plain.health(run.health()),
     }
 
 
@@ -55,7 +55,7 @@ def _region(trace: Trace, bound: Bound) -> Document:
         "longest_ns": bound.time(),
         "bounds": [{"questions": [QUESTIONS[q] for q in asked], "time_ns": bound.time(asked)} for asked in COMBINATIONS[1:]],
         "processes": [
-            {**blocks.location(trace, location), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)}}
+            {**plain.location(trace, location), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)}}
             for location, row in zip(bound.location.tolist(), rows, strict=True)
         ],
     }
@@ -70,7 +70,7 @@ def text(block: Document) -> str:
     lines += ["where the time goes, mean of a process", *_part_lines(regions), ""]
     shown = regions[1] if len(regions) == 2 else regions[0]
     lines += [f"processes, {_name(shown)}", *_process_lines(shown["processes"]), ""]
-    lines += [*words.facts([*blocks.model_facts(block["model"]), *misfit.facts(block)]), "", *blocks.health_lines(block["health"])]
+    lines += [*words.facts([*plain.model_facts(block["model"]), *plain.misfit_facts(block)]), "", *plain.health_lines(block["health"])]
     return "\n".join(lines)
 
 
@@ -78,7 +78,7 @@ def _answer(block: Document) -> Facts:
     """Return the bounds of the whole program, and what they are."""
     whole, recorded = block["regions"][0], block["recorded_ns"]
     times = {tuple(row["questions"]): row["time_ns"] for row in whole["bounds"]}
-    facts = [("recorded", blocks.recorded(recorded, block["health"]))]
+    facts = [("recorded", plain.recorded(recorded, block["health"]))]
     for asked, meaning in ((QUESTIONS[:1], "if nobody waited"), (QUESTIONS, "if computation and messages were balanced, too")):
         facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))

@@ -7,7 +7,7 @@ import json
 from perwiz import words
 from perwiz.loggps.calibrate import Calibration, Line
 from perwiz.loggps.model import CONVENTIONS, PARAMETERS
-from perwiz.report import blocks
+from perwiz.report import plain
 from perwiz.report.blocks import Document
 
 VERSION = 1
@@ -42,7 +42,7 @@ def _document(found: Calibration, path: str) -> Document:
     estimates = {letter: _estimate(found, letter, unit) for letter, unit, _ in _ROWS if letter in found.values}
     return {
         "file": path,
-        **blocks.model(found.model),
+        **plain.model(found.model),
         "estimates": {letter: one for letter, one in estimates.items() if _KEYS.get(letter) not in found.model.assumed},
         "misfit": {"typical": found.typical, "worst": found.worst},
         "gaps": [{"from_bytes": int(one.low), "to_bytes": int(one.high), **_line(one.line)} for one in found.segments],

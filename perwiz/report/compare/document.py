@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
@@ -38,7 +38,7 @@ def document(found: Comparison, calls: int, most: float | None = None) -> Docume
         "predicted": _side(found.predicted),
         "measured": _side(found.measured),
         "hypotheses": [str(hypothesis) for hypothesis in found.hypotheses],
-        "model": blocks.model(found.model) if found.model else None,
+        "model": plain.model(found.model) if found.model else None,
         "from": found.start,
         "error_ns": found.error,
         "error": finite(found.share),
@@ -94,7 +94,7 @@ def _side(side: Side) -> Document:
         "start_ns": side.start - begin,
         "processes": len(np.unique(trace.locations.process)),
         "calls": len(trace.calls),
-        "health": blocks.health(side.health),
+        "health": plain.health(side.health),
     }
 
 
@@ -113,7 +113,7 @@ def _processes(found: Comparison) -> list[Document]:
     end, span = found.ends()
     return [
         {
-            **blocks.location(found.predicted.trace, row),
+            **plain.location(found.predicted.trace, row),
             **{f"end_{key}": value for key, value in _row(end, k).items()},
             **{f"span_{key}": value for key, value in _row(span, k).items()},
         }
@@ -124,11 +124,11 @@ def _processes(found: Comparison) -> list[Document]:
 def _regions(found: Comparison) -> list[Document]:
     """Return, per region path, the time in it, all locations together and one by one."""
     sum_of, many, names = sums.regions(found), sums.places(found), found.alignment.path_names
-    where = [blocks.location(found.predicted.trace, k) for k in range(len(found.predicted.trace.locations))]
+    where = [plain.location(found.predicted.trace, k) for k in range(len(found.predicted.trace.locations))]
     strange = np.flatnonzero(found.alignment.places[1] >= len(where))
     where += [{}] * (many - len(where))
     for k in strange.tolist():
-        where[int(found.alignment.places[1][k])] = blocks.location(found.measured.trace, k)
+        where[int(found.alignment.places[1][k])] = plain.location(found.measured.trace, k)
     rows: dict[int, Document] = {}
     for k, key in enumerate(sum_of.key.tolist()):
         path, place = divmod(key, many)
@@ -169,7 +169,7 @@ def furthest(found: Comparison, most: int) -> list[Document]:
         pair = int(found.compared[k])
         rows.append(
             {
-                **blocks.call(found.predicted.trace, int(pairs.first[pair])),
+                **plain.call(found.predicted.trace, int(pairs.first[pair])),
                 "measured_call": f"e{pairs.second[pair]}",
                 "moved": bool(pairs.moved[pair]),
                 **_row(duration, k),
@@ -200,7 +200,7 @@ def text(block: Document) -> str:
     lines += _table("step", steps, heads, lambda row: f"{words.shown(row['region'], 50)}#{row['step']}", "", "parallel steps")
     lines += _table("routine", block["routines"], heads, lambda row: row["routine"], "", "routines, time of all processes")
     lines += _furthest(block["furthest"], heads)
-    lines += ["", *words.facts(blocks.model_facts(block["model"]))] if block["model"] else []
+    lines += ["", *words.facts(plain.model_facts(block["model"]))] if block["model"] else []
     return "\n".join([*lines, *_health(block, heads)])
 
 
@@ -291,5 +291,5 @@ def _health(block: Document, heads: tuple[str, str]) -> list[str]:
         return ["", *words.facts([("health", "both traces complete")])]
     lines = []
     for run, head in zip(_RUNS, heads, strict=True):
-        lines += ["", f"{head}: {words.shown(block[run]['trace'])}", *blocks.health_lines(block[run]["health"])]
+        lines += ["", f"{head}: {words.shown(block[run]['trace'])}", *plain.health_lines(block[run]["health"])]
     return lines

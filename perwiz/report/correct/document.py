@@ -13,7 +13,7 @@ from perwiz.clock.figures import THRESHOLDS, Deviation, Figures
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs
 from perwiz.clock.schemes import scheme_of
-from perwiz.report import blocks
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health
@@ -69,7 +69,7 @@ def document(trace: Trace, found: Correction, figures: Figures, clock: str, heal
         "left": dataclasses.asdict(found.left),
         "cycle": {"calls": [[f"e{cause}", f"e{effect}"] for cause, effect in steps], "words": _named(found, steps)} if steps else None,
         "processes": _processes(trace, found),
-        "health": blocks.health(health),
+        "health": plain.health(health),
     }
 
 
@@ -104,7 +104,7 @@ def _processes(trace: Trace, found: Correction) -> list[Document]:
     """Return, per location, the largest distance of an event from where it was recorded, and that of its last instant."""
     furthest = shifts(trace, found.before, found.timeline)
     ends = found.timeline.locations.leave - found.before.locations.leave
-    return [{**blocks.location(trace, k), "largest_ns": int(furthest[k]), "end_ns": int(ends[k])} for k in range(len(trace.locations))]
+    return [{**plain.location(trace, k), "largest_ns": int(furthest[k]), "end_ns": int(ends[k])} for k in range(len(trace.locations))]
 
 
 def shifts(trace: Trace, before: Timeline, after: Timeline) -> NDArray[np.int64]:
@@ -125,7 +125,7 @@ def text(block: Document) -> str:
     lines = [f"{words.shown(block['trace'])}: {_CLOCKS[block['clock']]}{mark}", "", *words.facts(_answer(block)), "", *_pair_lines(block)]
     if block["moved"]:
         lines += ["", *_deviation_lines(block)]
-    return "\n".join([*lines, "", *words.facts(_means(block)), "", *blocks.health_lines(block["health"], clocks=False)])
+    return "\n".join([*lines, "", *words.facts(_means(block)), "", *plain.health_lines(block["health"], clocks=False)])
 
 
 def _answer(block: Document) -> Facts:

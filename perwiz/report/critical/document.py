@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
@@ -25,7 +25,7 @@ _HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "
 def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
     """Return the critical path as a JSON document with at most `pieces` of its pieces, on request with the slack of every call; in ns."""
     run, path = critical.run, critical.pieces
-    trace, slack, base = run.trace, critical.slack, shares.of(run.trace, run.makespan)
+    trace, slack, base = run.trace, critical.slack, blocks.shares_of(run.trace, run.makespan)
     whole = path.sums(np.zeros(len(path), "i8"), 1)[0]
     return {
         "version": VERSION,
@@ -48,9 +48,9 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
         },
         "slacks_ns": slack.tolist() if slacks else None,
         "replay_error_ns": run.replay_error,
-        "model": blocks.model(run.weighted.model),
-        "misfit": misfit.of_run(run),
-        "health": blocks.health(run.health()),
+        "model": plain.model(run.weighted.model),
+        "misfit": plain.misfit(run),
+        "health": plain.health(run.health()),
     }
 
 
@@ -63,7 +63,7 @@ def _processes(critical: Critical) -> list[Document]:
     trace, path = critical.run.trace, critical.pieces
     sums = path.sums(path.location, len(trace.locations))
     slack = _slack(critical, trace.calls.location, len(trace.locations))
-    return [blocks.location(trace, k) | _kinds(sums[k]) | slack[k] for k in range(len(trace.locations))]
+    return [plain.location(trace, k) | _kinds(sums[k]) | slack[k] for k in range(len(trace.locations))]
 
 
 def _regions(critical: Critical) -> list[Document]:
@@ -72,7 +72,7 @@ def _regions(critical: Critical) -> list[Document]:
     count = len(trace.paths) + 1
     sums = path.sums(path.path + 1, count)
     slack = _slack(critical, trace.calls.path + 1, count)
-    rows = [{"region": blocks.region_path(trace, k - 1)} | _kinds(sums[k]) | slack[k] for k in range(count)]
+    rows = [{"region": plain.region_path(trace, k - 1)} | _kinds(sums[k]) | slack[k] for k in range(count)]
     return [row for row in rows if row["calls"] or row["total_ns"]]
 
 
@@ -88,7 +88,7 @@ def _routines(critical: Critical) -> list[Document]:
 
 def _slack(critical: Critical, group: Ints, groups: int) -> list[Document]:
     """Return, per group of calls, how many there are, how many have no slack or less than 1 %, the least and the median."""
-    slack, close = critical.slack, shares.of(critical.run.trace, critical.run.makespan) // 100
+    slack, close = critical.slack, blocks.shares_of(critical.run.trace, critical.run.makespan) // 100
     order = np.lexsort((slack, group))
     count = np.bincount(group, minlength=groups)
     first = np.cumsum(count) - count
@@ -117,8 +117,8 @@ def _piece(critical: Critical, row: int) -> Document:
     call = int(path.call[row])
     return {
         "kind": KINDS[path.kind[row]],
-        **blocks.location(trace, int(path.location[row])),
-        "region": blocks.region_path(trace, int(path.path[row])),
+        **plain.location(trace, int(path.location[row])),
+        "region": plain.region_path(trace, int(path.path[row])),
         "call": f"e{call}" if call >= 0 else None,
         "routine": operations.OPS[trace.calls.op[call]] if call >= 0 else None,
         "begin_ns": int(path.begin[row]),
@@ -141,8 +141,8 @@ def text(block: Document) -> str:
             lines += ["", *_table(block, head, rows, labels)]
     if block["longest"]:
         lines += ["", *_piece_lines(block)]
-    facts = [*blocks.model_facts(block["model"]), *misfit.facts(block)]
-    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(block["health"])])
+    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
+    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
 
 
 def _answer(block: Document) -> Facts:
@@ -153,7 +153,7 @@ def _answer(block: Document) -> Facts:
         "transfer": "messages under way, from the entry of the call that sends",
         "start": "until the first process on the path began",
     }
-    facts = [("recorded", f"{blocks.recorded(makespan, block['health'])}; along {words.several(block['pieces'], 'piece')}")]
+    facts = [("recorded", f"{plain.recorded(makespan, block['health'])}; along {words.several(block['pieces'], 'piece')}")]
     for kind, meaning in said.items():
         if path[f"{kind}_ns"]:
             facts.append(("", f"{_of(path[f'{kind}_ns'], makespan)} {_HEADS[kind]}: {meaning}"))

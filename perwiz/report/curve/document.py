@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.whatif.limits.curve import NETWORK, Curve
 
@@ -29,7 +29,7 @@ _COUNTED = {
 def document(curve: Curve, points: int = 0) -> Document:
     """Return the curve as a JSON document, with so many samples, evenly spaced; times in ns."""
     run, recorded = curve.run, curve.run.makespan
-    whole = shares.of(run.trace, recorded)
+    whole = blocks.shares_of(run.trace, recorded)
     tolerances = [(share, curve.tolerance(share * whole / recorded if recorded else share)) for share in SHARES]
     return {
         "version": VERSION,
@@ -53,9 +53,9 @@ def document(curve: Curve, points: int = 0) -> Document:
         "points": [_point(curve, x) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
         "sweeps": curve.lines.sweeps,
         "replay_error_ns": run.replay_error,
-        "model": blocks.model(run.weighted.model),
-        "misfit": misfit.of_run(run),
-        "health": blocks.health(run.health()),
+        "model": plain.model(run.weighted.model),
+        "misfit": plain.misfit(run),
+        "health": plain.health(run.health()),
     }
 
 
@@ -71,10 +71,10 @@ def text(block: Document) -> str:
     lines += ["", *_multiple_lines(block)] if block["multiples"] else []
     lines += ["", *_segment_lines(block)]
     lines += ["", *_point_lines(block)] if block["points"] else []
-    facts = [*blocks.model_facts(block["model"]), *misfit.facts(block)]
+    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
     if block["misfit"]["messages_lowered"]:
         facts.append(("", "lags below the model's grow in proportion"))
-    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(block["health"])])
+    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
 
 
 def amount(of: str, value: float) -> str:
@@ -107,8 +107,8 @@ def _answer(block: Document) -> Facts:
     gap, name = block["gap_ns"], words.shown(of) if of in NETWORK else f"the factor of {words.shown(of)}"
     exact = f"; the curve lies at most {words.duration(max(1, round(gap)))} above them (--exact finds all)" if gap else ", all there are"
     return [
-        ("recorded", f"{blocks.recorded(block['recorded_ns'], block['health'])}; {name} is {amount(of, block['recorded'])}"),
-        *shares.facts(block, block["recorded_ns"]),
+        ("recorded", f"{plain.recorded(block['recorded_ns'], block['health'])}; {name} is {amount(of, block['recorded'])}"),
+        *plain.share_facts(block, block["recorded_ns"]),
         ("tolerance", f"{words.shown(of)} {grows}"),
         ("on the path", f"{on}, just above the recorded value"),
         ("found", found + exact),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document
 from perwiz.trace.trace import Trace
 from perwiz.whatif.worth import worth
@@ -39,7 +39,7 @@ def document(found: Domino, most: int, family: str = "site", tell: Callable[[int
         **dict(zip(("question", "block"), worth.parts(found.question), strict=True)),
         "recorded_ns": trace.timeline.makespan,
         "replayed_ns": run.makespan,
-        "shares_of_ns": shares.of(trace, run.makespan, run.makespan - found.bound),
+        "shares_of_ns": blocks.shares_of(trace, run.makespan, run.makespan - found.bound),
         "replay_error_ns": run.replay_error,
         "bound_ns": found.bound,
         "calls": len(trace.calls),
@@ -53,9 +53,9 @@ def document(found: Domino, most: int, family: str = "site", tell: Callable[[int
         "sets": [_set(found, group) | {"range_ns": list(both)} for group, both in zip(groups, ranges[len(calls) :], strict=True)],
         "fixes": None,
         "target": None,
-        "model": blocks.model(run.weighted.model),
-        "misfit": misfit.of_run(run),
-        "health": blocks.health(run.health()),
+        "model": plain.model(run.weighted.model),
+        "misfit": plain.misfit(run),
+        "health": plain.health(run.health()),
     }
 
 
@@ -97,8 +97,8 @@ def _worth(before: int, then: int) -> Document:
 def place(trace: Trace, call: int, partner: int) -> Document:
     """Return what a report says of a call, where in the program it was made, and of the call it waits for."""
     known = partner >= 0
-    other = {"call": f"e{partner}", **blocks.location(trace, int(trace.calls.location[partner]))} if known else None
-    return blocks.call(trace, call) | {"site": site(trace, call), "partner": other}
+    other = {"call": f"e{partner}", **plain.location(trace, int(trace.calls.location[partner]))} if known else None
+    return plain.call(trace, call) | {"site": site(trace, call), "partner": other}
 
 
 def site(trace: Trace, call: int) -> str:

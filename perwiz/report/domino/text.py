@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.whatif.worth.domino import COUNTED
 
@@ -45,8 +45,8 @@ def text(block: Document) -> str:
         lines += ["", *_fixes(block)]
     if block["target"]:
         lines += ["", *_target(block)]
-    facts = [*blocks.model_facts(block["model"]), *misfit.facts(block)]
-    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(block["health"])])
+    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
+    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
 
 
 def _title(block: Document) -> list[str]:
@@ -55,11 +55,11 @@ def _title(block: Document) -> list[str]:
 
 
 def _answer(block: Document) -> Facts:
-    recorded = blocks.recorded(block["recorded_ns"], block["health"])
+    recorded = plain.recorded(block["recorded_ns"], block["health"])
     if not block["calls"]:
         return [("recorded", f"{recorded}; there are no MPI calls to change")]
     waits = f"all processes together wait {words.duration(block['waiting_ns'])} in {block['waiting_calls']} of"
-    facts = [("recorded", f"{recorded}; {waits} {words.several(block['calls'], 'call')}"), *shares.facts(block, block["replayed_ns"])]
+    facts = [("recorded", f"{recorded}; {waits} {words.several(block['calls'], 'call')}"), *plain.share_facts(block, block["replayed_ns"])]
     none, gain = f"no call {_WORDS[block['question']][1]}", block["replayed_ns"] - block["bound_ns"]
     facts += _bound(block, none) if gain else []
     if block["changes"]:

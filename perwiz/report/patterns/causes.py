@@ -8,7 +8,7 @@ from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.patterns.analysis.causes import Explained
 from perwiz.patterns.analysis.efficiency import Efficiency
-from perwiz.report import blocks
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.trace.arrays import F8, Ints
 from perwiz.whatif.run import Run
@@ -54,7 +54,7 @@ def _costly(explained: Explained, node: int) -> Document:
         "cost_ns": round(float(here.sum())),
         "short_term_ns": round(float(here[:, 0].sum())),
         "long_term_ns": round(float(here[:, 1].sum())),
-        "worst": blocks.location(cube.trace, worst),
+        "worst": plain.location(cube.trace, worst),
         "worst_ns": round(float(by_location[worst])),
         "patterns": {name: round(float(cost)) for name, cost in zip(found.waits.kinds, by_kind, strict=True) if cost},
     }

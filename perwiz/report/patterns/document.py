@@ -13,7 +13,7 @@ from perwiz.patterns.library import grid
 from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document
 from perwiz.report.patterns import causes, tables
 from perwiz.whatif import init
@@ -38,7 +38,7 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
     findings = findings if explained is None else explained.findings
     cube = findings.severity
     chosen = _below(findings, of)
-    base = shares.of(run.trace, run.makespan, run.makespan - worth.every)
+    base = blocks.shares_of(run.trace, run.makespan, run.makespan - worth.every)
     part = _shares(run, findings, base)
     return {
         "version": VERSION,
@@ -64,9 +64,9 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         "failures": list(findings.failures),
         "eager_late_receivers": _eager(run, findings),
         "replay_error_ns": run.replay_error,
-        "model": blocks.model(run.weighted.model),
-        "misfit": misfit.of_run(run),
-        "health": blocks.health(run.health()),
+        "model": plain.model(run.weighted.model),
+        "misfit": plain.misfit(run),
+        "health": plain.health(run.health()),
     }
 
 
@@ -142,7 +142,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
                     "call_path": cube.tree.full_name(at),
                     "severity_ns": int(severity[at]),
                     "instances": int(count[at]),
-                    "worst": blocks.location(cube.trace, int(by_location.argmax())),
+                    "worst": plain.location(cube.trace, int(by_location.argmax())),
                     "worst_ns": int(by_location.max()),
                     "gain_ns": makespan - worth.by_node[name, at] if (name, at) in worth.by_node else None,
                 }
@@ -158,8 +158,8 @@ def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> lis
         some = findings.instances[name]
         for at in np.argsort(-some.severity, kind="stable")[:rows].tolist():
             cause = int(some.cause[at])
-            row = blocks.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
-            out.append(row | {"cause": blocks.call(run.trace, cause) if cause >= 0 else None})
+            row = plain.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
+            out.append(row | {"cause": plain.call(run.trace, cause) if cause >= 0 else None})
     return sorted(out, key=lambda row: -row["severity_ns"])[:rows]
 
 
@@ -169,6 +169,6 @@ def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
     names = [name for name in findings.instances if cube.total(name)] if of is None else _below(findings, of)
     columns = {name: cube.by_location(name) for name in ("time", "mpi", *names)}
     return [
-        {**blocks.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
+        {**plain.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
         for at in range(len(run.trace.locations))
     ]

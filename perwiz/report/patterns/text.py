@@ -5,7 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.patterns.analysis.causes import NAMES
 from perwiz.patterns.metrics import NS
-from perwiz.report import blocks, misfit, shares
+from perwiz.report import plain
 from perwiz.report.blocks import Document, Facts
 from perwiz.report.patterns import causes, tables
 
@@ -35,18 +35,18 @@ def text(block: Document, locations: bool, statistics: bool = False, regions: bo
         lines += ["", "instances", *tables.statistics_lines(block["statistics"])]
     if locations:
         lines += ["", *_location_lines(block)]
-    facts = [*blocks.model_facts(block["model"]), *misfit.facts(block)]
-    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(block["health"])])
+    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
+    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
 
 
 def _answer(block: Document) -> Facts:
     """Return what is waited, and what the waits are worth."""
-    recorded = blocks.recorded(block["makespan_ns"], block["health"])
+    recorded = plain.recorded(block["makespan_ns"], block["health"])
     if not block["waiting_ns"]:
         return [("recorded", f"{recorded}; no wait states")]
     waits, by_model = words.duration(block["waiting_ns"]), words.duration(block["model_waiting_ns"])
     facts = [("recorded", recorded), ("waiting", f"{waits} in these patterns, {by_model} under the model, all processes together")]
-    facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares.facts(block, block["makespan_ns"])]
+    facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in plain.share_facts(block, block["makespan_ns"])]
     gain = _gain(block, block["makespan_ns"] - block["bound_ns"])
     facts.append(("no waits", f"{words.duration(block['bound_ns'])}, {gain}, if none of these calls waited"))
     best: Document | None = block["call_paths"][0] if block["call_paths"] else None

@@ -2,178 +2,227 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.loggps.model import Model
-from perwiz.report import blocks, misfit, shares
-from perwiz.report.blocks import Document, Facts
+from perwiz.loggps import model as loggps
+from perwiz.report import blocks, misfit
+from perwiz.report.blocks import Facts
 from perwiz.report.predict import order
+from perwiz.report.predict.order import Matching, Moved
+from perwiz.report.records import ComparedWait, Health, Location, Misfit, Model, Natural, Record, TraceDocument
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import Network
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.waits import Waits
 
-VERSION = 1
-"""Version of the document; predict.schema.json describes it."""
 _PROCESSES = 16
 """Rows of the longest table of processes."""
 
 
-def document(prediction: Prediction, waits: int) -> Document:
-    """Return the prediction as a JSON document with at most `waits` waits before and after; all times in ns."""
+Engine = Annotated[str, msgspec.Meta(pattern="^(sweep|replay)$")]
+
+
+class Zeroed(Record):
+    """Calls of zero-wait, those of them that waited, and how long together."""
+
+    calls: Natural
+    waiting_calls: Natural
+    wait_ns: Natural
+
+
+class Process(Location):
+    """When a process or thread ends and how long it waits, recorded and predicted."""
+
+    recorded_end_ns: Natural
+    predicted_end_ns: Natural
+    gain_ns: int
+    waiting_ns: Natural
+    waiting_predicted_ns: Natural
+
+
+class Predict(TraceDocument, kw_only=True):
+    """A prediction. Times are whole nanoseconds."""
+
+    command: Literal["predict"] = "predict"
+    hypotheses: list[str]
+    """As on the command line, without the two dashes."""
+    engine: Engine
+    recorded_ns: Natural
+    """Makespan: from the first to the last instant of any process."""
+    predicted_ns: Natural
+    gain_ns: int
+    """Recorded minus predicted."""
+    shares_of_ns: Natural
+    """What percentages are of: the ns after MPI_Init, if the trace shows it and no gain is as large; else the makespan."""
+    predicted_range_ns: tuple[Natural, Natural] | None
+    """Smallest and largest prediction if the model's costs were half, one or two times as large; null when the model itself is changed."""
+    replay_error_ns: Natural
+    """Largest distance of the unchanged run, replayed, from the recorded one."""
+    calls: Natural
+    calls_moved: Natural
+    """Calls entered or left at another time than recorded."""
+    zeroed: Zeroed
+    order: list[Moved]
+    """In the order they are moved."""
+    matching: Matching
+    waiting_ns: Natural
+    """Of all processes together, recorded."""
+    waiting_predicted_ns: Natural
+    model: Model
+    networks: list[Model]
+    """The other networks asked about, in the order they are applied."""
+    deadlocks: Natural
+    """Messages that the hypotheses make synchronous so that the program would deadlock; their senders are not held."""
+    misfit: Misfit
+    health: Health
+    processes: list[Process]
+    waits_before: list[ComparedWait]
+    """The longest of the recorded run."""
+    waits_after: list[ComparedWait]
+    """The longest of the predicted run."""
+
+
+def document(prediction: Prediction, waits: int) -> Predict:
+    """Return the prediction, with at most `waits` waits before and after."""
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
     zeroed = before.time[prediction.zeroed]
     moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
-    return {
-        "version": VERSION,
-        "command": "predict",
-        "trace": trace.path,
-        "format": trace.format,
-        "made_by": trace.timeline.made_by,
-        "hypotheses": [str(h) for h in prediction.hypotheses],
-        "engine": prediction.engine,
-        "recorded_ns": recorded.makespan,
-        "predicted_ns": predicted.makespan,
-        "gain_ns": prediction.gain,
-        "shares_of_ns": shares.of(trace, recorded.makespan, abs(prediction.gain)),
-        "predicted_range_ns": list(prediction.range) if prediction.range else None,
-        "replay_error_ns": prediction.replay_error,
-        "calls": len(trace.calls),
-        "calls_moved": int(moved.sum()),
-        "zeroed": {"calls": len(zeroed), "waiting_calls": int((zeroed > 0).sum()), "wait_ns": int(zeroed.sum())},
-        "order": [order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
-        "matching": order.matching(prediction.matching),
-        "waiting_ns": int(before.time.sum()),
-        "waiting_predicted_ns": int(after.time.sum()),
-        "model": blocks.model(prediction.model),
-        "networks": [blocks.model(network) for network in _networks(prediction)],
-        "deadlocks": prediction.deadlocks,
-        "misfit": misfit.document(trace, recorded, prediction.model, prediction.misfit),
-        "health": blocks.health(prediction.health),
-        "processes": _processes(prediction),
-        "waits_before": blocks.longest(trace, before, waits, after),
-        "waits_after": blocks.longest(trace, after, waits, before),
-    }
+    return Predict(
+        trace=trace.path,
+        format=trace.format,
+        made_by=trace.timeline.made_by,
+        hypotheses=[str(hypothesis) for hypothesis in prediction.hypotheses],
+        engine=prediction.engine,
+        recorded_ns=recorded.makespan,
+        predicted_ns=predicted.makespan,
+        gain_ns=prediction.gain,
+        shares_of_ns=blocks.shares_of(trace, recorded.makespan, abs(prediction.gain)),
+        predicted_range_ns=prediction.range,
+        replay_error_ns=prediction.replay_error,
+        calls=len(trace.calls),
+        calls_moved=int(moved.sum()),
+        zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
+        order=[order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
+        matching=order.choices(prediction.matching),
+        waiting_ns=int(before.time.sum()),
+        waiting_predicted_ns=int(after.time.sum()),
+        model=blocks.model(prediction.model),
+        networks=[blocks.model(network) for network in _networks(prediction)],
+        deadlocks=prediction.deadlocks,
+        misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit),
+        health=blocks.health(prediction.health),
+        processes=_processes(prediction),
+        waits_before=blocks.compared(trace, before, after, waits),
+        waits_after=blocks.compared(trace, after, before, waits),
+    )
 
 
-def _networks(prediction: Prediction) -> list[Model]:
+def _networks(prediction: Prediction) -> list[loggps.Model]:
     """Return the models of the other networks asked about; changes start from the one before."""
-    found = [prediction.model]
+    models = [prediction.model]
     for hypothesis in sorted(prediction.hypotheses, key=lambda h: h.stage):
         if isinstance(hypothesis, Network):
-            found.append(hypothesis.model(found[-1]))
-    return found[1:]
+            models.append(hypothesis.model(models[-1]))
+    return models[1:]
 
 
-def _processes(prediction: Prediction) -> list[Document]:
+def _processes(prediction: Prediction) -> list[Process]:
     """Return, per location, when it ends and how long it waits, recorded and predicted."""
     trace = prediction.trace
     before, after = prediction.recorded.locations.leave, prediction.predicted.locations.leave
-    waiting = [_by_location(trace, waits) for waits in (prediction.waits_before, prediction.waits_after)]
+    waiting, predicted = (_by_location(trace, waits) for waits in (prediction.waits_before, prediction.waits_after))
     return [
-        {
-            **blocks.location(trace, k),
-            "recorded_end_ns": int(before[k]),
-            "predicted_end_ns": int(after[k]),
-            "gain_ns": int(before[k] - after[k]),
-            "waiting_ns": int(waiting[0][k]),
-            "waiting_predicted_ns": int(waiting[1][k]),
-        }
+        Process(
+            **asdict(blocks.location(trace, k)),
+            recorded_end_ns=int(before[k]),
+            predicted_end_ns=int(after[k]),
+            gain_ns=int(before[k] - after[k]),
+            waiting_ns=int(waiting[k]),
+            waiting_predicted_ns=int(predicted[k]),
+        )
         for k in range(len(trace.locations))
     ]
 
 
-def _by_location(trace: Trace, waits: Waits) -> NDArray[np.int64]:
+def _by_location(trace: Trace, waits: Waits) -> I8:
     return np.diff(np.concatenate(([0], np.cumsum(waits.time)))[trace.first_calls])
 
 
-def text(block: Document) -> str:
+def text(predict: Predict) -> str:
     """Return the document as text for a terminal."""
-    lines = [*_title(block), "", *words.facts(_answer(block)), "", *_process_lines(block)]
-    asked = bool(block["hypotheses"])
-    if block["waits_before"]:
+    asked = bool(predict.hypotheses)
+    subject = "; ".join(map(words.shown, predict.hypotheses)) or "no hypothesis"
+    lines = [*blocks.title(predict.trace, subject, predict.health), "", *words.facts(_answer(predict)), "", *_process_lines(predict)]
+    if predict.waits_before:
         head = ("recorded", "predicted") if asked else ("recorded",)
-        lines += ["", "longest waits in the recorded run", *blocks.wait_lines(block["waits_before"], *head)]
-    if asked and block["waits_after"]:
-        lines += ["", "longest waits in the predicted run", *blocks.wait_lines(block["waits_after"], "predicted", "recorded")]
-    models = [fact for network in block["networks"] for fact in blocks.model_facts(network, "network")]
-    lines += [
-        "",
-        *words.facts(blocks.model_facts(block["model"]) + models + misfit.facts(block)),
-        "",
-        *blocks.health_lines(block["health"]),
-    ]
-    return "\n".join(lines)
+        lines += ["", "longest waits in the recorded run", *blocks.wait_lines(predict.waits_before, *head)]
+    if asked and predict.waits_after:
+        lines += ["", "longest waits in the predicted run", *blocks.wait_lines(predict.waits_after, "predicted", "recorded")]
+    facts = blocks.model_facts(predict.model)
+    facts += [fact for network in predict.networks for fact in blocks.model_facts(network, "network")]
+    facts += misfit.facts(predict.misfit, predict.replay_error_ns, predict.engine)
+    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
 
 
-def _title(block: Document) -> list[str]:
-    asked = "; ".join(map(words.shown, block["hypotheses"])) or "no hypothesis"
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    return words.wrapped(f"{words.shown(block['trace'])}: {asked}{mark}", 2)
-
-
-def _answer(block: Document) -> Facts:
-    recorded, gain = block["recorded_ns"], block["gain_ns"]
-    share = f" ({words.percent(abs(gain), block['shares_of_ns'])})" if recorded else ""
+def _answer(predict: Predict) -> Facts:
+    recorded, gain = predict.recorded_ns, predict.gain_ns
+    share = f" ({words.percent(abs(gain), predict.shares_of_ns)})" if recorded else ""
+    change = f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"
     facts = [
-        ("recorded", blocks.recorded(recorded, block["health"])),
-        ("predicted", f"{words.duration(block['predicted_ns'])}, {'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"),
+        ("recorded", blocks.recorded(recorded, predict.health)),
+        ("predicted", f"{words.duration(predict.predicted_ns)}, {change}"),
     ]
-    waits = f"{words.duration(block['waiting_ns'])} recorded"
-    if block["hypotheses"]:
-        facts += [*shares.facts(block, recorded), ("", _range(block))]
-        waits += f", {words.duration(block['waiting_predicted_ns'])} predicted"
+    waits = f"{words.duration(predict.waiting_ns)} recorded"
+    if predict.hypotheses:
+        facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", _range(predict.predicted_range_ns))]
+        waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts.append(("waiting", f"{waits}, all processes together"))
-    return [*facts, *_effect(block)]
+    return [*facts, *_effect(predict)]
 
 
-def _range(block: Document) -> str:
-    spread = block["predicted_range_ns"]
-    if spread is None:
+def _range(range: tuple[int, int] | None) -> str:
+    if range is None:
         return "no range: it would tell nothing where the model itself is changed"
-    low, high = map(words.duration, spread)
-    return f"{low} to {high} if the model's costs were half or twice as large"
+    return f"{words.duration(range[0])} to {words.duration(range[1])} if the model's costs were half or twice as large"
 
 
-def _effect(block: Document) -> Facts:
+def _effect(predict: Predict) -> Facts:
     """Return what the hypotheses touch: the waits they zero, and how many calls move."""
-    zeroed, facts = block["zeroed"], []
-    if zeroed["calls"]:
-        facts.append(("zeroed", _zeroed(zeroed["calls"], zeroed["waiting_calls"], words.duration(zeroed["wait_ns"]))))
-    if block["deadlocks"]:
-        facts.append(
-            (
-                "deadlock",
-                f"{block['deadlocks']} messages would be synchronous and stop the program for good; their senders are not held here",
-            )
-        )
-    if block["hypotheses"]:
-        still = not block["calls_moved"] and not any(row["gain_ns"] for row in block["processes"])
-        moved = f"{block['calls_moved']} of {words.several(block['calls'], 'call')}" if block["calls"] else "no call"
+    facts = [("zeroed", _zeroed(predict.zeroed))] if predict.zeroed.calls else []
+    if predict.deadlocks:
+        stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
+        facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
+    if predict.hypotheses:
+        still = not predict.calls_moved and not any(process.gain_ns for process in predict.processes)
+        moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
         facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
-        facts += [*order.move_facts(block), *order.choice_facts(block)]
+        facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]
     return facts
 
 
-def _zeroed(calls: int, waiting: int, time: str) -> str:
+def _zeroed(zeroed: Zeroed) -> str:
+    calls, waiting, time = zeroed.calls, zeroed.waiting_calls, words.duration(zeroed.wait_ns)
     if calls == 1:
         return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
     return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
 
 
-def _process_lines(block: Document) -> list[str]:
+def _process_lines(predict: Predict) -> list[str]:
     """Return the table of processes: all, or those whose ends move most, or else wait most."""
-    rows, asked = block["processes"], bool(block["hypotheses"])
-    order = sorted(range(len(rows)), key=lambda k: (-abs(rows[k]["gain_ns"]), -rows[k]["waiting_ns"], k))
-    keys = ("recorded_end_ns", "predicted_end_ns", "gain_ns", "waiting_ns", "waiting_predicted_ns")
-    head = ("end", "predicted", "gain", "waiting", "predicted")
-    kept = range(5) if asked else (0, 3)
-    cells = [
-        [words.rank(rows[k]["rank"], rows[k]["thread"]), *(words.duration(rows[k][keys[c]]) for c in kept)]
-        for k in sorted(order[:_PROCESSES])
-    ]
+    rows, asked = predict.processes, bool(predict.hypotheses)
+    order = sorted(range(len(rows)), key=lambda k: (-abs(rows[k].gain_ns), -rows[k].waiting_ns, k))
+    head = ["end", "predicted", "gain", "waiting", "predicted"] if asked else ["end", "waiting"]
+    cells = []
+    for row in (rows[k] for k in sorted(order[:_PROCESSES])):
+        ends = (row.recorded_end_ns, row.predicted_end_ns, row.gain_ns) if asked else (row.recorded_end_ns,)
+        waits = (row.waiting_ns, row.waiting_predicted_ns) if asked else (row.waiting_ns,)
+        cells.append([words.rank(row.rank, row.thread), *map(words.duration, ends + waits)])
     more = f"and {len(rows) - len(cells)} more, which {'gain or wait' if asked else 'wait'} less (--json lists all)"
-    return [*words.table(["rank", *(head[c] for c in kept)], cells), *([more] if len(cells) < len(rows) else [])]
+    return [*words.table(["rank", *head], cells), *([more] if len(cells) < len(rows) else [])]

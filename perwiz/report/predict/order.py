@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.report import blocks
-from perwiz.report.blocks import Document, Facts
+from perwiz.report.blocks import Facts
+from perwiz.report.records import CallId, Natural, Record
 from perwiz.trace.trace import Trace
-from perwiz.whatif.matching import Matching
-from perwiz.whatif.order.reorder import Moved
+from perwiz.whatif import matching
+from perwiz.whatif.order import reorder
 
 _MOVES = 12
 """Lines on blocks that run earlier."""
@@ -15,70 +16,102 @@ _NAMED = 8
 """Calls named in a line."""
 
 
-def moved(trace: Trace, move: Moved) -> Document:
+class Moved(Record):
+    """A block of calls that runs earlier, or that stays though it is waited for; recorded calls."""
+
+    hypothesis: str
+    rank: Natural
+    thread: Natural
+    first: CallId
+    last: CallId
+    before: CallId | None
+    """Call it runs before; null if it stays where it is."""
+    ahead_of: CallId | None
+    """Last of the calls it passes."""
+    receives_passed: Natural
+    """Calls it passes that receive a message, which it is assumed not to need."""
+    reason: str | None
+    """Why it stays where it is."""
+
+
+class Matching(Record):
+    """Choices among messages that the predicted run would make otherwise, were they not kept as recorded."""
+
+    wildcards: Natural
+    """Receives and probes of any source or tag."""
+    receives: list[CallId]
+    """Those that another message would have reached first."""
+    waits: Natural
+    """Calls that complete one or some of several requests, a receive among them."""
+    completions: list[CallId]
+    """Those that would have completed another receive first."""
+    contradicting: Natural
+    """Choices that the recorded times contradict themselves; not counted above."""
+
+
+def moved(trace: Trace, move: reorder.Moved) -> Moved:
     """Return a block that runs earlier, or that stays."""
-    goes = move.end >= move.before
-    return {
-        "hypothesis": move.asked,
-        **blocks.location(trace, move.location),
-        "first": f"e{move.first}",
-        "last": f"e{move.last}",
-        "before": f"e{move.before}" if goes else None,
-        "ahead_of": f"e{move.end}" if goes else None,
-        "receives_passed": move.receives(trace),
-        "reason": move.note or None,
-    }
+    goes, place = move.end >= move.before, blocks.location(trace, move.location)
+    return Moved(
+        hypothesis=move.asked,
+        rank=place.rank,
+        thread=place.thread,
+        first=f"e{move.first}",
+        last=f"e{move.last}",
+        before=f"e{move.before}" if goes else None,
+        ahead_of=f"e{move.end}" if goes else None,
+        receives_passed=move.receives(trace),
+        reason=move.note or None,
+    )
 
 
-def matching(found: Matching) -> Document:
+def choices(others: matching.Matching) -> Matching:
     """Return the choices that would be others."""
-    return {
-        "wildcards": found.wildcards,
-        "receives": [f"e{call}" for call in found.receives.tolist()],
-        "waits": found.waits,
-        "completions": [f"e{call}" for call in found.completions.tolist()],
-        "contradicting": found.already,
-    }
+    return Matching(
+        wildcards=others.wildcards,
+        receives=[f"e{call}" for call in others.receives.tolist()],
+        waits=others.waits,
+        completions=[f"e{call}" for call in others.completions.tolist()],
+        contradicting=others.already,
+    )
 
 
-def move_facts(block: Document) -> Facts:
-    """Return in words which calls run earlier and which cannot, of a prediction's document."""
-    moves = block["order"]
+def move_facts(moves: list[Moved], hypotheses: list[str]) -> Facts:
+    """Return in words which calls run earlier and which cannot."""
     lines = [_move(move, k > 0) for k, move in enumerate(moves)]
-    told = {move["hypothesis"] for move in moves}
-    idle = [text for text in block["hypotheses"] if text.startswith("advance ") and text not in told]
-    lines += [f"{words.shown(text)}: nothing moves, it waits for nobody" for text in idle]
+    idle = {text for text in hypotheses if text.startswith("advance ")} - {move.hypothesis for move in moves}
+    lines += [f"{words.shown(text)}: nothing moves, it waits for nobody" for text in hypotheses if text in idle]
     if len(lines) > _MOVES:
         lines[_MOVES - 1 :] = [f"and {len(lines) - _MOVES + 1} more (--json lists all)"]
-    if any(move["before"] for move in moves):
-        passed = sum(move["receives_passed"] for move in moves)
+    if any(move.before for move in moves):
+        passed = sum(move.receives_passed for move in moves)
         past = f", {words.several(passed, 'receive')} among them," if passed else ""
         lines.append(f"assumed: what runs earlier needs nothing that the calls it passes{past} have brought or computed")
     return _labelled("order", lines)
 
 
-def _move(move: Document, again: bool) -> str:
-    what = f"{_span(move['first'], move['last'])} (rank {words.rank(move['rank'], move['thread'])})"
-    if move["before"] is None:
-        return f"{what} is {'still ' if again else ''}waited for and runs no earlier: {move['reason']}"
-    return f"{what} {'runs' if move['first'] == move['last'] else 'run'} ahead of {_span(move['before'], move['ahead_of'])}"
+def _move(move: Moved, again: bool) -> str:
+    calls = f"{_span(move.first, move.last)} (rank {words.rank(move.rank, move.thread)})"
+    if move.before is None or move.ahead_of is None:
+        return f"{calls} is {'still ' if again else ''}waited for and runs no earlier: {move.reason}"
+    return f"{calls} {'runs' if move.first == move.last else 'run'} ahead of {_span(move.before, move.ahead_of)}"
 
 
 def _span(first: str, last: str) -> str:
     return first if first == last else f"{first}..{last}"
 
 
-def choice_facts(block: Document) -> Facts:
+def choice_facts(others: Matching) -> Facts:
     """Return in words which choices among messages the predicted run would make otherwise; nothing if the program makes none."""
-    found, lines = block["matching"], []
-    if found["wildcards"]:
-        lines.append(_others(found["wildcards"], "wildcard receive", found["receives"], "would have got another message"))
-    if found["waits"]:
-        lines.append(_others(found["waits"], "wait for some of several", found["completions"], "would have ended with another request"))
-    if found["receives"] or found["completions"]:
+    lines = []
+    if others.wildcards:
+        lines.append(_others(others.wildcards, "wildcard receive", others.receives, "would have got another message"))
+    if others.waits:
+        lines.append(_others(others.waits, "wait for some of several", others.completions, "would have ended with another request"))
+    if others.receives or others.completions:
         lines.append("the prediction keeps the recorded choices; from the first of these on the run could go another way")
-    if found["contradicting"]:
-        lines.append(f"not counted: {words.several(found['contradicting'], 'choice')} that the recorded times contradict already")
+    if others.contradicting:
+        lines.append(f"not counted: {words.several(others.contradicting, 'choice')} that the recorded times contradict already")
     return _labelled("matching", lines)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import mailbox
-import pathlib
 import stat
 
-import jsonschema
 import pytest
 
 from counters import NOON
+from documents import valid
 from mails import HOUR, RECORDS, WEEK, fine, waiting
 from perwiz.cli import main
 from perwiz.errors import MailError, UsageError
@@ -24,7 +23,6 @@ from perwiz.jobs.store.query import Choice
 BENCHMARK = Benchmark("test", {"recv": 1.0, "send": 1.0}, {"send": 100.0})
 SETTINGS = Settings("perwiz@example.org", addresses={name: f"{name}@example.org" for name in ("anna", "bert", "carl")})
 HOSTILE = "x\r\nBcc: everybody@example.org\r\n\r\n<script>alert(1)</script>"
-SCHEMA = json.loads((pathlib.Path(mail.__file__).parents[1] / "jobs_mail.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -215,7 +213,7 @@ def test_json(perwiz, tmp_path):
     code, out, err = perwiz("--json", "--mbox", str(tmp_path / "box"), "--send")
     assert (code, err) == (4, "")
     found = json.loads(out)
-    jsonschema.validate(found, SCHEMA)
+    valid(found, "jobs_mail")
     assert [one["state"] for one in found["mails"]] == ["sent", "sent", "sent", "no address"]
 
 

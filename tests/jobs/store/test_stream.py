@@ -8,12 +8,12 @@ import itertools
 import json
 import threading
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from counters import NOON, NOW, OURS, T3E, job, tagged
+from documents import valid
 from perwiz.errors import TraceError
 from perwiz.jobs import record
 from perwiz.jobs.record import Record
@@ -77,12 +77,9 @@ def test_syslog__json_in_several_pieces():
 
 
 def test_json__back_and_forth_and_by_its_schema():
-    import importlib.resources
-
-    schema = json.loads(importlib.resources.files("perwiz.jobs").joinpath("jobs_record.schema.json").read_text(encoding="utf-8"))
     for text in (T3E, OURS):
         line = record.to_json(one(text))
-        jsonschema.validate(json.loads(line), schema)
+        valid(json.loads(line), "jobs_record")
         assert one(line + "\n")._replace(began=0, dated=True) == one(text)._replace(began=0, dated=True)
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import math
 
-import jsonschema
 import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.report.balance import document as report
 from perwiz.report.balance import plot as picture
 from perwiz.trace.trace import Counts
 from perwiz.whatif.limits.balance import balance
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.balance.document").joinpath("balance.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def sigma_misleads():
@@ -33,13 +29,9 @@ def sigma_misleads():
 
 def document(trace, *regions, steps=10):
     block = report.document(balance(trace, regions, hand_model(), clock="none"), steps)
-    VALIDATOR.validate(block)
+    valid(block, "balance")
     assert json.loads(json.dumps(block)) == block
     return block
-
-
-def test_schema():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_document__by_hand():

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 
-import jsonschema
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.report.bound import document as report
 from perwiz.trace.trace import Counts
 from perwiz.whatif.limits.bound import bound
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.bound.document").joinpath("bound.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender():
@@ -33,13 +29,9 @@ def late_sender():
 
 def document(trace, *regions, **more):
     block = report.document(bound(trace, regions, more.pop("model", hand_model()), clock="none"))
-    VALIDATOR.validate(block)
+    valid(block, "bound")
     assert json.loads(json.dumps(block)) == block
     return block
-
-
-def test_schema():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_document__by_hand():

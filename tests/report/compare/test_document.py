@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.report.compare import document as report
 from perwiz.whatif.compare.compare import Spans, compare
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.compare.document").joinpath("compare.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender(work=1000, extra=False, path="late.alog"):
@@ -35,7 +31,7 @@ def late_sender(work=1000, extra=False, path="late.alog"):
 
 def document(*arguments, calls=5, most=None, **settings):
     block = report.document(compare(*arguments, **settings), calls, most)
-    VALIDATOR.validate(block)
+    valid(block, "compare")
     assert json.loads(json.dumps(block)) == block
     return block
 

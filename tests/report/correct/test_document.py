@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import re
 
-import jsonschema
 import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder
+from documents import valid
 from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
 from perwiz.clock.treatment import Treated
@@ -20,9 +19,6 @@ from perwiz.report.correct import plot as picture
 from perwiz.report.picture import lanes
 from perwiz.trace.tables import Times
 from perwiz.whatif.health import health
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.correct").joinpath("correct.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,13 +43,9 @@ def document(trace, found=None, clock="clc"):
     fixed = dataclasses.replace(trace, timeline=found.timeline)
     state = health(fixed, found.graph.contradictions, Treated(fixed, found.left, found if found.by_message else None))
     block = report.document(trace, found, figures(found), clock, state)
-    VALIDATOR.validate(block)
+    valid(block, "correct")
     assert json.loads(json.dumps(block)) == block
     return block
-
-
-def test_schema():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_document__by_hand():

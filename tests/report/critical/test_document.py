@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.report.critical import document as report
 from perwiz.report.critical import plot as critical_plot
 from perwiz.report.picture import lanes
 from perwiz.whatif.limits.critical import critical
-
-SCHEMA = json.loads(
-    importlib.resources.files("perwiz.report.critical.document").joinpath("critical.schema.json").read_text(encoding="utf-8")
-)
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender():
@@ -38,7 +32,7 @@ def late_sender():
 
 def document(trace, pieces=10, slacks=False, model=None):
     block = report.document(critical(trace, model or hand_model(), "none"), pieces, slacks)
-    VALIDATOR.validate(block)
+    valid(block, "critical")
     assert json.loads(json.dumps(block)) == block
     return block
 

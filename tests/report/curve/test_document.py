@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import re
 
-import jsonschema
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.errors import UsageError
 from perwiz.report.curve import document as report
 from perwiz.report.curve import plot as curve_plot
 from perwiz.whatif.limits.curve import curve
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.curve.document").joinpath("curve.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender():
@@ -32,7 +28,7 @@ def late_sender():
 
 def document(trace, *asked, points=0, **settings):
     block = report.document(curve(trace, *asked, model=settings.pop("model", hand_model()), clock="none", **settings), points)
-    VALIDATOR.validate(block)
+    valid(block, "curve")
     assert json.loads(json.dumps(block)) == block
     return block
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
-import json
 
-import jsonschema
 import numpy as np
 import pytest
 
+from documents import valid
 from perwiz.report.domino import document as report
 from perwiz.report.domino.text import text
 from perwiz.whatif.worth import greedy
@@ -17,13 +15,10 @@ from perwiz.whatif.worth.domino import COUNTED, domino
 from tests.build import CATALOGUE, Builder, hand_model
 from tests.falling import falling
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.domino.document").joinpath("domino.schema.json").read_text(encoding="utf-8"))
-VALID = jsonschema.Draft202012Validator(SCHEMA)
-
 
 def document(trace, most=9, family="site", model=None, **settings):
     block = report.document(domino(trace, model or hand_model(), **settings), most, family)
-    VALID.validate(block)
+    valid(block, "domino")
     return block
 
 
@@ -35,10 +30,6 @@ def lines(block, *labels):
         if label in labels:
             found.append(line[14:])
     return " ".join(found).strip()
-
-
-def test_schema():
-    VALID.check_schema(SCHEMA)
 
 
 def test_document__by_hand():
@@ -128,7 +119,7 @@ def test_text__fixes_by_hand():
     found = domino(falling(), hand_model())
     block = report.document(found, 1)
     block["fixes"] = report.fixes(found, greedy.greedy(found.run, 2), greedy.greedy(found.run, 2, choose=greedy.by_wait))
-    VALID.validate(block)
+    valid(block, "domino")
     assert text(block).partition("\n\none fix ")[2].partition("\n\nmodel")[0].splitlines() == [
         "after the other, each the one that gains most by then",
         "   waited  makespan   gain  in all  all wait then  change",
@@ -146,7 +137,7 @@ def with_target(text, most=greedy.MOST, question="zero-wait", trace=None):
     found = domino(trace or falling(), hand_model(), question=question)
     block = report.document(found, 1)
     block["target"] = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
-    VALID.validate(block)
+    valid(block, "domino")
     return block
 
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
-import json
 
-import jsonschema
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.engines.sweep import sweep
 from perwiz.report.info import document as overview
 from perwiz.whatif.health import health
 from perwiz.whatif.run import weighted_graph
 from perwiz.whatif.waits import waiting
 
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.info").joinpath("info.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-
 
 def document(trace, most=5):
     weighted = weighted_graph(trace, hand_model())
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, "by hand")
-    VALIDATOR.validate(block)
-    assert json.loads(json.dumps(block)) == block
+    valid(block, "info")
     return block
 
 
@@ -42,7 +36,7 @@ def program():
 
 
 def test_document__by_hand():
-    block = document(program())
+    block = valid(document(program()), "info")
     assert block.pop("health")["incomplete"] is False
     place = {"rank": 1, "thread": 0, "routine": "MPI_Recv", "region": "solve", "partner": {"call": "e0", "rank": 0, "thread": 0}}
     assert block == {
@@ -110,8 +104,8 @@ def test_routines__those_with_most_time_first():
     b.call(0, "Probe", work=90_000)
     b.barrier()
     b.call(1, "Probe", work=90_000)
-    rows = document(b.trace())["routines"]
-    assert [(row["routine"], row["waiting_ns"] > 0) for row in rows] == [("MPI_Probe", False), ("MPI_Barrier", True)]
+    rows = document(b.trace()).routines
+    assert [(row.routine, row.waiting_ns > 0) for row in rows] == [("MPI_Probe", False), ("MPI_Barrier", True)]
 
 
 def test_text__only_what_was_asked_for():
@@ -153,8 +147,8 @@ def test_regions__inside_one_of_the_same_name_count_once():
         b.compute(0, 100)
         with b.region(0, "part"), b.region(0, "solve"):
             b.compute(0, 40)
-    rows = document(b.trace())["regions"]
-    assert [(row["region"], row["instances"], row["steps"], row["time_ns"]) for row in rows] == [("solve", 2, 2, 140), ("part", 1, 1, 40)]
+    rows = document(b.trace()).regions
+    assert [(row.region, row.instances, row.steps, row.time_ns) for row in rows] == [("solve", 2, 2, 140), ("part", 1, 1, 40)]
 
 
 def test_regions__parallel_ones_and_odd_names():

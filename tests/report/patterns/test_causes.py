@@ -1,19 +1,14 @@
 """Causes and efficiencies in the report of `perwiz patterns`: text, document, and what leaves them out."""
 
-import importlib.resources
 import json
 
-import jsonschema
 import pytest
 
 from build import Builder
+from documents import valid
 from naive_delays import chain
 from perwiz.cli import main
 from perwiz.formats import files
-
-SCHEMA = json.loads(
-    importlib.resources.files("perwiz.report.patterns.document").joinpath("patterns.schema.json").read_text(encoding="utf-8")
-)
 
 
 @pytest.fixture
@@ -31,7 +26,7 @@ def patterns(tmp_path, monkeypatch, capsys):
 
 def document(patterns, *words):
     block = json.loads(patterns("--json", *words))
-    jsonschema.validate(block, SCHEMA)
+    valid(block, "patterns")
     return block
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import json
-
-import jsonschema
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from build import CATALOGUE, Builder, hand_model
+from documents import valid
 from perwiz.report.predict import document as report
 from perwiz.whatif.hypotheses.base import Network, Scale, Speed, ZeroWait
 from perwiz.whatif.predict import predict
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def late_sender():
@@ -35,13 +30,12 @@ def late_sender():
 
 def document(trace, *hypotheses, waits=5, **settings):
     block = report.document(predict(trace, hypotheses, settings.pop("model", hand_model()), clock="none", **settings), waits)
-    VALIDATOR.validate(block)
-    assert json.loads(json.dumps(block)) == block
+    valid(block, "predict")
     return block
 
 
 def test_document__by_hand():
-    block = document(late_sender(), ZeroWait("e1"))
+    block = valid(document(late_sender(), ZeroWait("e1")), "predict")
     health = block.pop("health")
     assert health["incomplete"] is False
     assert block.pop("model")["name"] == "by hand"
@@ -185,19 +179,19 @@ def test_text__loss():
 
 def test_text__no_range_of_another_network():
     block = document(late_sender(), Network("L_ns=1000"))
-    assert block["predicted_range_ns"] is None
+    assert block.predicted_range_ns is None
     assert facts(block, "predicted")[1] == "no range: it would tell nothing where the model itself is changed"
 
 
 def test_text__replay_error():
-    block = document(late_sender()) | {"replay_error_ns": 1500}
+    block = replace(document(late_sender()), replay_error_ns=1500)
     assert facts(block, "replay") == ["the unchanged run is at most 1.500 us off the recorded one (engine sweep)"]
 
 
 def test_text__other_networks_and_their_sources():
     block = document(late_sender(), ZeroWait("e1"), Network("cray-t3e"), Network("L_ns=1000,s_bytes=7"))
-    assert [model["name"] for model in block["networks"]] == ["cray-t3e", "cray-t3e with L_ns=1000,s_bytes=7"]
-    assert block["networks"][1]["parameters"]["L_ns"] == 1000
+    assert [model.name for model in block.networks] == ["cray-t3e", "cray-t3e with L_ns=1000,s_bytes=7"]
+    assert block.networks[1].parameters.L_ns == 1000
     found = facts(block, "network")
     assert found[0].startswith("cray-t3e: L_ns=")
     assert found[2].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
@@ -232,7 +226,7 @@ def test_text__control_characters_are_escaped():
     with b.region(0, "\x1b[2Jsolve"):
         b.compute(0, 5)
     block = document(b.trace("odd\x07.alog"), Scale("\x1b[2Jsolve=0.5"))
-    assert block["hypotheses"] == ["scale \x1b[2Jsolve=0.5"]
+    assert block.hypotheses == ["scale \x1b[2Jsolve=0.5"]
     assert report.text(block).startswith("odd\\x07.alog: scale \\x1b[2Jsolve=0.5\n")
 
 
@@ -249,7 +243,7 @@ def test_text__of_many_processes_lists_those_that_gain_most():
     for rank in range(1024):
         b.compute(rank, 1000 + rank)
     block = document(b.trace(), Speed("rank:3=2"), Speed("rank:1001=4"))
-    assert len(block["processes"]) == 1024
+    assert len(block.processes) == 1024
     table = report.text(block).split("\n\n")[2].splitlines()
     assert len(table) == 18
     assert [line.split()[0] for line in table[1:-1]] == [*map(str, range(15)), "1001"]
@@ -258,7 +252,7 @@ def test_text__of_many_processes_lists_those_that_gain_most():
 
 def test_text__of_many_processes_unchanged_lists_those_that_wait_most():
     block = document(late_sender())
-    block["processes"] = [block["processes"][0] | {"rank": k, "waiting_ns": k} for k in range(40)]
+    block.processes = [replace(block.processes[0], rank=k, waiting_ns=k) for k in range(40)]
     table = report.text(block).split("\n\n")[2].splitlines()
     assert [line.split()[0] for line in table[1:-1]] == [str(k) for k in range(24, 40)]
     assert table[-1] == "and 24 more, which wait less (--json lists all)"
@@ -270,7 +264,7 @@ def test_document__waits_by_location():
     b.barrier()
     prediction = predict(b.trace(), [], hand_model())
     waits = prediction.waits_before.time.tolist()
-    assert [row["waiting_ns"] for row in report.document(prediction, 0)["processes"]] == waits
+    assert [row.waiting_ns for row in report.document(prediction, 0).processes] == waits
     assert np.count_nonzero(waits) == 2
 
 

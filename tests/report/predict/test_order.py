@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import json
-
-import jsonschema
 import pytest
+from msgspec.structs import asdict
 
 from build import Builder, hand_model
+from documents import valid
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
 from perwiz.whatif.predict import predict
-
-SCHEMA = json.loads(importlib.resources.files("perwiz.report.predict").joinpath("predict.schema.json").read_text(encoding="utf-8"))
 
 
 def document(trace, *texts):
     """Return the document of a prediction, valid by its schema."""
     block = report.document(predict(trace, list(texts), hand_model(), clock="none"), 0)
-    jsonschema.Draft202012Validator(SCHEMA).validate(block)
+    valid(block, "predict")
     return block
+
+
+def move_facts(block):
+    return order.move_facts(block.order, block.hypotheses)
 
 
 def blocks():
@@ -42,7 +42,7 @@ ASSUMED = "assumed: what runs earlier needs nothing that the calls it passes, 1 
 def test_advance():
     """e1 is sent at 30 instead of 92, and rank 1 has it at 50 without waiting."""
     block = document(blocks(), "advance e3")
-    assert block["order"] == [
+    assert [asdict(move) for move in block.order] == [
         {
             "hypothesis": "advance e3",
             "rank": 0,
@@ -55,7 +55,7 @@ def test_advance():
             "reason": None,
         }
     ]
-    assert order.move_facts(block) == [("order", "e1 (rank 0) runs ahead of e0"), ("", ASSUMED)]
+    assert move_facts(block) == [("order", "e1 (rank 0) runs ahead of e0"), ("", ASSUMED)]
     assert "\norder         e1 (rank 0) runs ahead of e0\n" in report.text(block)
 
 
@@ -70,7 +70,7 @@ def test_advance():
     ],
 )
 def test_what_is_said(texts, said):
-    facts = order.move_facts(document(blocks(), *texts))
+    facts = move_facts(document(blocks(), *texts))
     assert [fact for _, fact in facts] == said
     assert [label for label, _ in facts] == ["order", "", ""][: len(said)]
 
@@ -83,12 +83,12 @@ def test_several_calls_and_a_wait_that_remains():
     b.compute(0, 30)
     b.send(0, 1, 8)
     b.recv(1, 0)
-    assert [fact for _, fact in order.move_facts(document(b.trace(), "advance e3"))] == [
+    assert [fact for _, fact in move_facts(document(b.trace(), "advance e3"))] == [
         "e2 (rank 0) runs ahead of e0..e1",
         "e2 (rank 0) is still waited for and runs no earlier: nothing is before it on its process",
         "assumed: what runs earlier needs nothing that the calls it passes have brought or computed",
     ]
-    facts = order.move_facts(document(b.trace(), "move e1..e2 before e0"))
+    facts = move_facts(document(b.trace(), "move e1..e2 before e0"))
     assert facts[0] == ("order", "e1..e2 (rank 0) run ahead of e0")
 
 
@@ -97,7 +97,7 @@ def test_many_moves_are_counted():
     for _ in range(60):
         b.call(0, "Comm_rank")
     texts = [f"move e{k + 1} before e{k}" for k in range(0, 40, 2)]
-    facts = order.move_facts(document(b.trace(), *texts))
+    facts = move_facts(document(b.trace(), *texts))
     assert len(facts) == 13
     assert facts[11] == ("", "and 9 more (--json lists all)")
 
@@ -120,20 +120,20 @@ KEPT = "the prediction keeps the recorded choices; from the first of these on th
 
 def test_choices():
     block = document(senders(1), "speed rank:1=3")
-    assert block["matching"] == {"wildcards": 2, "receives": ["e0"], "waits": 0, "completions": [], "contradicting": 0}
-    assert order.choice_facts(block) == [("matching", "1 of 2 wildcard receives would have got another message: e0"), ("", KEPT)]
+    assert asdict(block.matching) == {"wildcards": 2, "receives": ["e0"], "waits": 0, "completions": [], "contradicting": 0}
+    assert order.choice_facts(block.matching) == [("matching", "1 of 2 wildcard receives would have got another message: e0"), ("", KEPT)]
     assert "\nmatching      1 of 2 wildcard receives" in report.text(block)
 
 
 def test_choices__many():
-    facts = order.choice_facts(document(senders(10), "speed rank:1=3"))
+    facts = order.choice_facts(document(senders(10), "speed rank:1=3").matching)
     named = ", ".join(f"e{3 * k}" for k in range(8))
     assert facts[0] == ("matching", f"10 of 20 wildcard receives would have got another message: {named}, ...")
 
 
 def test_choices__none():
-    assert order.choice_facts(document(blocks(), "zero-wait e3")) == []
-    assert order.choice_facts(document(senders(1), "speed rank:0=2")) == [
+    assert order.choice_facts(document(blocks(), "zero-wait e3").matching) == []
+    assert order.choice_facts(document(senders(1), "speed rank:0=2").matching) == [
         ("matching", "0 of 2 wildcard receives would have got another message")
     ]
     assert "matching" not in report.text(document(senders(1)))
@@ -141,14 +141,14 @@ def test_choices__none():
 
 def test_choices__all_kinds():
     found = {"wildcards": 1, "receives": [], "waits": 4, "completions": ["e5"], "contradicting": 1}
-    assert [fact for _, fact in order.choice_facts({"matching": found})] == [
+    assert [fact for _, fact in order.choice_facts(order.Matching(**found))] == [
         "0 of 1 wildcard receive would have got another message",
         "1 of 4 waits for some of several would have ended with another request: e5",
         KEPT,
         "not counted: 1 choice that the recorded times contradict already",
     ]
     found = {"wildcards": 0, "receives": [], "waits": 1, "completions": [], "contradicting": 3}
-    assert [fact for _, fact in order.choice_facts({"matching": found})] == [
+    assert [fact for _, fact in order.choice_facts(order.Matching(**found))] == [
         "0 of 1 wait for some of several would have ended with another request",
         "not counted: 3 choices that the recorded times contradict already",
     ]

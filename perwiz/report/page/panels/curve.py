@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.report import shares
+from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.curve import document as report
 from perwiz.report.page.tables import table
@@ -21,13 +21,13 @@ _BREAKS = 12
 
 def document(run: Run) -> Document:
     """Return one curve for each parameter of the network that the model has, and in words which it does not have."""
-    curves, without, whole = [], [], shares.of(run.trace, run.makespan)
+    curves, without, whole = [], [], blocks.shares_of(run.trace, run.makespan)
     for letter, name in PARAMETERS:
         try:
             curves.append(_curve(curve_of(run, letter), name))
         except UsageError:
             without.append(f"no {name}")
-    notes = [text for _, text in shares.facts({"shares_of_ns": whole}, run.makespan)]
+    notes = [text for _, text in blocks.share_facts(whole, run.makespan)]
     notes += [f"the model has {', '.join(without)}"] if without else []
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(["dots: another path becomes critical", *notes])}
 

@@ -12,6 +12,7 @@ from perwiz.clock.figures import Figures, figures
 from perwiz.report import blocks as parts
 from perwiz.report import misfit as misfits
 from perwiz.report.blocks import Document
+from perwiz.report.records import Health
 
 if TYPE_CHECKING:
     from perwiz.report.page.page import Report
@@ -21,7 +22,7 @@ def document(report: Report) -> Document:
     """Return blocks of facts, each with a title."""
     run = report.run
     model = parts.model_facts(parts.model(run.weighted.model))
-    misfit = misfits.facts({"misfit": misfits.of_run(run), "replay_error_ns": run.replay_error, "engine": "sweep"})
+    misfit = misfits.facts(misfits.of_run(run), run.replay_error, "sweep")
     blocks = [_health("Trace", report.run.trace.path, parts.health(run.health()))]
     if report.comparison:
         side = report.comparison.measured
@@ -37,8 +38,8 @@ def _block(title: str, facts: parts.Facts) -> Document:
     return {"title": title, "facts": [[label, text] for label, text in facts]}
 
 
-def _health(title: str, path: str, block: Document) -> Document:
-    return _block(title, [("file", words.shown(path, 300)), *parts.health_facts(block)])
+def _health(title: str, path: str, health: Health) -> Document:
+    return _block(title, [("file", words.shown(path, 300)), *parts.health_facts(health)])
 
 
 def _clocks(found: Figures) -> parts.Facts:

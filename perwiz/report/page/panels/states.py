@@ -19,7 +19,7 @@ from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.metrics import Metric
 from perwiz.patterns.search import Findings, search
 from perwiz.patterns.severity import Cells, Severity, added
-from perwiz.report import shares
+from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.page.columns import column, size
 from perwiz.trace.arrays import Ints
@@ -58,7 +58,7 @@ def document(one: Found, budget: int = BUDGET) -> Document:
     kept = _present(cube)
     order, block = _order(cube.trace)
     owns = [_blocks(_own(cube, metric), order, block) for metric in kept]
-    whole = shares.of(one.run.trace, one.run.makespan, one.run.makespan - min(one.worth.whole.values(), default=one.run.makespan))
+    whole = blocks.shares_of(one.run.trace, one.run.makespan, one.run.makespan - min(one.worth.whole.values(), default=one.run.makespan))
     most = budget // _PER_CELL
     while True:
         packed = _packed(cube, kept, owns, most)

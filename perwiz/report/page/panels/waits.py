@@ -10,6 +10,7 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.page.tables import table
+from perwiz.report.records import Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
 from perwiz.whatif.run import Run
@@ -94,16 +95,17 @@ def _bins(edges: Ints, count: Ints, total: Ints) -> Document:
 
 
 def _longest(run: Run) -> Document:
-    found = blocks.longest(run.trace, run.waits, _ROWS)
-    rows = [_row(row) for row in found]
+    waits = blocks.longest(run.trace, run.waits, _ROWS)
     head = ["waits", "call", "rank", "routine", "for", "where"]
-    return table(head, rows, (1, 3, 4, 5), "the longest waits", [{"call": int(row["call"][1:])} for row in found])
+    return table(
+        head, [_cells(wait) for wait in waits], (1, 3, 4, 5), "the longest waits", [{"call": int(wait.call[1:])} for wait in waits]
+    )
 
 
-def _row(row: Document) -> list[str]:
-    partner = row["partner"]
+def _cells(wait: Wait) -> list[str]:
+    partner = wait.partner
     return [
-        *(words.duration(row["wait_ns"]), row["call"], words.rank(row["rank"], row["thread"]), row["routine"]),
-        f"{partner['call']}, rank {words.rank(partner['rank'], partner['thread'])}" if partner else "-",
-        words.shown(row["region"], 80) or "-",
+        *(words.duration(wait.wait_ns), wait.call, words.rank(wait.rank, wait.thread), wait.routine),
+        f"{partner.call}, rank {words.rank(partner.rank, partner.thread)}" if partner else "-",
+        words.shown(wait.region, 80) or "-",
     ]

@@ -1,0 +1,166 @@
+"""What the documents of the reports are made of: typed records, from which their JSON, its schema and the text come.
+
+A record says each field once: its name in the JSON, its type, its least value, and below it what it means. `schema.py` makes the
+shipped schemas from that. A document is a record with a version and a command and lives in the folder of its command, as the records do
+that only it has; those that several have are here. Of the layers below, dataclasses of numbers, texts and dicts are records as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import msgspec
+
+from perwiz.clock.condition import Violations
+from perwiz.loggps.eager_limit import Held
+from perwiz.trace.trace import Counts
+from perwiz.whatif.health import Correction
+
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+"""A count, or ns that are never negative."""
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+"""A count of what is there, or ns above 0."""
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+"""A part of 1."""
+Cost = Annotated[float, msgspec.Meta(ge=0)]
+"""Of a model: ns, or ns per byte."""
+CallId = Annotated[str, msgspec.Meta(pattern="^e(0|[1-9][0-9]*)$")]
+"""A row of the table of calls."""
+
+
+class Record(msgspec.Struct):
+    """A part of a document: its fields are numbers, texts, lists, tuples, dicts and other records."""
+
+
+class Document(Record, kw_only=True):
+    """What `--json` prints. A subclass narrows `command`, which names its schema, and is `kw_only` too; its docstring heads the schema."""
+
+    version: Literal[1] = 1
+    command: str
+
+
+class TraceDocument(Document, kw_only=True):
+    """A document on one trace."""
+
+    trace: str
+    """Path as given."""
+    format: str
+    made_by: str
+    """How the times of the trace came about: measured, or predicted under hypotheses."""
+
+
+class Location(Record):
+    """A process, or a thread of one."""
+
+    rank: Natural
+    thread: Natural
+
+
+class CallPlace(Record):
+    """A call and where it ran."""
+
+    call: CallId
+    rank: Natural
+    thread: Natural
+
+
+class Call(CallPlace):
+    """A call, where it ran and where in the program it was made."""
+
+    routine: str
+    region: str
+    """Names from the outside in, joined by /; empty outside of any."""
+
+
+class Wait(Call):
+    """A call that waits."""
+
+    partner: CallPlace | None
+    """The call that is waited for."""
+    wait_ns: Positive
+
+
+class ComparedWait(Wait):
+    """A call that waits, beside the same call in the other run: predicted, or recorded."""
+
+    other_wait_ns: Natural
+
+
+class Parameters(Record):
+    """What a model file says of a machine, under its keys."""
+
+    L_ns: Cost
+    o_ns: Cost
+    g_ns: Cost
+    G_ns_per_byte: Cost
+    O_ns_per_byte: Cost
+    S_bytes: Natural
+    s_bytes: Natural
+    request_overheads: Natural
+    acknowledge_overheads: Natural
+    gap: Literal["sending call", "none"]
+    progress: Literal["always", "in calls"]
+    per_byte: Literal["both ends", "sender", "receiver"]
+
+
+class Model(Record):
+    """A LogGPS model of a machine."""
+
+    name: str
+    source: str
+    assumed: list[str]
+    """Keys whose value the source does not give."""
+    parameters: Parameters
+
+
+class Misfit(Record):
+    """How the recording contradicts the model."""
+
+    requests: Natural
+    requests_lowered: Natural
+    messages: Natural
+    messages_lowered: Natural
+    collectives: Natural
+    collectives_lowered: Natural
+    gaps: Natural
+    gaps_lowered: Natural
+    violations: Natural
+    eager_after_all: Natural
+    inner: Natural
+    """Waits inside rooted collectives, taken to be for the last process that came before they ended."""
+    held: Held | None
+    """Null: nothing says that S of the model is too large."""
+
+
+class Health(Record):
+    """What is missing in a trace."""
+
+    incomplete: bool
+    """What is missing waits for nobody and delays nobody; the command exits with 4."""
+    counts: Counts
+    defects: dict[str, Positive]
+    """Records that could not be used, by reason."""
+    holes: dict[str, Positive]
+    """What makes the trace incomplete, by name."""
+    repairs: dict[str, Positive]
+    """What was missing or wrong, and inferred from other records."""
+    predicted: bool
+    """The times are those of a prediction, not measured."""
+    clock: Violations
+    """How the times that were used break the clock condition."""
+    recorded_clock: Violations
+    """How the recorded times do, before a correction."""
+    correction: Correction | None
+    """Null if there was nothing to do."""
+    own_clocks: Natural
+    """Processes whose clocks differ though nobody measured how."""
+    faults: list[str]
+    """What could not be read, and where."""
+    not_modelled: Share
+    """Share of the processes' time in communication calls whose partners are unknown."""
+
+
+def to_json(document: Record) -> str:
+    """Return a document as JSON, two blanks a level, fields in their order."""
+    return json.dumps(msgspec.to_builtins(document), indent=2)

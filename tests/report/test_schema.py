@@ -1,0 +1,99 @@
+"""The shipped schemas: what the records say, with and without their fields, and as short as they are meant to be."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from typing import Annotated, Literal
+
+import jsonschema
+import msgspec
+import pytest
+
+from documents import DIALECT
+from perwiz.report import schema
+from perwiz.report.records import Document, Natural, Record
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Part(Record):
+    """A part."""
+
+    size_ns: Natural
+    """How large
+    it is."""
+    begin: float | None = msgspec.field(name="from")
+    """Where it begins."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """What was counted."""
+
+    calls: int = 0
+    """So many calls."""
+
+
+class Example(Document, kw_only=True):
+    """An example."""
+
+    command: Literal["example"] = "example"
+    parts: list[Part]
+    counted: Counted | None
+    """Null if nothing was."""
+    word: Annotated[str, msgspec.Meta(pattern="^a")] | msgspec.UnsetType = msgspec.UNSET
+
+
+def test_described():
+    described, shared = schema.described(Example)
+    assert shared == {}
+    assert {name: described[name] for name in described.keys() - {"properties", "$defs"}} == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "perwiz example --json, version 1",
+        "description": "An example.",
+        "type": "object",
+        "required": ["version", "command", "parts", "counted"],
+        "additionalProperties": False,
+    }
+    assert described["properties"] == {
+        "version": {"const": 1},
+        "command": {"const": "example"},
+        "parts": {"type": "array", "items": {"$ref": "#/$defs/Part"}},
+        "counted": {"anyOf": [{"$ref": "#/$defs/Counted"}, {"type": "null"}], "description": "Null if nothing was."},
+        "word": {"type": "string", "pattern": "^a"},
+    }
+    size = {"type": "integer", "minimum": 0, "description": "How large it is."}
+    begin = {"anyOf": [{"type": "number"}, {"type": "null"}], "description": "Where it begins."}
+    calls = {"type": "integer", "minimum": 0, "description": "So many calls."}
+    closed = {"type": "object", "additionalProperties": False}
+    assert described["$defs"] == {
+        "Counted": closed | {"description": "What was counted.", "properties": {"calls": calls}, "required": ["calls"]},
+        "Part": closed | {"description": "A part.", "properties": {"size_ns": size, "from": begin}, "required": ["size_ns", "from"]},
+    }
+
+
+def test_described__is_a_schema_of_what_is_encoded():
+    document = msgspec.to_builtins(Example(parts=[Part(size_ns=3, begin=0.5)], counted=Counted(4)))
+    described, _ = schema.described(Example)
+    DIALECT.check_schema(described)
+    jsonschema.validate(document, described)
+    for wrong in (document | {"more": 1}, document | {"parts": [{"size_ns": -1, "from": None}]}, document | {"version": 2}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, described)
+
+
+def test_documents__one_for_each_folder_with_a_schema():
+    described = {f"{document.__module__.rpartition('.')[0]}".replace(".", "/") for document in schema.documents()}
+    shipped = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "perwiz/report").glob("*/*.schema.json")}
+    assert described <= shipped
+
+
+FILES = schema.files()
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_files__are_what_the_records_say(path, request):
+    if request.config.getoption("--regold"):
+        (ROOT / path).write_text(FILES[path], encoding="utf-8")
+    assert (ROOT / path).read_text(encoding="utf-8") == FILES[path], "the records say something else: run pytest --regold"
