@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
-    from perwiz.report.blocks import Document
+    from perwiz.report.domino.records import DominoDocument
     from perwiz.whatif.worth.domino import Domino
     from perwiz.whatif.worth.greedy import Chooser, Plan
 
@@ -68,12 +68,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
     from perwiz.progress import Progress
     from perwiz.report.domino.text import text
+    from perwiz.report.records import to_json
     from perwiz.whatif.worth.domino import domino
     from perwiz.whatif.worth.greedy import target
 
@@ -90,17 +89,17 @@ def run(args: argparse.Namespace) -> int:
     trace = read(args.trace)
     with Progress("moving calls", noun="call") as progress:
         found = domino(trace, model, args.clock, args.question, progress)
-    block = _document(args, found)
-    shown = json.dumps(block, indent=2) if args.json else text(block)
+    report = _document(args, found)
+    shown = to_json(report) if args.json else text(report)
     if args.plot is not None:
         outputs.write({args.plot: partial(_plot, found)})
     print(shown)
-    if block["target"] and not block["target"]["reached"]:
+    if report.target and not report.target.reached:
         return MISSED
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    return INCOMPLETE if report.health.incomplete else DONE
 
 
-def _document(args: argparse.Namespace, found: Domino) -> Document:
+def _document(args: argparse.Namespace, found: Domino) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
@@ -108,15 +107,15 @@ def _document(args: argparse.Namespace, found: Domino) -> Document:
 
     choose = greedy.by_gain(args.question, args.by)
     with Progress("ranking sets of calls", noun="set") as progress:
-        block = report.document(found, args.rows, args.by or "site", progress)
+        document = report.document(found, args.rows, args.by or "site", progress)
     if args.greedy:
         both = (
             greedy.greedy(found.run, args.greedy, question, by) for question, by in ((args.question, choose), ("zero-wait", greedy.by_wait))
         )
-        block["fixes"] = report.fixes(found, *both)
+        document.fixes = report.fixes(found, *both)
     if args.target is not None:
-        block["target"] = report.target(found, args.target, _plan(args, found, choose))
-    return block
+        document.target = report.target(found, args.target, _plan(args, found, choose))
+    return document
 
 
 def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Protocol
 
 from perwiz import words
 from perwiz.loggps import weigh
 from perwiz.loggps.eager_limit import Held, held
 from perwiz.loggps.model import Model
+from perwiz.report import blocks, records
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Misfit
+from perwiz.report.records import Health, Misfit
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.run import Run
 
 _MANY = 0.1
 """Part of the messages from which on they say so."""
+
+
+class Modelled(Protocol):
+    """A document whose times come from a model."""
+
+    model: records.Model
+    misfit: Misfit
+    replay_error_ns: int
+    health: Health
 
 
 def of_run(run: Run) -> Misfit:
@@ -25,6 +36,12 @@ def of_run(run: Run) -> Misfit:
 def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit) -> Misfit:
     """Return how often the recorded times contradict the model."""
     return Misfit(**dataclasses.asdict(lowered), held=held(trace, timeline, model))
+
+
+def closing(document: Modelled, more: Facts | None = None) -> list[str]:
+    """Return the end of a report in words: the model, replay and misfit, `more`, and the health of the trace."""
+    model = blocks.model_facts(document.model) + facts(document.misfit, document.replay_error_ns)
+    return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health)]
 
 
 def facts(misfit: Misfit, replay_error: int, engine: str = "") -> Facts:

@@ -27,6 +27,13 @@ Cost = Annotated[float, msgspec.Meta(ge=0)]
 """Of a model: ns, or ns per byte."""
 CallId = Annotated[str, msgspec.Meta(pattern="^e(0|[1-9][0-9]*)$")]
 """A row of the table of calls."""
+RegionPath = Annotated[str, msgspec.Meta(description="Names from the outside in, joined by /; empty outside of any.")]
+Makespan = Annotated[Natural, msgspec.Meta(description="From the first to the last instant of any process.")]
+ReplayError = Annotated[Natural, msgspec.Meta(description="Largest distance of the unchanged run, replayed, from the recorded one.")]
+_SHARES = "What percentages are of: the ns after MPI_Init, if the trace shows it and no gain is as large; else the makespan."
+SharesOf = Annotated[Natural, msgspec.Meta(description=_SHARES)]
+_RANGE = "Smallest and largest makespan if the model's costs were half, one or two times as large."
+Range = Annotated[tuple[Natural, Natural], msgspec.Meta(description=_RANGE)]
 
 
 class Record(msgspec.Struct):
@@ -69,8 +76,7 @@ class Call(CallPlace):
     """A call, where it ran and where in the program it was made."""
 
     routine: str
-    region: str
-    """Names from the outside in, joined by /; empty outside of any."""
+    region: RegionPath
 
 
 class Wait(Call):

@@ -28,18 +28,18 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def documents() -> list[type[Document]]:
-    """Return the documents of the reports, in the order of their folders: of each the class in its module `document` that is one."""
+    """Return the documents of the reports, in the order of their folders: of each what its module `document` makes."""
     folders = [module.name for module in pkgutil.iter_modules(report.__path__) if module.ispkg]
     modules = [import_module(f"{report.__name__}.{folder}.document") for folder in folders if _has_document(folder)]
-    return [value for module in modules for value in vars(module).values() if _is_document(value, module.__name__)]
+    return [value for module in modules for value in vars(module).values() if _is_document(value, str(module.__package__))]
 
 
 def _has_document(folder: str) -> bool:
     return "document" in {module.name for module in pkgutil.iter_modules([f"{path}/{folder}" for path in report.__path__])}
 
 
-def _is_document(value: object, module: str) -> bool:
-    return isinstance(value, type) and issubclass(value, Document) and value.__module__ == module
+def _is_document(value: object, package: str) -> bool:
+    return isinstance(value, type) and issubclass(value, Document) and value.__module__.startswith(f"{package}.")
 
 
 def files() -> dict[str, str]:

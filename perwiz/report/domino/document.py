@@ -3,171 +3,153 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import asdict
 
-from perwiz.report import blocks, plain
-from perwiz.report.blocks import Document
+from perwiz.report import blocks, misfit
+from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Path, PathStep, RankedChange, Target
 from perwiz.trace.trace import Trace
 from perwiz.whatif.worth import worth
-from perwiz.whatif.worth.domino import Domino
+from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix, Plan
 from perwiz.whatif.worth.groups import Group, gaining
 
-VERSION = 1
-"""Version of the document; domino.schema.json describes it."""
 
-
-def document(found: Domino, most: int, family: str = "site", tell: Callable[[int, int], object] | None = None) -> Document:
-    """Return what to change first as a JSON document, at most `most` rows a list; all times in ns.
+def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell | None = None) -> DominoDocument:
+    """Return what to change first, at most `most` rows a list.
 
     `family` says which sets of calls are ranked beside single calls, `tell` is told how many of how many sets are done.
     """
-    run, trace = found.run, found.run.trace
-    calls = found.ranked(most).tolist()
-    groups = gaining(run, family, found.question, most, tell) if found.question in worth.QUESTIONS else []
-    rows = [*(np.array([call]) for call in calls), *(group.choice.calls for group in groups)]
-    now = [*found.value[calls].tolist(), *(group.makespan for group in groups)]
-    ranges = worth.spreads(run, found.question, rows, now)
-    return {
-        "version": VERSION,
-        "command": "domino",
-        "trace": trace.path,
-        "format": trace.format,
-        "made_by": trace.timeline.made_by,
-        **dict(zip(("question", "block"), worth.parts(found.question), strict=True)),
-        "recorded_ns": trace.timeline.makespan,
-        "replayed_ns": run.makespan,
-        "shares_of_ns": blocks.shares_of(trace, run.makespan, run.makespan - found.bound),
-        "replay_error_ns": run.replay_error,
-        "bound_ns": found.bound,
-        "calls": len(trace.calls),
-        "waiting_calls": int((run.waits.time > 0).sum()),
-        "waiting_ns": int(run.waits.time.sum()),
-        "gaining_calls": int((found.value < run.makespan).sum()),
-        "changes": [change(found, call) | {"range_ns": list(both)} for call, both in zip(calls, ranges[: len(calls)], strict=True)],
-        "longest_wait": _longest(found),
-        "path": _path(found, most),
-        "family": family,
-        "sets": [_set(found, group) | {"range_ns": list(both)} for group, both in zip(groups, ranges[len(calls) :], strict=True)],
-        "fixes": None,
-        "target": None,
-        "model": plain.model(run.weighted.model),
-        "misfit": plain.misfit(run),
-        "health": plain.health(run.health()),
-    }
+    run, trace, question = domino.run, domino.run.trace, domino.question
+    calls = domino.ranked(most).tolist()
+    groups = gaining(run, family, question, most, tell) if question in worth.QUESTIONS else []
+    sets = [*(np.array([call]) for call in calls), *(group.choice.calls for group in groups)]
+    ranges = worth.spreads(run, question, sets, [*domino.value[calls].tolist(), *(group.makespan for group in groups)])
+    asked, region = worth.parts(question)
+    return DominoDocument(
+        trace=trace.path,
+        format=trace.format,
+        made_by=trace.timeline.made_by,
+        question=asked,
+        block=region,
+        recorded_ns=trace.timeline.makespan,
+        replayed_ns=run.makespan,
+        shares_of_ns=blocks.shares_of(trace, run.makespan, run.makespan - domino.bound),
+        replay_error_ns=run.replay_error,
+        bound_ns=domino.bound,
+        calls=len(trace.calls),
+        waiting_calls=int((run.waits.time > 0).sum()),
+        waiting_ns=int(run.waits.time.sum()),
+        gaining_calls=int((domino.value < run.makespan).sum()),
+        changes=[
+            RankedChange(**asdict(_change(domino, call)), range_ns=spread) for call, spread in zip(calls, ranges[: len(calls)], strict=True)
+        ],
+        longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
+        path=_path(domino, most),
+        family=family,
+        sets=[_set(run.makespan, group, spread) for group, spread in zip(groups, ranges[len(calls) :], strict=True)],
+        model=blocks.model(run.weighted.model),
+        misfit=misfit.of_run(run),
+        health=blocks.health(run.health()),
+    )
 
 
-def _set(found: Domino, group: Group) -> Document:
-    return {
-        "change": option(group.choice.hypothesis),
-        "name": group.choice.name,
-        "members": None if group.choice.hypothesis else [f"e{call}" for call in group.choice.calls.tolist()],
-        "calls": len(group.choice.calls),
-        "wait_ns": group.wait,
-        **_worth(found.run.makespan, group.makespan),
-    }
+def _option(hypothesis: str) -> str:
+    """Return a hypothesis as an option of `perwiz predict`, ready for a shell."""
+    word, _, argument = hypothesis.partition(" ")
+    return f"--{word} {shlex.quote(argument)}"
 
 
-def option(hypothesis: str | None) -> str | None:
-    """Return a hypothesis as an option of `perwiz predict`, ready for a shell; None of None."""
-    word, _, argument = (hypothesis or "").partition(" ")
-    return f"--{word} {shlex.quote(argument)}" if hypothesis else None
+def _ranked(domino: Domino, call: int, spread: tuple[int, int]) -> RankedChange:
+    return RankedChange(**asdict(_change(domino, call)), range_ns=spread)
 
 
-def change(found: Domino, call: int) -> Document:
+def _change(domino: Domino, call: int) -> Change:
     """Return what changing a call alone is worth."""
-    run, times = found.run, found.run.trace.timeline.calls
-    return {
-        "change": option(worth.hypothesis(found.question, f"e{call}")),
-        **place(run.trace, call, int(run.waits.partner[call])),
-        "time_ns": int(times.leave[call] - times.enter[call]),
-        "wait_ns": int(run.waits.time[call]),
-        **_worth(run.makespan, int(found.value[call])),
-        "receives_passed": int(found.passed[call]),
-        "zero_wait_ns": int(found.promise[call]),
-    }
+    run, times = domino.run, domino.run.trace.timeline.calls
+    makespan = int(domino.value[call])
+    return Change(
+        change=_option(worth.hypothesis(domino.question, f"e{call}")),
+        **asdict(blocks.call(run.trace, call)),
+        site=_site(run.trace, call),
+        partner=blocks.place(run.trace, int(run.waits.partner[call])),
+        time_ns=int(times.leave[call] - times.enter[call]),
+        wait_ns=int(run.waits.time[call]),
+        makespan_ns=makespan,
+        gain_ns=run.makespan - makespan,
+        receives_passed=int(domino.passed[call]),
+        zero_wait_ns=int(domino.promise[call]),
+    )
 
 
-def _worth(before: int, then: int) -> Document:
-    return {"makespan_ns": then, "gain_ns": before - then}
-
-
-def place(trace: Trace, call: int, partner: int) -> Document:
-    """Return what a report says of a call, where in the program it was made, and of the call it waits for."""
-    known = partner >= 0
-    other = {"call": f"e{partner}", **plain.location(trace, int(trace.calls.location[partner]))} if known else None
-    return plain.call(trace, call) | {"site": site(trace, call), "partner": other}
-
-
-def site(trace: Trace, call: int) -> str:
+def _site(trace: Trace, call: int) -> str:
     """Return where in the program a call was made; empty if the trace does not tell."""
     row = int(trace.site[call]) if len(trace.site) else -1
     return trace.sites[row] if row >= 0 else ""
 
 
-def _longest(found: Domino) -> Document | None:
-    """Return the call that waits longest; None if none waits."""
-    waits = found.run.waits.time
-    return change(found, int(waits.argmax())) if waits.any() else None
+def _path(domino: Domino, most: int) -> Path:
+    paths = domino.paths
+    return Path(
+        makespan_ns=paths.makespan,
+        trigger=f"e{paths.trigger}" if paths.listed else None,
+        paths=paths.count,
+        calls=len(domino.path),
+        steps=[_step(domino, step) for step in domino.steps(most)],
+        listed=[[f"e{call}" for call in path] for path in paths.listed],
+    )
 
 
-def _path(found: Domino, most: int) -> Document:
-    paths = found.paths
-    steps = [
-        {
-            "number": step.number,
-            **change(found, step.call),
-            "wait_then_ns": step.wait_then,
-            "fewer_calls": step.fewer,
-            "less_ns": step.less,
-            "more_ns": step.more,
-        }
-        for step in found.steps(most)
-    ]
-    return {
-        "makespan_ns": paths.makespan,
-        "trigger": f"e{paths.trigger}" if paths.listed else None,
-        "paths": paths.count,
-        "calls": len(found.path),
-        "steps": steps,
-        "listed": [[f"e{call}" for call in path] for path in paths.listed],
-    }
+def _step(domino: Domino, step: Step) -> PathStep:
+    return PathStep(
+        **asdict(_change(domino, step.call)) | {"number": step.number},
+        wait_then_ns=step.wait_then,
+        fewer_calls=step.fewer,
+        less_ns=step.less,
+        more_ns=step.more,
+    )
 
 
-def fixes(found: Domino, by_gain: Sequence[Fix], by_wait: Sequence[Fix] | None) -> Document:
+def _set(before: int, group: Group, spread: tuple[int, int]) -> ChangedSet:
+    return ChangedSet(
+        change=_option(group.choice.hypothesis) if group.choice.hypothesis else None,
+        name=group.choice.name,
+        members=None if group.choice.hypothesis else [f"e{call}" for call in group.choice.calls.tolist()],
+        calls=len(group.choice.calls),
+        wait_ns=group.wait,
+        makespan_ns=group.makespan,
+        gain_ns=before - group.makespan,
+        range_ns=spread,
+    )
+
+
+def fixes(domino: Domino, by_gain: Sequence[Fix], by_wait: Sequence[Fix]) -> Fixes:
     """Return fixes one after the other: those that gain most, and for contrast those of the longest waits."""
-    return {"by_gain": _fixes(found, by_gain), "by_wait": None if by_wait is None else _fixes(found, by_wait)}
+    return Fixes(by_gain=_fixes(domino, by_gain), by_wait=_fixes(domino, by_wait))
 
 
-def _fixes(found: Domino, several: Sequence[Fix]) -> list[Document]:
-    before, out = found.run.makespan, []
-    for fix in several:
-        out.append(
-            {
-                "change": option(fix.hypothesis),
-                "name": fix.name,
-                "calls": len(fix.calls),
-                "wait_ns": fix.waited,
-                **_worth(before, fix.makespan),
-                "waiting_ns": fix.waiting,
-            }
+def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
+    before = [domino.run.makespan, *(fix.makespan for fix in fixes)]
+    return [
+        NextFix(
+            change=_option(fix.hypothesis) if fix.hypothesis else None,
+            name=fix.name,
+            calls=len(fix.calls),
+            wait_ns=fix.waited,
+            makespan_ns=fix.makespan,
+            gain_ns=makespan - fix.makespan,
+            waiting_ns=fix.waiting,
         )
-        before = fix.makespan
-    return out
+        for fix, makespan in zip(fixes, before[:-1], strict=True)
+    ]
 
 
-def target(found: Domino, asked: str, plan: Plan) -> Document:
+def target(domino: Domino, asked: str, plan: Plan) -> Target:
     """Return how a target is reached, or how far the fixes go."""
     spread = None
     if plan.fixes:
-        now = worth.under(found.run, found.question, plan.calls)
-        spread = worth.spreads(found.run, found.question, [plan.calls], [now])[0]
-    return {
-        "asked": asked,
-        "makespan_ns": plan.target,
-        "reached": plan.reached,
-        "fixes": _fixes(found, plan.fixes),
-        "range_ns": list(spread) if spread else None,
-    }
+        makespan = worth.under(domino.run, domino.question, plan.calls)
+        (spread,) = worth.spreads(domino.run, domino.question, [plan.calls], [makespan])
+    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), range_ns=spread)

@@ -9,7 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Natural, Positive, Record, TraceDocument, Wait
+from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U1, Mask
 from perwiz.trace.trace import Trace
@@ -60,14 +60,13 @@ class Region(Record):
     """Of a process."""
 
 
-class Info(TraceDocument, kw_only=True):
+class InfoDocument(TraceDocument, kw_only=True):
     """What a trace is. Times are whole nanoseconds."""
 
     command: Literal["info"] = "info"
     properties: dict[str, str]
     """What the writer of the trace says of it."""
-    makespan_ns: Natural
-    """From the first to the last instant of any process."""
+    makespan_ns: Makespan
     processes_ns: Natural
     """From the first to the last instant of each process, all together."""
     processes: Natural
@@ -92,11 +91,11 @@ class Info(TraceDocument, kw_only=True):
     """The longest."""
 
 
-def document(trace: Trace, state: health.Health, waits: Waits, most: int, model: str) -> Info:
+def document(trace: Trace, state: health.Health, waits: Waits, most: int, model: str) -> InfoDocument:
     """Return what a trace is, with at most `most` waits, told from work under a model."""
     times = trace.timeline.calls
     sizes = trace.communicators.sizes().tolist()
-    return Info(
+    return InfoDocument(
         trace=trace.path,
         format=trace.format,
         made_by=trace.timeline.made_by,
@@ -171,7 +170,7 @@ def _sums(routine: U1, values: I8) -> I8:
     return sums
 
 
-def text(info: Info, regions: bool, waits: bool) -> str:
+def text(info: InfoDocument, regions: bool, waits: bool) -> str:
     """Return the document as text for a terminal, with the tables of regions and of waits if asked for."""
     made_by = "" if info.made_by == "measured" else f", {words.shown(info.made_by)}"
     lines = [f"{words.shown(info.trace)}: {info.format}{made_by}{blocks.mark(info.health)}", "", *words.facts(_facts(info, regions))]
@@ -185,7 +184,7 @@ def text(info: Info, regions: bool, waits: bool) -> str:
     return "\n".join(lines)
 
 
-def _facts(info: Info, regions: bool) -> Facts:
+def _facts(info: InfoDocument, regions: bool) -> Facts:
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
         *([("made by", words.shown(maker))] if maker != "measured" else []),
@@ -197,7 +196,7 @@ def _facts(info: Info, regions: bool) -> Facts:
     ]
 
 
-def _traffic(info: Info) -> Facts:
+def _traffic(info: InfoDocument) -> Facts:
     """Return what is said of calls, messages and collectives."""
     if not info.calls:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
@@ -218,7 +217,7 @@ def _region_fact(regions: list[Region], listed: bool) -> str:
     return f"{len(regions)}, {instances}{'' if listed else '; --regions lists them'}"
 
 
-def _routine_lines(info: Info) -> list[str]:
+def _routine_lines(info: InfoDocument) -> list[str]:
     cells = [
         [
             *(row.routine, str(row.calls), words.duration(row.time_ns), words.percent(row.time_ns, info.processes_ns)),

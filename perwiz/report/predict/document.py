@@ -14,7 +14,20 @@ from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.predict import order
 from perwiz.report.predict.order import Matching, Moved
-from perwiz.report.records import ComparedWait, Health, Location, Misfit, Model, Natural, Record, TraceDocument
+from perwiz.report.records import (
+    ComparedWait,
+    Health,
+    Location,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Range,
+    Record,
+    ReplayError,
+    SharesOf,
+    TraceDocument,
+)
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import Network
@@ -46,24 +59,21 @@ class Process(Location):
     waiting_predicted_ns: Natural
 
 
-class Predict(TraceDocument, kw_only=True):
+class PredictDocument(TraceDocument, kw_only=True):
     """A prediction. Times are whole nanoseconds."""
 
     command: Literal["predict"] = "predict"
     hypotheses: list[str]
     """As on the command line, without the two dashes."""
     engine: Engine
-    recorded_ns: Natural
-    """Makespan: from the first to the last instant of any process."""
+    recorded_ns: Makespan
     predicted_ns: Natural
     gain_ns: int
     """Recorded minus predicted."""
-    shares_of_ns: Natural
-    """What percentages are of: the ns after MPI_Init, if the trace shows it and no gain is as large; else the makespan."""
-    predicted_range_ns: tuple[Natural, Natural] | None
-    """Smallest and largest prediction if the model's costs were half, one or two times as large; null when the model itself is changed."""
-    replay_error_ns: Natural
-    """Largest distance of the unchanged run, replayed, from the recorded one."""
+    shares_of_ns: SharesOf
+    predicted_range_ns: Range | None
+    """Null when the model itself is changed."""
+    replay_error_ns: ReplayError
     calls: Natural
     calls_moved: Natural
     """Calls entered or left at another time than recorded."""
@@ -88,13 +98,13 @@ class Predict(TraceDocument, kw_only=True):
     """The longest of the predicted run."""
 
 
-def document(prediction: Prediction, waits: int) -> Predict:
+def document(prediction: Prediction, waits: int) -> PredictDocument:
     """Return the prediction, with at most `waits` waits before and after."""
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
     zeroed = before.time[prediction.zeroed]
     moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
-    return Predict(
+    return PredictDocument(
         trace=trace.path,
         format=trace.format,
         made_by=trace.timeline.made_by,
@@ -155,7 +165,7 @@ def _by_location(trace: Trace, waits: Waits) -> I8:
     return np.diff(np.concatenate(([0], np.cumsum(waits.time)))[trace.first_calls])
 
 
-def text(predict: Predict) -> str:
+def text(predict: PredictDocument) -> str:
     """Return the document as text for a terminal."""
     asked = bool(predict.hypotheses)
     subject = "; ".join(map(words.shown, predict.hypotheses)) or "no hypothesis"
@@ -171,7 +181,7 @@ def text(predict: Predict) -> str:
     return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
 
 
-def _answer(predict: Predict) -> Facts:
+def _answer(predict: PredictDocument) -> Facts:
     recorded, gain = predict.recorded_ns, predict.gain_ns
     share = f" ({words.percent(abs(gain), predict.shares_of_ns)})" if recorded else ""
     change = f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"
@@ -193,7 +203,7 @@ def _range(range: tuple[int, int] | None) -> str:
     return f"{words.duration(range[0])} to {words.duration(range[1])} if the model's costs were half or twice as large"
 
 
-def _effect(predict: Predict) -> Facts:
+def _effect(predict: PredictDocument) -> Facts:
     """Return what the hypotheses touch: the waits they zero, and how many calls move."""
     facts = [("zeroed", _zeroed(predict.zeroed))] if predict.zeroed.calls else []
     if predict.deadlocks:
@@ -214,7 +224,7 @@ def _zeroed(zeroed: Zeroed) -> str:
     return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
 
 
-def _process_lines(predict: Predict) -> list[str]:
+def _process_lines(predict: PredictDocument) -> list[str]:
     """Return the table of processes: all, or those whose ends move most, or else wait most."""
     rows, asked = predict.processes, bool(predict.hypotheses)
     order = sorted(range(len(rows)), key=lambda k: (-abs(rows[k].gain_ns), -rows[k].waiting_ns, k))

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from documents import valid
 from perwiz.report.domino import document as report
@@ -34,7 +35,7 @@ def lines(block, *labels):
 
 def test_document__by_hand():
     """With half the costs a message takes 6 of the 12 ns, so 6 are work that stays: 778, 756 and 768 instead of 772, 750 and 762."""
-    block = document(falling(), 1)
+    block = valid(document(falling(), 1), "domino")
     assert (block["recorded_ns"], block["bound_ns"], block["waiting_ns"], block["waiting_calls"], block["gaining_calls"]) == (
         834,
         750,
@@ -118,7 +119,7 @@ def test_text__ends_with_model_and_health():
 def test_text__fixes_by_hand():
     found = domino(falling(), hand_model())
     block = report.document(found, 1)
-    block["fixes"] = report.fixes(found, greedy.greedy(found.run, 2), greedy.greedy(found.run, 2, choose=greedy.by_wait))
+    block.fixes = report.fixes(found, greedy.greedy(found.run, 2), greedy.greedy(found.run, 2, choose=greedy.by_wait))
     valid(block, "domino")
     assert text(block).partition("\n\none fix ")[2].partition("\n\nmodel")[0].splitlines() == [
         "after the other, each the one that gains most by then",
@@ -136,7 +137,7 @@ def test_text__fixes_by_hand():
 def with_target(text, most=greedy.MOST, question="zero-wait", trace=None):
     found = domino(trace or falling(), hand_model(), question=question)
     block = report.document(found, 1)
-    block["target"] = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
+    block.target = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
     valid(block, "domino")
     return block
 
@@ -175,7 +176,7 @@ def test_text__target_already_met():
 def test_text__nothing_to_change(name, said):
     block = document(CATALOGUE[name]())
     assert said in text(block)
-    assert (block["changes"], block["sets"], block["longest_wait"], block["path"]["steps"]) == ([], [], None, [])
+    assert (block.changes, block.sets, block.longest_wait, block.path.steps) == ([], [], None, [])
 
 
 def test_text__no_single_call_but_several():
@@ -187,7 +188,7 @@ def test_text__no_single_call_but_several():
         b.recv(rank, 0)
         b.compute(rank, 100)
     block = document(b.trace())
-    assert (block["recorded_ns"], block["bound_ns"], block["changes"]) == (162, 100, [])
+    assert (block.recorded_ns, block.bound_ns, block.changes) == (162, 100, [])
     assert lines(block, "best call").startswith("none: several paths through the run are equally long, and one call shortens only one")
     assert lines(block, "best site") == "--zero-wait site:MPI_Recv: 100 ns, gain 62 ns (38.3 %); its 2 calls wait 124 ns"
 
@@ -204,9 +205,9 @@ def test_text__advance_names_the_promise():
     block = document(CATALOGUE["master_worker"](), model="default", question="advance")
     head = next(line for line in text(block).splitlines() if line.startswith("change "))
     assert " ".join(head.split()) == "change gain makespan zero-wait passes waits rank routine waits for where"
-    assert block["changes"][0]["change"].startswith("--advance e")
+    assert block.changes[0].change.startswith("--advance e")
     assert "if no call waited: --zero-wait all" in lines(block, "no waits")
-    assert block["sets"] == []
+    assert block.sets == []
     assert f"\nsingle calls that pay: {block['gaining_calls']} of those tried, whose waits are worth most" in text(block)
     assert "\nwhat would move: perwiz predict TRACE --advance eN\n" in text(block)
     assert "all calls of one at once" not in text(block)
@@ -216,7 +217,7 @@ def test_text__waits_that_cost_little():
     """834 to 800 is less than a twentieth, 834 to 750 more."""
     said = "one process takes that long without waiting for anybody: see perwiz critical and perwiz balance"
     assert said not in text(document(falling()))
-    assert said in text(document(falling()) | {"bound_ns": 800})
+    assert said in text(replace(document(falling()), bound_ns=800))
 
 
 def test_text__a_family_of_which_no_set_gains():
@@ -225,11 +226,11 @@ def test_text__a_family_of_which_no_set_gains():
 
 def test_text__the_longest_wait_may_be_the_best():
     block = document(CATALOGUE["late_sender"]())
-    assert lines(block, "longest wait").startswith("the same call, ") or block["changes"] == []
+    assert lines(block, "longest wait").startswith("the same call, ") or block.changes == []
 
 
 def test_text__what_the_longest_wait_gives():
-    block = document(falling()) | {"longest_wait": document(falling())["changes"][1]}
+    block = replace(document(falling()), longest_wait=document(falling()).changes[1])
     assert lines(block, "longest wait") == "e5, 224 ns: removing it alone gives 10 ns"
 
 
@@ -237,7 +238,7 @@ def test_text__more_than_is_shown():
     block = document(falling(), 1)
     assert "single calls that pay: 2 of 6, the first 1\n" in text(block)
     assert "domino path, 2 calls in the order of time, 1 of them here; " in text(block)
-    block["path"]["paths"] = COUNTED
+    block.path.paths = COUNTED
     assert f"; {COUNTED} or more paths give the same" in text(block).replace("\n", " ")
 
 
@@ -253,11 +254,11 @@ def test_text__where_in_the_program():
     with b.region(1, "main"), b.region(1, "solve"):
         b.recv(1, 0)
     trace = b.trace()
-    row = document(trace)["changes"][0]
-    assert (row["region"], row["site"]) == ("main/solve", "")
+    row = document(trace).changes[0]
+    assert (row.region, row.site) == ("main/solve", "")
     assert "e0 (rank 0)  main/solve\n" in text(document(trace))
     trace = dataclasses.replace(trace, site=np.array([-1, 0], "i4"), sites=("solve.c:12 solve",))
-    assert document(trace)["changes"][0]["site"] == "solve.c:12 solve"
+    assert document(trace).changes[0].site == "solve.c:12 solve"
     assert "e0 (rank 0)  solve.c:12 solve\n" in text(document(trace))
 
 
@@ -281,7 +282,7 @@ def test_text__advance_says_what_a_receive_may_bring():
     b.recv(1, 0)
     b.compute(1, 100)
     block = document(b.trace(), question="advance")
-    assert [row["receives_passed"] for row in block["changes"]] == [1]
+    assert [row.receives_passed for row in block.changes] == [1]
     assert lines(block, "best call").endswith(" only if it needs nothing of the 1 receive it then runs ahead of")
     assert "\nwhat runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass" in text(block)
 
@@ -293,16 +294,16 @@ def test_document__sets_without_an_option_list_their_calls():
         b.send(0, 1)
         b.recv(1, 0)
     block = document(b.trace(), family="pair")
-    (row,) = block["sets"]
-    assert (row["change"], row["name"], row["calls"]) == (None, "rank 1 waits for rank 0", 9)
-    assert row["members"] == [f"e{call}" for call in range(9, 18)]
+    (row,) = block.sets
+    assert (row.change, row.name, row.calls) == (None, "rank 1 waits for rank 0", 9)
+    assert row.members == [f"e{call}" for call in range(9, 18)]
     assert text(block).partition("all calls of one at once\n")[2].splitlines()[1].endswith("100.0 %      9  (rank 1 waits for rank 0)")
     assert "\n(...): no option of perwiz predict names these calls; --json lists them\n" in text(block)
 
 
 def test_text__the_best_set_does_not_hold_every_wait_if_another_gains():
     block = document(falling(), family="rank")
-    block["sets"].insert(0, block["sets"][0] | {"change": "--zero-wait rank:9", "wait_ns": block["waiting_ns"]})
+    block.sets.insert(0, replace(block.sets[0], change="--zero-wait rank:9", wait_ns=block.waiting_ns))
     assert lines(block, "best rank").startswith("--zero-wait rank:1: ")
 
 
@@ -314,5 +315,5 @@ def test_text__advance_with_nothing_to_move():
     b.recv(1, 0)
     b.compute(1, 100)
     block = document(b.trace(), question="advance")
-    assert block["changes"] == []
+    assert block.changes == []
     assert lines(block, "best call") == ("none: what the waits that are worth something wait for cannot run earlier, or that gains nothing")

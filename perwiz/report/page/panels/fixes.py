@@ -10,6 +10,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report.blocks import Document
 from perwiz.report.domino import document as domino
+from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
 from perwiz.whatif import selectors
 
 if TYPE_CHECKING:
@@ -21,60 +22,62 @@ _NAME = 80
 
 def document(report: Report) -> Document:
     """Return the calls and call sites that pay, and the domino path; times in ns, `id` the number of a call to show."""
-    block = domino.document(report.domino, _ROWS)
-    path = block["path"]
+    ranked = domino.document(report.domino, _ROWS)
+    path = ranked.path
     return {
-        "replayed": block["replayed_ns"],
-        "answer": _answer(block),
-        "changes": [_place(row) | _worth(row) | {"wait": row["wait_ns"]} for row in block["changes"]],
-        "sets": [_set(report, row) for row in block["sets"]],
-        "steps": [_step(row, path["trigger"]) for row in path["steps"]],
-        "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path['trigger']} (*) is changed.",
+        "replayed": ranked.replayed_ns,
+        "answer": _answer(ranked),
+        "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
+        "sets": [_set(report, row) for row in ranked.sets],
+        "steps": [_step(row, path.trigger) for row in path.steps],
+        "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
     }
 
 
-def _answer(block: Document) -> list[list[str]]:
+def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
-    now, facts = block["replayed_ns"], []
-    for label, rows in (("best single call", block["changes"]), ("best call site", block["sets"])):
-        best = f"{words.shown(rows[0]['change'] or rows[0]['name'], _NAME)} gains {_gain(rows[0], now)}" if rows else "none gains anything"
-        facts.append([label, best])
-    waiting = f"{block['waiting_calls']} of {words.several(block['calls'], 'call')} wait, {words.duration(block['waiting_ns'])} in all"
-    less = words.percent(now - block["bound_ns"], now)
-    bound = f"{words.duration(block['bound_ns'])}, {less} less, if no call waited"
-    facts.append(["at best", f"{bound}; {waiting}, {block['gaining_calls']} of them would gain alone"])
-    return [*facts, ["error", _error(block)]]
+    now, bound = ranked.replayed_ns, ranked.bound_ns
+    call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], now)}" if ranked.changes else "none gains anything"
+    best = ranked.sets[0] if ranked.sets else None
+    site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, now)}" if best else "none gains anything"
+    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited"
+    waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
+    return [
+        ["best single call", call],
+        ["best call site", site],
+        ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
+        ["error", _error(ranked.replay_error_ns)],
+    ]
 
 
-def _gain(row: Document, now: int) -> str:
-    return f"{words.duration(row['gain_ns'])} ({words.percent(row['gain_ns'], now)})"
+def _gain(row: RankedChange | ChangedSet, now: int) -> str:
+    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, now)})"
 
 
-def _error(block: Document) -> str:
-    off = block["replay_error_ns"]
-    said = f"at most {words.duration(off)} off the recorded one" if off else "exactly the recorded one"
-    return f"the unchanged run, replayed, is {said}; a range tells the makespan if the model's costs were half or twice as large"
+def _error(error: int) -> str:
+    off = f"at most {words.duration(error)} off the recorded one" if error else "exactly the recorded one"
+    return f"the unchanged run, replayed, is {off}; a range tells the makespan if the model's costs were half or twice as large"
 
 
-def _worth(row: Document) -> Document:
-    return {"gain": row["gain_ns"], "makespan": row["makespan_ns"], "range": row["range_ns"]}
+def _worth(row: RankedChange | ChangedSet) -> Document:
+    return {"gain": row.gain_ns, "makespan": row.makespan_ns, "range": row.range_ns}
 
 
-def _place(row: Document) -> Document:
-    partner = row["partner"]
+def _place(row: Change) -> Document:
+    partner = row.partner
     return {
-        "id": int(row["call"][1:]),
-        "call": row["call"],
-        "rank": words.rank(row["rank"], row["thread"]),
-        "routine": row["routine"],
-        "partner": f"{partner['call']}, rank {words.rank(partner['rank'], partner['thread'])}" if partner else "-",
-        "where": words.shown(row["site"] or row["region"], _NAME) or "-",
+        "id": int(row.call[1:]),
+        "call": row.call,
+        "rank": words.rank(row.rank, row.thread),
+        "routine": row.routine,
+        "partner": f"{partner.call}, rank {words.rank(partner.rank, partner.thread)}" if partner else "-",
+        "where": words.shown(row.site or row.region, _NAME) or "-",
     }
 
 
-def _set(report: Report, row: Document) -> Document:
-    change = words.shown(row["change"] or row["name"], 300)
-    return _worth(row) | {"id": _longest(report, row["change"]), "wait": row["wait_ns"], "calls": row["calls"], "change": change}
+def _set(report: Report, row: ChangedSet) -> Document:
+    change = words.shown(row.change or row.name, 300)
+    return _worth(row) | {"id": _longest(report, row.change), "wait": row.wait_ns, "calls": row.calls, "change": change}
 
 
 def _longest(report: Report, change: str | None) -> int | None:
@@ -85,13 +88,13 @@ def _longest(report: Report, change: str | None) -> int | None:
     return int(np.where(chosen, report.run.waits.time, -1).argmax())
 
 
-def _step(row: Document, trigger: str) -> Document:
-    mark = " *" if row["call"] == trigger else ""
+def _step(row: PathStep, trigger: str | None) -> Document:
+    mark = " *" if row.call == trigger else ""
     return _place(row) | {
-        "number": f"{row['number']}{mark}",
-        "wait": row["wait_ns"],
-        "wait_then": row["wait_then_ns"],
-        "gain": row["gain_ns"],
-        "less": row["less_ns"],
-        "fewer": row["fewer_calls"],
+        "number": f"{row.number}{mark}",
+        "wait": row.wait_ns,
+        "wait_then": row.wait_then_ns,
+        "gain": row.gain_ns,
+        "less": row.less_ns,
+        "fewer": row.fewer_calls,
     }

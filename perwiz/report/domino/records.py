@@ -1,0 +1,186 @@
+"""What the document of `perwiz domino` holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from perwiz.report.records import (
+    CallId,
+    CallPlace,
+    Health,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Positive,
+    Range,
+    Record,
+    RegionPath,
+    ReplayError,
+    SharesOf,
+    TraceDocument,
+)
+
+Option = Annotated[str, msgspec.Meta(description="Option to give to perwiz predict, quoted for a shell.")]
+Question = Annotated[str, msgspec.Meta(pattern="^(zero-wait|zero-time|advance)$")]
+Family = Annotated[str, msgspec.Meta(pattern="^(site|routine|region|step|rank|pair|partner-region)$")]
+
+
+class Change(Record, kw_only=True):
+    """A call, where it was made, and what changing it alone is worth."""
+
+    number: Positive | UnsetType = UNSET
+    """Place on the path, in the order of time: only steps of a path have it."""
+    change: Option
+    call: CallId
+    rank: Natural
+    thread: Natural
+    routine: str
+    region: RegionPath
+    site: str
+    """Where in the program it is made; empty if the trace does not tell."""
+    partner: CallPlace | None
+    """The call that is waited for."""
+    time_ns: Natural
+    """From enter to leave in the recorded run."""
+    wait_ns: Natural
+    """How long it waits in the recorded run."""
+    makespan_ns: Natural
+    """If this call alone is changed."""
+    gain_ns: int
+    receives_passed: Natural
+    """Receives ahead of which it would run (question advance): whether it needs what they bring the trace does not tell."""
+    zero_wait_ns: Natural
+    """Makespan if this call alone did not wait."""
+
+
+class RankedChange(Change, kw_only=True):
+    """A change of one call that gains."""
+
+    range_ns: Range
+
+
+class PathStep(Change, kw_only=True):
+    """A call on a domino path."""
+
+    number: Positive
+    """Place on the path, in the order of time."""
+    wait_then_ns: Natural
+    """How long it waits when the trigger is changed."""
+    fewer_calls: Natural
+    """Other calls that wait less when this one is changed."""
+    less_ns: Natural
+    """How much less, together."""
+    more_ns: Natural
+    """How much longer other calls wait, together."""
+
+
+class Path(Record):
+    """The domino paths (PerWiz paper, 3.1): calls that pay, followed back from process to process."""
+
+    makespan_ns: Natural
+    """T: the least that changing one call gives."""
+    trigger: CallId | None
+    """Of the calls that give T the one that waits least."""
+    paths: Natural
+    """Number of paths with that T; 1000000: or more."""
+    calls: Natural
+    """Calls on the first path."""
+    steps: list[PathStep]
+    """The first path, with the trigger on it."""
+    listed: list[list[CallId]]
+    """Paths with that T in the order of time, the first one first; at most 100."""
+
+
+class ChangedSet(Record):
+    """A set of calls that gains."""
+
+    change: Option | None
+    """Null if there is no short one."""
+    name: str
+    members: list[CallId] | None
+    """Its calls, where no option of perwiz predict names them; else null."""
+    calls: Natural
+    wait_ns: Natural
+    makespan_ns: Natural
+    """If all its calls are changed."""
+    gain_ns: int
+    range_ns: Range
+
+
+class NextFix(Record):
+    """A fix behind those before it."""
+
+    change: Option | None
+    """Null if there is no short one."""
+    name: str
+    calls: Natural
+    wait_ns: Natural
+    """How long its calls wait before it, together."""
+    makespan_ns: Natural
+    """With it and those before it."""
+    gain_ns: int
+    """Over the fix before."""
+    waiting_ns: Natural
+    """How long all calls wait behind it, together."""
+
+
+class Fixes(Record):
+    """Fixes one after the other (--greedy)."""
+
+    by_gain: list[NextFix]
+    """Each the one that gains most behind the ones before it."""
+    by_wait: list[NextFix]
+    """For contrast, each the call that waits longest by then."""
+
+
+class Target(Record):
+    """How a makespan is reached, or how far the fixes go (--target)."""
+
+    asked: str
+    makespan_ns: Natural
+    reached: bool
+    """If it is not, the command exits with 5."""
+    fixes: list[NextFix]
+    range_ns: Range | None
+    """Of all fixes together; null without any."""
+
+
+class DominoDocument(TraceDocument, kw_only=True):
+    """What to change first. Times are whole nanoseconds."""
+
+    command: Literal["domino"] = "domino"
+    question: Question
+    block: str | None
+    """Region whose instances move; null: single calls do."""
+    recorded_ns: Makespan
+    replayed_ns: Natural
+    """Makespan of the unchanged run, replayed: gains are counted from it."""
+    shares_of_ns: SharesOf
+    replay_error_ns: ReplayError
+    bound_ns: Natural
+    """Makespan if all calls are changed (question advance: if no call waited)."""
+    calls: Natural
+    waiting_calls: Natural
+    waiting_ns: Natural
+    gaining_calls: Natural
+    """Calls of which each alone gains."""
+    changes: list[RankedChange]
+    """Largest gain first, those that pass receives behind all that pass none; of equal ones that which waits least."""
+    longest_wait: Change | None
+    """The call that waits longest, changed."""
+    path: Path
+    family: Family
+    """Which sets of calls."""
+    sets: list[ChangedSet]
+    """Largest gain first; empty for the question advance."""
+    fixes: Fixes | None = None
+    """Null unless asked for."""
+    target: Target | None = None
+    """Null unless asked for."""
+    model: Model
+    misfit: Misfit
+    health: Health
