@@ -208,7 +208,7 @@ def test_text__advance_names_the_promise():
     assert block.changes[0].change.startswith("--advance e")
     assert "if no call waited: --zero-wait all" in lines(block, "no waits")
     assert block.sets == []
-    assert f"\nsingle calls that pay: {block['gaining_calls']} of those tried, whose waits are worth most" in text(block)
+    assert f"\nsingle calls that pay: {block.gaining_calls} of those tried, whose waits are worth most" in text(block)
     assert "\nwhat would move: perwiz predict TRACE --advance eN\n" in text(block)
     assert "all calls of one at once" not in text(block)
 
