@@ -36,12 +36,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the path if asked for and printing it."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.report.critical import document as report
     from perwiz.report.critical import plot as critical_plot
+    from perwiz.report.critical.text import text
+    from perwiz.report.records import to_json
     from perwiz.whatif.limits.critical import critical
 
     if args.slacks and not args.json:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.check_picture(args.plot)
     found = critical(read(args.trace), model, args.clock)
     block = report.document(found, args.pieces, args.slacks)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    shown = to_json(block) if args.json else text(block)
     outputs.write({args.plot: partial(critical_plot.plot, found)} if args.plot is not None else {})
     print(shown)
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    return INCOMPLETE if block.health.incomplete else DONE

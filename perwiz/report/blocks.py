@@ -29,6 +29,11 @@ _REGION = 30
 """Columns of a region in a table of waits."""
 
 
+def head(trace: Trace) -> dict[str, Any]:
+    """Return what a document on a trace begins with, the fields of TraceDocument."""
+    return {"trace": trace.path, "format": trace.format, "made_by": trace.timeline.made_by}
+
+
 def title(trace: str, subject: str, state: Health) -> list[str]:
     """Return the lines of a title: the trace, what is told of it, and whether it is incomplete."""
     return words.wrapped(f"{words.shown(trace)}: {subject}{mark(state)}", 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Protocol
+from typing import Any, Protocol
 
 from perwiz import words
 from perwiz.loggps import weigh
@@ -26,6 +26,16 @@ class Modelled(Protocol):
     misfit: Misfit
     replay_error_ns: int
     health: Health
+
+
+def modelled(run: Run) -> dict[str, Any]:
+    """Return what a document tells of a run and its model, the fields of Modelled."""
+    return {
+        "model": blocks.model(run.weighted.model),
+        "misfit": of_run(run),
+        "replay_error_ns": run.replay_error,
+        "health": blocks.health(run.health()),
+    }
 
 
 def of_run(run: Run) -> Misfit:

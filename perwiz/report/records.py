@@ -36,6 +36,15 @@ _RANGE = "Smallest and largest makespan if the model's costs were half, one or t
 Range = Annotated[tuple[Natural, Natural], msgspec.Meta(description=_RANGE)]
 
 
+def choice(*words: str) -> msgspec.Meta:
+    """Return what says that a text is one of these words."""
+    return msgspec.Meta(extra_json_schema={"enum": list(words)})
+
+
+RESERVED = msgspec.Meta(extra_json_schema={"reserved": True})
+"""Of a field that only subclasses have, in the place that it has in their JSON: `rank: Annotated[int | UnsetType, RESERVED] = UNSET`."""
+
+
 class Record(msgspec.Struct):
     """A part of a document: its fields are numbers, texts, lists, tuples, dicts and other records."""
 

@@ -87,10 +87,11 @@ def _records(node: object) -> dict[type, None]:
 
 def _completed(schema: Schema, record: type) -> Schema:
     """Return the schema of a record, closed, with what its docstrings say. Integers in dataclasses count, or are ns: none is negative."""
+    fields = {name: field for name, field in schema["properties"].items() if "reserved" not in field}
     meanings, least = _meanings(record), {} if issubclass(record, msgspec.Struct) else {"minimum": 0}
-    required = [name for name, field in schema["properties"].items() if name in schema["required"] or "default" in field]
+    required = [name for name, field in fields.items() if name in schema["required"] or "default" in field]
     properties = {}
-    for name, field in schema["properties"].items():
+    for name, field in fields.items():
         kind = {key: value for key, value in field.items() if key != "default"}
         kind |= least if kind.get("type") == "integer" else {}
         kind = {"const": kind["enum"][0]} if len(kind.get("enum", ())) == 1 else kind

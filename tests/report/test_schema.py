@@ -12,19 +12,26 @@ import pytest
 
 from documents import DIALECT
 from perwiz.report import schema
-from perwiz.report.records import Document, Natural, Record
+from perwiz.report.records import RESERVED, Document, Natural, Record, choice
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-class Part(Record):
+class Part(Record, kw_only=True):
     """A part."""
 
+    label: Annotated[str | msgspec.UnsetType, RESERVED] = msgspec.UNSET
     size_ns: Natural
     """How large
     it is."""
     begin: float | None = msgspec.field(name="from")
     """Where it begins."""
+
+
+class Labelled(Part, kw_only=True):
+    """A part with a label."""
+
+    label: Annotated[str, choice("a", "b")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Example(Document, kw_only=True):
 
     command: Literal["example"] = "example"
     parts: list[Part]
+    best: Labelled
     counted: Counted | None
     """Null if nothing was."""
     word: Annotated[str, msgspec.Meta(pattern="^a")] | msgspec.UnsetType = msgspec.UNSET
@@ -53,32 +61,46 @@ def test_described():
         "title": "perwiz example --json, version 1",
         "description": "An example.",
         "type": "object",
-        "required": ["version", "command", "parts", "counted"],
+        "required": ["version", "command", "parts", "best", "counted"],
         "additionalProperties": False,
     }
     assert described["properties"] == {
         "version": {"const": 1},
         "command": {"const": "example"},
         "parts": {"type": "array", "items": {"$ref": "#/$defs/Part"}},
+        "best": {"$ref": "#/$defs/Labelled"},
         "counted": {"anyOf": [{"$ref": "#/$defs/Counted"}, {"type": "null"}], "description": "Null if nothing was."},
         "word": {"type": "string", "pattern": "^a"},
     }
     size = {"type": "integer", "minimum": 0, "description": "How large it is."}
     begin = {"anyOf": [{"type": "number"}, {"type": "null"}], "description": "Where it begins."}
+    label = {"type": "string", "enum": ["a", "b"]}
     calls = {"type": "integer", "minimum": 0, "description": "So many calls."}
     closed = {"type": "object", "additionalProperties": False}
     assert described["$defs"] == {
         "Counted": closed | {"description": "What was counted.", "properties": {"calls": calls}, "required": ["calls"]},
+        "Labelled": closed
+        | {
+            "description": "A part with a label.",
+            "properties": {"label": label, "size_ns": size, "from": begin},
+            "required": ["label", "size_ns", "from"],
+        },
         "Part": closed | {"description": "A part.", "properties": {"size_ns": size, "from": begin}, "required": ["size_ns", "from"]},
     }
 
 
 def test_described__is_a_schema_of_what_is_encoded():
-    document = msgspec.to_builtins(Example(parts=[Part(size_ns=3, begin=0.5)], counted=Counted(4)))
+    document = msgspec.to_builtins(Example(parts=[Part(size_ns=3, begin=0.5)], best=Labelled(label="a", size_ns=3), counted=Counted(4)))
+    assert list(document["best"]) == ["label", "size_ns", "from"]
     described, _ = schema.described(Example)
     DIALECT.check_schema(described)
     jsonschema.validate(document, described)
-    for wrong in (document | {"more": 1}, document | {"parts": [{"size_ns": -1, "from": None}]}, document | {"version": 2}):
+    for wrong in (
+        document | {"more": 1},
+        document | {"parts": [{"size_ns": -1, "from": None}]},
+        document | {"version": 2},
+        document | {"best": {"label": "c", "size_ns": 3, "from": None}},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, described)
 

@@ -7,6 +7,7 @@ import pytest
 from perwiz.report import blocks
 from perwiz.report.balance import document as balance
 from perwiz.report.critical import document as critical
+from perwiz.report.critical import text as critical_text
 from perwiz.report.curve import document as curve
 from perwiz.report.domino import document as domino
 from perwiz.report.domino import text as domino_text
@@ -65,8 +66,6 @@ def test_reports(text, facts):
 def test_critical__slack():
     """Counts are by parts of the 100 ns: 0.1, 1, 5 and 10."""
     block = critical.document(path_of(late(), hand_model()), 1)
-    assert block["shares_of_ns"] == 100
-    assert [row["calls"] for row in block["slack"]["within"]] == [
-        int((path_of(late(), hand_model()).slack <= n).sum()) for n in (0, 0, 1, 5, 10)
-    ]
-    assert " of the 100 ns after MPI_Init " in " ".join(critical.text(block).split())
+    assert block.shares_of_ns == 100
+    assert [row.calls for row in block.slack.within] == [int((path_of(late(), hand_model()).slack <= n).sum()) for n in (0, 0, 1, 5, 10)]
+    assert " of the 100 ns after MPI_Init " in " ".join(critical_text.text(block).split())

@@ -1,214 +1,232 @@
-"""The report of `perwiz critical`: a JSON document, and the text made from it. The answer comes first."""
+"""The report of `perwiz critical` as a JSON document."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Annotated, Any, Literal
 
-from perwiz import words
-from perwiz.report import blocks, plain
-from perwiz.report.blocks import Document, Facts
+import numpy as np
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
+
+from perwiz.report import blocks, misfit
+from perwiz.report.records import (
+    RESERVED,
+    CallId,
+    Health,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Record,
+    RegionPath,
+    ReplayError,
+    Share,
+    SharesOf,
+    TraceDocument,
+    choice,
+)
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.limits.critical import KINDS, Critical
 
-VERSION = 1
-"""Version of the document; critical.schema.json describes it."""
 SHARES = (0.0, 0.001, 0.01, 0.05, 0.1)
 """Parts of the makespan; how many calls have no more slack is counted for each."""
-_ROWS = 10
-"""Rows of the longest table."""
-_NAME = 28
-"""Columns of a region in a table."""
-_HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer"}
 
 
-def document(critical: Critical, pieces: int, slacks: bool = False) -> Document:
-    """Return the critical path as a JSON document with at most `pieces` of its pieces, on request with the slack of every call; in ns."""
+class Spent(Record, kw_only=True):
+    """Parts of the path by kind. An effect recorded before its cause makes a part that is below 0."""
+
+    rank: Annotated[int | UnsetType, RESERVED] = UNSET
+    thread: Annotated[int | UnsetType, RESERVED] = UNSET
+    region: Annotated[str | UnsetType, RESERVED] = UNSET
+    routine: Annotated[str | UnsetType, RESERVED] = UNSET
+    start_ns: Natural
+    """Until the first process on the path began."""
+    computation_ns: Natural
+    calls_ns: int
+    """Work in calls."""
+    transfer_ns: int
+    """Lags of messages."""
+    total_ns: int
+
+    def of(self, kind: str) -> int:
+        """Return the part of a kind, ns."""
+        return int(getattr(self, f"{kind}_ns"))
+
+
+class Part(Spent, kw_only=True):
+    """A part of the path, and the slack of calls: those that were made there."""
+
+    calls: Natural
+    calls_without_slack: Natural
+    calls_within_1_percent: Natural
+    least_slack_ns: Natural | None
+    median_slack_ns: Natural | None
+
+
+class ProcessPart(Part, kw_only=True):
+    """The part of a process or thread."""
+
+    rank: Natural
+    thread: Natural
+
+
+class RegionPart(Part, kw_only=True):
+    """The part of a region path."""
+
+    region: RegionPath
+
+
+class RoutinePart(Part, kw_only=True):
+    """The part of a routine."""
+
+    routine: str
+
+
+class Piece(Record):
+    """A piece of the path."""
+
+    kind: Annotated[str, choice(*KINDS)]
+    rank: Natural
+    thread: Natural
+    region: RegionPath
+    call: CallId | None
+    routine: str | None
+    begin_ns: int
+    length_ns: int
+
+
+class Within(Record):
+    """Calls whose slack is at most a share of shares_of_ns."""
+
+    share: Share
+    calls: Natural
+
+
+class Slack(Record):
+    """How much later calls may return without delaying the end."""
+
+    calls: Natural
+    within: list[Within]
+
+
+class CriticalDocument(TraceDocument, kw_only=True):
+    """Where the makespan is spent. Times are whole nanoseconds."""
+
+    command: Literal["critical"] = "critical"
+    makespan_ns: Makespan
+    shares_of_ns: SharesOf
+    changes: Natural
+    """How many times the path goes from one process to another."""
+    path: Spent
+    """The total is the makespan."""
+    processes: list[ProcessPart]
+    regions: list[RegionPart]
+    """What is outside of any comes first."""
+    routines: list[RoutinePart]
+    pieces: Natural
+    """Pieces of the path."""
+    longest: list[Piece]
+    """The longest pieces, in the order of time."""
+    slack: Slack
+    slacks_ns: list[Natural] | None
+    """Slack of every call, by its number; null unless asked for."""
+    replay_error_ns: ReplayError
+    model: Model
+    misfit: Misfit
+    health: Health
+
+
+def document(critical: Critical, pieces: int, slacks: bool = False) -> CriticalDocument:
+    """Return the critical path with at most `pieces` of its pieces, on request with the slack of every call."""
     run, path = critical.run, critical.pieces
-    trace, slack, base = run.trace, critical.slack, blocks.shares_of(run.trace, run.makespan)
-    whole = path.sums(np.zeros(len(path), "i8"), 1)[0]
-    return {
-        "version": VERSION,
-        "command": "critical",
-        "trace": trace.path,
-        "format": trace.format,
-        "made_by": trace.timeline.made_by,
-        "makespan_ns": run.makespan,
-        "shares_of_ns": base,
-        "changes": critical.changes,
-        "path": _kinds(whole),
-        "processes": _processes(critical),
-        "regions": _regions(critical),
-        "routines": _routines(critical),
-        "pieces": len(path),
-        "longest": [_piece(critical, row) for row in _longest(path.length, pieces)],
-        "slack": {
-            "calls": len(slack),
-            "within": [{"share": share, "calls": int((slack <= share * base).sum())} for share in SHARES],
-        },
-        "slacks_ns": slack.tolist() if slacks else None,
-        "replay_error_ns": run.replay_error,
-        "model": plain.model(run.weighted.model),
-        "misfit": plain.misfit(run),
-        "health": plain.health(run.health()),
-    }
+    trace, slack, whole = run.trace, critical.slack, blocks.shares_of(run.trace, run.makespan)
+    within = [Within(share=share, calls=int((slack <= share * whole).sum())) for share in SHARES]
+    return CriticalDocument(
+        **blocks.head(trace),
+        makespan_ns=run.makespan,
+        shares_of_ns=whole,
+        changes=critical.changes,
+        path=Spent(**_spent(path.sums(np.zeros(len(path), "i8"), 1)[0])),
+        processes=_processes(critical),
+        regions=_regions(critical),
+        routines=_routines(critical),
+        pieces=len(path),
+        longest=[_piece(critical, row) for row in _longest(path.length, pieces)],
+        slack=Slack(calls=len(slack), within=within),
+        slacks_ns=slack.tolist() if slacks else None,
+        **misfit.modelled(run),
+    )
 
 
-def _kinds(sums: Ints) -> Document:
+def _spent(sums: I8) -> dict[str, Any]:
     return {f"{kind}_ns": int(value) for kind, value in zip(KINDS, sums, strict=True)} | {"total_ns": int(sums.sum())}
 
 
-def _processes(critical: Critical) -> list[Document]:
+def _processes(critical: Critical) -> list[ProcessPart]:
     """Return, per location, its part of the path and the slack of its calls."""
     trace, path = critical.run.trace, critical.pieces
-    sums = path.sums(path.location, len(trace.locations))
-    slack = _slack(critical, trace.calls.location, len(trace.locations))
-    return [plain.location(trace, k) | _kinds(sums[k]) | slack[k] for k in range(len(trace.locations))]
+    count = len(trace.locations)
+    parts = _parts(critical, path.sums(path.location, count), trace.calls.location)
+    return [ProcessPart(**asdict(blocks.location(trace, row)), **part) for row, part in enumerate(parts)]
 
 
-def _regions(critical: Critical) -> list[Document]:
+def _regions(critical: Critical) -> list[RegionPart]:
     """Return, per region path on which something was recorded, the same; what is outside of any comes first."""
     trace, path = critical.run.trace, critical.pieces
-    count = len(trace.paths) + 1
-    sums = path.sums(path.path + 1, count)
-    slack = _slack(critical, trace.calls.path + 1, count)
-    rows = [{"region": plain.region_path(trace, k - 1)} | _kinds(sums[k]) | slack[k] for k in range(count)]
-    return [row for row in rows if row["calls"] or row["total_ns"]]
+    parts = _parts(critical, path.sums(path.path + 1, len(trace.paths) + 1), trace.calls.path + 1)
+    regions = [RegionPart(region=blocks.region_path(trace, row - 1), **part) for row, part in enumerate(parts)]
+    return [region for region in regions if region.calls or region.total_ns]
 
 
-def _routines(critical: Critical) -> list[Document]:
+def _routines(critical: Critical) -> list[RoutinePart]:
     """Return, per routine that was called, the same."""
     calls, path = critical.run.trace.calls, critical.pieces
     inside = path.call >= 0
     sums = np.zeros((len(operations.OPS), len(KINDS)), "i8")
     np.add.at(sums, (calls.op[path.call[inside]], path.kind[inside]), path.length[inside])
-    slack = _slack(critical, calls.op, len(operations.OPS))
-    return [{"routine": operations.OPS[k]} | _kinds(sums[k]) | slack[k] for k in np.unique(calls.op).tolist()]
+    parts = _parts(critical, sums, calls.op)
+    return [RoutinePart(routine=operations.OPS[row], **parts[row]) for row in np.unique(calls.op).tolist()]
 
 
-def _slack(critical: Critical, group: Ints, groups: int) -> list[Document]:
-    """Return, per group of calls, how many there are, how many have no slack or less than 1 %, the least and the median."""
-    slack, close = critical.slack, blocks.shares_of(critical.run.trace, critical.run.makespan) // 100
-    order = np.lexsort((slack, group))
+def _parts(critical: Critical, sums: I8, group: Ints) -> list[dict[str, Any]]:
+    """Return, per group of calls, its part of the path; how many calls it has, without slack, with less than 1 %, the least and the median.
+
+    `sums` is the ns per group and kind, `group` that of each call.
+    """
+    slack, close, groups = critical.slack, blocks.shares_of(critical.run.trace, critical.run.makespan) // 100, len(sums)
     count = np.bincount(group, minlength=groups)
     first = np.cumsum(count) - count
     tight, near = (np.bincount(group[slack <= limit], minlength=groups) for limit in (0, close))
-    sorted_slack = slack[order]
+    ascending = slack[np.lexsort((slack, group))]
     return [
         {
+            **_spent(sums[k]),
             "calls": int(count[k]),
             "calls_without_slack": int(tight[k]),
             "calls_within_1_percent": int(near[k]),
-            "least_slack_ns": int(sorted_slack[first[k]]) if count[k] else None,
-            "median_slack_ns": int(sorted_slack[first[k] + (count[k] - 1) // 2]) if count[k] else None,
+            "least_slack_ns": int(ascending[first[k]]) if count[k] else None,
+            "median_slack_ns": int(ascending[first[k] + (count[k] - 1) // 2]) if count[k] else None,
         }
         for k in range(groups)
     ]
 
 
-def _longest(length: Ints, most: int) -> list[int]:
+def _longest(length: I8, most: int) -> list[int]:
     """Return the rows of the longest pieces, in the order of time."""
     order = np.lexsort((np.arange(len(length)), -length))[:most]
     return np.sort(order).tolist()
 
 
-def _piece(critical: Critical, row: int) -> Document:
+def _piece(critical: Critical, row: int) -> Piece:
     trace, path = critical.run.trace, critical.pieces
     call = int(path.call[row])
-    return {
-        "kind": KINDS[path.kind[row]],
-        **plain.location(trace, int(path.location[row])),
-        "region": plain.region_path(trace, int(path.path[row])),
-        "call": f"e{call}" if call >= 0 else None,
-        "routine": operations.OPS[trace.calls.op[call]] if call >= 0 else None,
-        "begin_ns": int(path.begin[row]),
-        "length_ns": int(path.length[row]),
-    }
-
-
-def text(block: Document) -> str:
-    """Return the document as text for a terminal."""
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    title = words.wrapped(f"{words.shown(block['trace'])}: critical path{mark}", 2)
-    lines = [*title, "", *words.facts(_answer(block))]
-    names = [words.rank(row["rank"], row["thread"]) for row in block["processes"]]
-    for head, rows, labels in (
-        ("rank", block["processes"], names),
-        ("region", block["regions"], [words.shown(row["region"], _NAME) or "(outside)" for row in block["regions"]]),
-        ("routine", block["routines"], [row["routine"] for row in block["routines"]]),
-    ):
-        if head != "region" or len(rows) > 1:
-            lines += ["", *_table(block, head, rows, labels)]
-    if block["longest"]:
-        lines += ["", *_piece_lines(block)]
-    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
-    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
-
-
-def _answer(block: Document) -> Facts:
-    makespan, path = block["makespan_ns"], block["path"]
-    said = {
-        "computation": "between calls",
-        "calls": "work inside MPI calls, no waiting",
-        "transfer": "messages under way, from the entry of the call that sends",
-        "start": "until the first process on the path began",
-    }
-    facts = [("recorded", f"{plain.recorded(makespan, block['health'])}; along {words.several(block['pieces'], 'piece')}")]
-    for kind, meaning in said.items():
-        if path[f"{kind}_ns"]:
-            facts.append(("", f"{_of(path[f'{kind}_ns'], makespan)} {_HEADS[kind]}: {meaning}"))
-    facts.append(("path", f"goes {words.several(block['changes'], 'time')} from one process to another"))
-    slack = block["slack"]
-    counts = ", ".join(
-        f"{row['calls']} at most {100 * row['share']:g} %" if row["share"] else f"{row['calls']} none" for row in slack["within"]
+    return Piece(
+        kind=KINDS[path.kind[row]],
+        **asdict(blocks.location(trace, int(path.location[row]))),
+        region=blocks.region_path(trace, int(path.path[row])),
+        call=f"e{call}" if call >= 0 else None,
+        routine=operations.OPS[trace.calls.op[call]] if call >= 0 else None,
+        begin_ns=int(path.begin[row]),
+        length_ns=int(path.length[row]),
     )
-    base = block["shares_of_ns"]
-    of = f"{words.duration(base)} after MPI_Init" if base != makespan else "makespan"
-    return [*facts, ("slack", f"of {words.several(slack['calls'], 'call')} {counts} of the {of}")]
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{words.duration(part)} ({words.percent(part, whole)})"
-
-
-def _table(block: Document, head: str, rows: list[Document], labels: list[str]) -> list[str]:
-    """Return the table of parts of the path, largest first, and of slack; kinds that do not occur have no column."""
-    order = sorted(range(len(rows)), key=lambda k: (-rows[k]["total_ns"], _slackless(rows[k]), k))[:_ROWS]
-    kinds = [kind for kind in KINDS if any(row[f"{kind}_ns"] for row in rows)]
-    heads = [head, "on the path", "share", *(_HEADS[kind] for kind in kinds), "calls", "no slack", "< 1 %", "least slack", "median"]
-    cells = []
-    for k in order:
-        row = rows[k]
-        slack = ["-" if row[key] is None else words.duration(row[key]) for key in ("least_slack_ns", "median_slack_ns")]
-        times = [words.duration(row["total_ns"]), words.percent(row["total_ns"], block["makespan_ns"])]
-        times += [words.duration(row[f"{kind}_ns"]) for kind in kinds]
-        counts = (str(row[f"calls{key}"]) for key in ("", "_without_slack", "_within_1_percent"))
-        cells.append([labels[k], *times, *counts, *slack])
-    more = [f"and {len(rows) - _ROWS} more (--json lists all)"] if len(rows) > _ROWS else []
-    return [*words.table(heads, cells), *more]
-
-
-def _slackless(row: Document) -> float:
-    return np.inf if row["least_slack_ns"] is None else row["least_slack_ns"]
-
-
-def _piece_lines(block: Document) -> list[str]:
-    """Return the table of the longest pieces."""
-    rows = [
-        [
-            words.duration(row["begin_ns"]),
-            words.rank(row["rank"], row["thread"]),
-            f"{row['routine']} {row['call']}" if row["call"] else row["kind"],
-            _HEADS[row["kind"]] if row["call"] else "",
-            words.shown(row["region"], _NAME) or "-",
-            *(words.duration(row["length_ns"]), words.percent(row["length_ns"], block["makespan_ns"])),
-        ]
-        for row in block["longest"]
-    ]
-    rest = block["pieces"] - len(rows)
-    more = [f"and {words.several(rest, 'shorter piece')}"] if rest else []
-    return [
-        "longest pieces, in the order of time",
-        *words.table(["begin", "rank", "what", "", "region", "length", "share"], rows, left=(2, 3, 4)),
-        *more,
-    ]

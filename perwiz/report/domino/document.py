@@ -29,15 +29,12 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
     ranges = worth.spreads(run, question, sets, [*domino.value[calls].tolist(), *(group.makespan for group in groups)])
     asked, region = worth.parts(question)
     return DominoDocument(
-        trace=trace.path,
-        format=trace.format,
-        made_by=trace.timeline.made_by,
+        **blocks.head(trace),
         question=asked,
         block=region,
         recorded_ns=trace.timeline.makespan,
         replayed_ns=run.makespan,
         shares_of_ns=blocks.shares_of(trace, run.makespan, run.makespan - domino.bound),
-        replay_error_ns=run.replay_error,
         bound_ns=domino.bound,
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
@@ -50,9 +47,7 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
         path=_path(domino, most),
         family=family,
         sets=[_set(run.makespan, group, spread) for group, spread in zip(groups, ranges[len(calls) :], strict=True)],
-        model=blocks.model(run.weighted.model),
-        misfit=misfit.of_run(run),
-        health=blocks.health(run.health()),
+        **misfit.modelled(run),
     )
 
 

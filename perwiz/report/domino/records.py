@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from perwiz.report.records import (
+    RESERVED,
     CallId,
     CallPlace,
     Health,
@@ -22,18 +23,18 @@ from perwiz.report.records import (
     ReplayError,
     SharesOf,
     TraceDocument,
+    choice,
 )
+from perwiz.whatif.worth.families import FAMILIES
+from perwiz.whatif.worth.worth import ALL
 
 Option = Annotated[str, msgspec.Meta(description="Option to give to perwiz predict, quoted for a shell.")]
-Question = Annotated[str, msgspec.Meta(pattern="^(zero-wait|zero-time|advance)$")]
-Family = Annotated[str, msgspec.Meta(pattern="^(site|routine|region|step|rank|pair|partner-region)$")]
 
 
 class Change(Record, kw_only=True):
     """A call, where it was made, and what changing it alone is worth."""
 
-    number: Positive | UnsetType = UNSET
-    """Place on the path, in the order of time: only steps of a path have it."""
+    number: Annotated[int | UnsetType, RESERVED] = UNSET
     change: Option
     call: CallId
     rank: Natural
@@ -153,7 +154,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     """What to change first. Times are whole nanoseconds."""
 
     command: Literal["domino"] = "domino"
-    question: Question
+    question: Annotated[str, choice(*ALL)]
     block: str | None
     """Region whose instances move; null: single calls do."""
     recorded_ns: Makespan
@@ -173,7 +174,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     longest_wait: Change | None
     """The call that waits longest, changed."""
     path: Path
-    family: Family
+    family: Annotated[str, choice(*FAMILIES)]
     """Which sets of calls."""
     sets: list[ChangedSet]
     """Largest gain first; empty for the question advance."""

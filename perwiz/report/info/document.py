@@ -96,9 +96,7 @@ def document(trace: Trace, state: health.Health, waits: Waits, most: int, model:
     times = trace.timeline.calls
     sizes = trace.communicators.sizes().tolist()
     return InfoDocument(
-        trace=trace.path,
-        format=trace.format,
-        made_by=trace.timeline.made_by,
+        **blocks.head(trace),
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
         processes_ns=int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
@@ -27,18 +26,17 @@ from perwiz.report.records import (
     ReplayError,
     SharesOf,
     TraceDocument,
+    choice,
 )
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import Network
 from perwiz.whatif.predict import Prediction
+from perwiz.whatif.run import ENGINES
 from perwiz.whatif.waits import Waits
 
 _PROCESSES = 16
 """Rows of the longest table of processes."""
-
-
-Engine = Annotated[str, msgspec.Meta(pattern="^(sweep|replay)$")]
 
 
 class Zeroed(Record):
@@ -65,7 +63,7 @@ class PredictDocument(TraceDocument, kw_only=True):
     command: Literal["predict"] = "predict"
     hypotheses: list[str]
     """As on the command line, without the two dashes."""
-    engine: Engine
+    engine: Annotated[str, choice(*ENGINES)]
     recorded_ns: Makespan
     predicted_ns: Natural
     gain_ns: int
@@ -105,9 +103,7 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
     zeroed = before.time[prediction.zeroed]
     moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
     return PredictDocument(
-        trace=trace.path,
-        format=trace.format,
-        made_by=trace.timeline.made_by,
+        **blocks.head(trace),
         hypotheses=[str(hypothesis) for hypothesis in prediction.hypotheses],
         engine=prediction.engine,
         recorded_ns=recorded.makespan,

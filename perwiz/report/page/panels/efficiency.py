@@ -10,6 +10,7 @@ from perwiz.report.balance import document as balances
 from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
 from perwiz.report.critical import document as criticals
+from perwiz.report.critical.document import CriticalDocument, Part
 from perwiz.report.page.panels.states import Found
 from perwiz.report.page.tables import Cell, bar, fewer, table
 from perwiz.trace.trace import Trace
@@ -58,41 +59,41 @@ def _part(value: float) -> Cell:
     return bar(f"{100 * value:.1f} %{' !' if value < _ENOUGH else ''}", value, width=40)
 
 
-def _critical(block: Document) -> Document:
+def _critical(path: CriticalDocument) -> Document:
     """Return the critical path by kind, and by rank, region and routine."""
-    whole = block["makespan_ns"]
-    kinds = [f"{words.percent(block['path'][f'{kind}_ns'], whole)} {kind}" for kind in KINDS if block["path"][f"{kind}_ns"]]
-    ways = f"{words.several(block['pieces'], 'piece')}, {words.several(block['changes'], 'change')} of process"
-    groups = [
-        ("rank", [(f"rank {words.rank(row['rank'], row['thread'])}", row) for row in block["processes"]]),
-        ("region", [(words.shown(row["region"], _NAME) or "(outside)", row) for row in block["regions"]]),
-        ("routine", [(row["routine"], row) for row in block["routines"]]),
+    whole = path.makespan_ns
+    kinds = [f"{words.percent(path.path.of(kind), whole)} {kind}" for kind in KINDS if path.path.of(kind)]
+    ways = f"{words.several(path.pieces, 'piece')}, {words.several(path.changes, 'change')} of process"
+    groups: list[tuple[str, list[tuple[str, Part]]]] = [
+        ("rank", [(f"rank {words.rank(part.rank, part.thread)}", part) for part in path.processes]),
+        ("region", [(words.shown(part.region, _NAME) or "(outside)", part) for part in path.regions]),
+        ("routine", [(part.routine, part) for part in path.routines]),
     ]
-    tables = [_group(name, rows, whole) for name, rows in groups if len(rows) > (name == "region")]
+    tables = [_group(name, parts, whole) for name, parts in groups if len(parts) > (name == "region")]
     return _block("Critical path", f"{words.duration(whole)} in {ways}: {', '.join(kinds)}", tables, KINDS)
 
 
-def _group(name: str, rows: list[tuple[str, Document]], whole: int) -> Document:
-    """Return the rows with the largest parts of the path."""
-    order = sorted((row for row in rows if row[1]["total_ns"]), key=lambda row: -row[1]["total_ns"])
+def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> Document:
+    """Return the largest parts of the path."""
+    order = sorted(((label, part) for label, part in parts if part.total_ns), key=lambda labelled: -labelled[1].total_ns)
     cells: list[list[Cell]] = [
         [
             label,
-            words.duration(row["total_ns"]),
-            bar(words.percent(row["total_ns"], whole), *(row[f"{kind}_ns"] / max(1, whole) for kind in KINDS), width=120),
+            words.duration(part.total_ns),
+            bar(words.percent(part.total_ns, whole), *(part.of(kind) / max(1, whole) for kind in KINDS), width=120),
         ]
-        for label, row in order[:_ROWS]
+        for label, part in order[:_ROWS]
     ]
     return table([name, "on the path", ""], cells, (0, 2), fewer(len(cells), len(order)))
 
 
-def _pieces(block: Document) -> Document:
+def _pieces(path: CriticalDocument) -> Document:
     rows, go = [], list[Document | None]()
-    for row in block["longest"]:
-        begin, length, call = row["begin_ns"], row["length_ns"], row["call"]
-        what = f"{row['routine']} {call}" if call else "-"
-        rank, where = words.rank(row["rank"], row["thread"]), words.shown(row["region"], _NAME) or "-"
-        rows.append([words.duration(begin), words.duration(length), row["kind"], rank, what, where])
+    for piece in path.longest:
+        begin, length, call = piece.begin_ns, piece.length_ns, piece.call
+        rank, where = words.rank(piece.rank, piece.thread), words.shown(piece.region, _NAME) or "-"
+        made = f"{piece.routine} {call}" if call else "-"
+        rows.append([words.duration(begin), words.duration(length), piece.kind, rank, made, where])
         go.append({"call": int(call[1:])} if call else {"from": begin - length, "to": begin + 2 * length})
     return table(["begins", "length", "what", "rank", "call", "where"], rows, (2, 4, 5), "its longest pieces, in the order of time", go)
 

@@ -1,0 +1,90 @@
+"""The text of `perwiz critical`, made from its JSON document. The answer comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz import words
+from perwiz.report import blocks, misfit
+from perwiz.report.blocks import Facts
+from perwiz.report.critical.document import CriticalDocument, Part
+from perwiz.whatif.limits.critical import KINDS
+
+_ROWS = 10
+"""Rows of the longest table."""
+_NAME = 28
+"""Columns of a region in a table."""
+_HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer"}
+_MEANINGS = {
+    "computation": "between calls",
+    "calls": "work inside MPI calls, no waiting",
+    "transfer": "messages under way, from the entry of the call that sends",
+    "start": "until the first process on the path began",
+}
+
+
+def text(critical: CriticalDocument) -> str:
+    """Return the document as text for a terminal."""
+    lines = [*blocks.title(critical.trace, "critical path", critical.health), "", *words.facts(_answer(critical))]
+    ranks = [words.rank(row.rank, row.thread) for row in critical.processes]
+    regions = [words.shown(row.region, _NAME) or "(outside)" for row in critical.regions]
+    lines += ["", *_table(critical, "rank", critical.processes, ranks)]
+    if len(regions) > 1:
+        lines += ["", *_table(critical, "region", critical.regions, regions)]
+    lines += ["", *_table(critical, "routine", critical.routines, [row.routine for row in critical.routines])]
+    if critical.longest:
+        lines += ["", *_piece_lines(critical)]
+    return "\n".join([*lines, "", *misfit.closing(critical)])
+
+
+def _answer(critical: CriticalDocument) -> Facts:
+    makespan, whole, slack = critical.makespan_ns, critical.shares_of_ns, critical.slack
+    facts = [("recorded", f"{blocks.recorded(makespan, critical.health)}; along {words.several(critical.pieces, 'piece')}")]
+    for kind, meaning in _MEANINGS.items():
+        spent = critical.path.of(kind)
+        if spent:
+            facts.append(("", f"{words.duration(spent)} ({words.percent(spent, makespan)}) {_HEADS[kind]}: {meaning}"))
+    facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one process to another"))
+    counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)
+    base = f"{words.duration(whole)} after MPI_Init" if whole != makespan else "makespan"
+    return [*facts, ("slack", f"of {words.several(slack.calls, 'call')} {counts} of the {base}")]
+
+
+def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels: list[str]) -> list[str]:
+    """Return the table of parts of the path, largest first, and of slack; kinds that do not occur have no column."""
+    order = sorted(range(len(parts)), key=lambda k: (-parts[k].total_ns, _slackless(parts[k]), k))[:_ROWS]
+    kinds = [kind for kind in KINDS if any(part.of(kind) for part in parts)]
+    heads = [head, "on the path", "share", *(_HEADS[kind] for kind in kinds), "calls", "no slack", "< 1 %", "least slack", "median"]
+    cells = []
+    for k in order:
+        part = parts[k]
+        times = [words.duration(part.total_ns), words.percent(part.total_ns, critical.makespan_ns)]
+        times += [words.duration(part.of(kind)) for kind in kinds]
+        counts = map(str, (part.calls, part.calls_without_slack, part.calls_within_1_percent))
+        slack = ("-" if ns is None else words.duration(ns) for ns in (part.least_slack_ns, part.median_slack_ns))
+        cells.append([labels[k], *times, *counts, *slack])
+    more = [f"and {len(parts) - _ROWS} more (--json lists all)"] if len(parts) > _ROWS else []
+    return [*words.table(heads, cells), *more]
+
+
+def _slackless(part: Part) -> float:
+    return np.inf if part.least_slack_ns is None else part.least_slack_ns
+
+
+def _piece_lines(critical: CriticalDocument) -> list[str]:
+    """Return the table of the longest pieces."""
+    rows = [
+        [
+            *(words.duration(piece.begin_ns), words.rank(piece.rank, piece.thread)),
+            *((f"{piece.routine} {piece.call}", _HEADS[piece.kind]) if piece.call else (piece.kind, "")),
+            words.shown(piece.region, _NAME) or "-",
+            *(words.duration(piece.length_ns), words.percent(piece.length_ns, critical.makespan_ns)),
+        ]
+        for piece in critical.longest
+    ]
+    rest = critical.pieces - len(rows)
+    more = [f"and {words.several(rest, 'shorter piece')}"] if rest else []
+    table = words.table(["begin", "rank", "what", "", "region", "length", "share"], rows, left=(2, 3, 4))
+    return ["longest pieces, in the order of time", *table, *more]
