@@ -49,13 +49,12 @@ def _number(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the curve if asked for and printing it."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
     from perwiz.report.curve import document as report
     from perwiz.report.curve import plot as curve_plot
+    from perwiz.report.records import to_json
     from perwiz.whatif.limits.curve import curve, parameter
 
     parameter(args.of)
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
         found = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
         block = report.document(found, args.points)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    shown = to_json(block) if args.json else report.text(block)
     outputs.write({args.plot: partial(curve_plot.plot, found)} if args.plot is not None else {})
     print(shown)
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    return INCOMPLETE if block.health.incomplete else DONE

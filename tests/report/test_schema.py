@@ -90,19 +90,20 @@ def test_described():
 
 
 def test_described__is_a_schema_of_what_is_encoded():
-    document = msgspec.to_builtins(Example(parts=[Part(size_ns=3, begin=0.5)], best=Labelled(label="a", size_ns=3), counted=Counted(4)))
+    example = Example(parts=[Part(size_ns=3, begin=0.5)], best=Labelled(label="a", size_ns=3, begin=None), counted=Counted(4))
+    document = msgspec.to_builtins(example)
     assert list(document["best"]) == ["label", "size_ns", "from"]
     described, _ = schema.described(Example)
     DIALECT.check_schema(described)
     jsonschema.validate(document, described)
-    for wrong in (
-        document | {"more": 1},
-        document | {"parts": [{"size_ns": -1, "from": None}]},
-        document | {"version": 2},
-        document | {"best": {"label": "c", "size_ns": 3, "from": None}},
+    for change in (
+        {"more": 1},
+        {"parts": [{"size_ns": -1, "from": None}]},
+        {"version": 2},
+        {"best": {"label": "c", "size_ns": 3, "from": None}},
     ):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(wrong, described)
+            jsonschema.validate(document | change, described)
 
 
 def test_documents__one_for_each_folder_with_a_schema():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
+from msgspec import Meta, field
 
 from perwiz import words
-from perwiz.report import blocks, plain
-from perwiz.report.blocks import Document, Facts
+from perwiz.report import blocks, misfit
+from perwiz.report.blocks import Facts
+from perwiz.report.records import Health, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument
 from perwiz.whatif.limits.curve import NETWORK, Curve
 
-VERSION = 1
-"""Version of the document; curve.schema.json describes it."""
 SHARES = (0.01, 0.02, 0.05, 0.1)
 """Slowdowns for which the tolerance is told."""
 MULTIPLES = (0.0, 1.0, 2.0, 10.0)
@@ -25,56 +27,116 @@ _COUNTED = {
     "O_ns_per_byte": ("byte (O)", "bytes (O)"),
 }
 
+Number = Annotated[float, Meta(ge=0)]
 
-def document(curve: Curve, points: int = 0) -> Document:
-    """Return the curve as a JSON document, with so many samples, evenly spaced; times in ns."""
+
+class Multiple(Record):
+    """The makespan at a multiple of the recorded value."""
+
+    factor: Number
+    at: Number
+    makespan_ns: Number
+
+
+class Tolerance(Record):
+    """Where the run is slower by a share of shares_of_ns; null if it never is up to 1e12."""
+
+    slower: Number
+    at: float | None
+    """Value of the parameter."""
+    more: float | None
+    """Its distance from the recorded one."""
+
+
+class Segment(Record):
+    """A segment of the curve."""
+
+    begin: Number = field(name="from")
+    end: Number = field(name="to")
+    slope: Number
+    makespan_ns: Number
+    """At its beginning."""
+
+
+class Point(Record):
+    """A point of the curve."""
+
+    at: Number
+    makespan_ns: Number
+
+
+class CurveDocument(TraceDocument, kw_only=True):
+    """The makespan as a function of one parameter. Times are nanoseconds. Those of predicted runs are not rounded."""
+
+    command: Literal["curve"] = "curve"
+    of: Annotated[str, Meta(pattern=f"^({'|'.join(NETWORK)}|(rank|node|region):.+)$")]
+    """The parameter; of computation a factor on its time."""
+    recorded: Number
+    """Its value in the recorded run: that of the model, or 1."""
+    recorded_ns: Makespan
+    shares_of_ns: SharesOf
+    recorded_slope: Number
+    """ns per unit of the parameter just above its recorded value: how often the critical path pays it, or how long it computes there."""
+    interval: tuple[Number, Number]
+    gap_ns: Number
+    """How much the makespan may lie above the segments; 0 if all were found."""
+    multiples: list[Multiple]
+    """None if the recorded value is 0."""
+    tolerances: list[Tolerance]
+    segments: Annotated[list[Segment], Meta(min_length=1)]
+    """Ascending; the last one ends where the interval does."""
+    points: list[Point]
+    """Samples asked for, evenly spaced."""
+    sweeps: Natural
+    """Sweeps over the graph that it took."""
+    replay_error_ns: ReplayError
+    model: Model
+    misfit: Misfit
+    health: Health
+
+
+def document(curve: Curve, points: int = 0) -> CurveDocument:
+    """Return the curve, with so many samples, evenly spaced."""
     run, recorded = curve.run, curve.run.makespan
     whole = blocks.shares_of(run.trace, recorded)
-    tolerances = [(share, curve.tolerance(share * whole / recorded if recorded else share)) for share in SHARES]
-    return {
-        "version": VERSION,
-        "command": "curve",
-        "trace": run.trace.path,
-        "format": run.trace.format,
-        "made_by": run.trace.timeline.made_by,
-        "of": curve.of,
-        "recorded": curve.recorded,
-        "recorded_ns": recorded,
-        "shares_of_ns": whole,
-        "recorded_slope": curve.recorded_slope,
-        "interval": [float(curve.x[0]), float(curve.x[-1])],
-        "gap_ns": curve.gap,
-        "multiples": [{"factor": factor, **_point(curve, factor * curve.recorded)} for factor in MULTIPLES if curve.recorded],
-        "tolerances": [{"slower": share, "at": at, "more": None if at is None else at - curve.recorded} for share, at in tolerances],
-        "segments": [
-            {"from": x, "to": end, "slope": slope, "makespan_ns": value}
-            for x, end, slope, value in zip(*(c.tolist() for c in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1])), strict=True)
-        ],
-        "points": [_point(curve, x) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
-        "sweeps": curve.lines.sweeps,
-        "replay_error_ns": run.replay_error,
-        "model": plain.model(run.weighted.model),
-        "misfit": plain.misfit(run),
-        "health": plain.health(run.health()),
-    }
+    columns = (column.tolist() for column in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1]))
+    return CurveDocument(
+        **blocks.head(run.trace),
+        of=curve.of,
+        recorded=curve.recorded,
+        recorded_ns=recorded,
+        shares_of_ns=whole,
+        recorded_slope=curve.recorded_slope,
+        interval=(float(curve.x[0]), float(curve.x[-1])),
+        gap_ns=curve.gap,
+        multiples=[_multiple(curve, factor) for factor in MULTIPLES if curve.recorded],
+        tolerances=[_tolerance(curve, share, share * whole / recorded if recorded else share) for share in SHARES],
+        segments=[Segment(begin=x, end=end, slope=slope, makespan_ns=value) for x, end, slope, value in zip(*columns, strict=True)],
+        points=[Point(at=x, makespan_ns=curve.at(x)) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
+        sweeps=curve.lines.sweeps,
+        **misfit.modelled(run),
+    )
 
 
-def _point(curve: Curve, x: float) -> Document:
-    return {"at": x, "makespan_ns": curve.at(x)}
+def _multiple(curve: Curve, factor: float) -> Multiple:
+    return Multiple(factor=factor, at=factor * curve.recorded, makespan_ns=curve.at(factor * curve.recorded))
 
 
-def text(block: Document) -> str:
+def _tolerance(curve: Curve, share: float, slower: float) -> Tolerance:
+    """Return where the run is slower by a share; of the whole run that is `slower`."""
+    x = curve.tolerance(slower)
+    return Tolerance(slower=share, at=x, more=None if x is None else x - curve.recorded)
+
+
+def text(curve: CurveDocument) -> str:
     """Return the document as text for a terminal."""
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    title = words.wrapped(f"{words.shown(block['trace'])}: makespan as a function of {words.shown(block['of'])}{mark}", 2)
-    lines = [*title, "", *words.facts(_answer(block)), "", *_tolerance_lines(block)]
-    lines += ["", *_multiple_lines(block)] if block["multiples"] else []
-    lines += ["", *_segment_lines(block)]
-    lines += ["", *_point_lines(block)] if block["points"] else []
-    facts = [*plain.model_facts(block["model"]), *plain.misfit_facts(block)]
-    if block["misfit"]["messages_lowered"]:
-        facts.append(("", "lags below the model's grow in proportion"))
-    return "\n".join([*lines, "", *words.facts(facts), "", *plain.health_lines(block["health"])])
+    title = blocks.title(curve.trace, f"makespan as a function of {words.shown(curve.of)}", curve.health)
+    lines = [*title, "", *words.facts(_answer(curve)), "", *_tolerance_lines(curve)]
+    lines += ["", *_multiple_lines(curve)] if curve.multiples else []
+    lines += ["", *_segment_lines(curve)]
+    lines += ["", *_point_lines(curve)] if curve.points else []
+    grows = [("", "lags below the model's grow in proportion")] if curve.misfit.messages_lowered else []
+    return "\n".join([*lines, "", *misfit.closing(curve, grows)])
 
 
 def amount(of: str, value: float) -> str:
@@ -94,70 +156,65 @@ def heading(of: str) -> str:
     return _COUNTED[of][1] if of in NETWORK else "computation"
 
 
-def _answer(block: Document) -> Facts:
-    of, slope, first = block["of"], block["recorded_slope"], block["tolerances"][0]
-    on = f"{counted(of, slope)} {_COUNTED[of][slope != 1]}" if of in NETWORK else f"{counted(of, slope)} of its computation"
+def _answer(curve: CurveDocument) -> Facts:
+    of, slope, first = curve.of, curve.recorded_slope, curve.tolerances[0]
+    network = of in NETWORK
+    spent = f"{counted(of, slope)} {_COUNTED[of][slope != 1]}" if network else f"{counted(of, slope)} of its computation"
     grows = "may grow without end, the run is never 1 % slower"
-    if first["at"] is not None:
-        more = f"compute {first['at']:.5g} times as long" if of not in NETWORK else f"grow by {amount(of, first['more'])}"
+    if first.at is not None and first.more is not None:
+        more = f"grow by {amount(of, first.more)}" if network else f"compute {first.at:.5g} times as long"
         grows = f"may {more} before the run is 1 % slower"
-    found = (
-        f"{words.several(len(block['segments']), 'segment')} from {amount(of, block['interval'][0])} to {amount(of, block['interval'][1])}"
-    )
-    gap, name = block["gap_ns"], words.shown(of) if of in NETWORK else f"the factor of {words.shown(of)}"
-    exact = f"; the curve lies at most {words.duration(max(1, round(gap)))} above them (--exact finds all)" if gap else ", all there are"
+    name = words.shown(of) if network else f"the factor of {words.shown(of)}"
+    least, most = (amount(of, x) for x in curve.interval)
+    above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
     return [
-        ("recorded", f"{plain.recorded(block['recorded_ns'], block['health'])}; {name} is {amount(of, block['recorded'])}"),
-        *plain.share_facts(block, block["recorded_ns"]),
+        ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(of, curve.recorded)}"),
+        *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns),
         ("tolerance", f"{words.shown(of)} {grows}"),
-        ("on the path", f"{on}, just above the recorded value"),
-        ("found", found + exact),
+        ("on the path", f"{spent}, just above the recorded value"),
+        ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
     ]
 
 
-def _tolerance_lines(block: Document) -> list[str]:
-    of = block["of"]
+def _tolerance_lines(curve: CurveDocument) -> list[str]:
+    of = curve.of
     rows = []
-    for row in block["tolerances"]:
-        at = row["at"]
-        said = ("-", "-", "never") if at is None else (f"+{amount(of, row['more'])}", amount(of, at), _times(block, at))
-        rows.append([f"{100 * row['slower']:g} %", *said])
+    for row in curve.tolerances:
+        cells = ["-", "-", "never"]
+        if row.at is not None and row.more is not None:
+            cells = [f"+{amount(of, row.more)}", amount(of, row.at), f"{row.at / curve.recorded:.4g}" if curve.recorded else "-"]
+        rows.append([f"{100 * row.slower:g} %", *cells])
     return words.table(["slower by", "change", f"{words.shown(of)} at", "times"], rows)
 
 
-def _times(block: Document, x: float) -> str:
-    return f"{x / block['recorded']:.4g}" if block["recorded"] else "-"
+def _loss(curve: CurveDocument, makespan: float) -> str:
+    whole = curve.shares_of_ns
+    return f"{100 * (makespan - curve.recorded_ns) / whole:+.2f} %" if whole else "-"
 
 
-def _loss(block: Document, makespan: float) -> str:
-    whole = block["shares_of_ns"]
-    return f"{100 * (makespan - block['recorded_ns']) / whole:+.2f} %" if whole else "-"
+def _multiple_lines(curve: CurveDocument) -> list[str]:
+    rows = [[f"{row.factor:g}", *_cells(curve, row)] for row in curve.multiples]
+    return words.table(["times", words.shown(curve.of), "makespan", "change"], rows)
 
 
-def _multiple_lines(block: Document) -> list[str]:
-    rows = [[f"{row['factor']:g}", *_cells(block, row)] for row in block["multiples"]]
-    return words.table(["times", words.shown(block["of"]), "makespan", "change"], rows)
+def _point_lines(curve: CurveDocument) -> list[str]:
+    return words.table([words.shown(curve.of), "makespan", "change"], [_cells(curve, row) for row in curve.points], left=())
 
 
-def _point_lines(block: Document) -> list[str]:
-    return words.table([words.shown(block["of"]), "makespan", "change"], [_cells(block, row) for row in block["points"]], left=())
+def _cells(curve: CurveDocument, row: Multiple | Point) -> list[str]:
+    return [amount(curve.of, row.at), words.duration(round(row.makespan_ns)), _loss(curve, row.makespan_ns)]
 
 
-def _cells(block: Document, row: Document) -> list[str]:
-    makespan = row["makespan_ns"]
-    return [amount(block["of"], row["at"]), words.duration(round(makespan)), _loss(block, makespan)]
-
-
-def _segment_lines(block: Document) -> list[str]:
+def _segment_lines(curve: CurveDocument) -> list[str]:
     """Return the table of segments: all, or those along which the makespan grows most."""
-    of, rows = block["of"], block["segments"]
-    order = sorted(range(len(rows)), key=lambda k: (-rows[k]["slope"] * (rows[k]["to"] - rows[k]["from"]), k))
+    of, segments = curve.of, curve.segments
+    order = sorted(range(len(segments)), key=lambda k: (-segments[k].slope * (segments[k].end - segments[k].begin), k))
     cells = [
         [
-            *(amount(of, rows[k]["from"]), amount(of, rows[k]["to"]), counted(of, rows[k]["slope"])),
-            *(words.duration(round(rows[k]["makespan_ns"])), _loss(block, rows[k]["makespan_ns"])),
+            *(amount(of, segment.begin), amount(of, segment.end), counted(of, segment.slope)),
+            *(words.duration(round(segment.makespan_ns)), _loss(curve, segment.makespan_ns)),
         ]
-        for k in sorted(order[:_SEGMENTS])
+        for segment in (segments[k] for k in sorted(order[:_SEGMENTS]))
     ]
-    more = [f"and {len(rows) - _SEGMENTS} more, along which it grows less (--json lists all)"] if len(rows) > _SEGMENTS else []
+    more = [f"and {len(segments) - _SEGMENTS} more, along which it grows less (--json lists all)"] if len(segments) > _SEGMENTS else []
     return [*words.table(["from", "to", heading(of), "makespan", "change"], cells, left=()), *more]

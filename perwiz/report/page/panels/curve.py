@@ -9,6 +9,7 @@ from perwiz.errors import UsageError
 from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.curve import document as report
+from perwiz.report.curve.document import Segment
 from perwiz.report.page.tables import table
 from perwiz.whatif.limits.curve import Curve, curve_of
 from perwiz.whatif.run import Run
@@ -32,22 +33,22 @@ def document(run: Run) -> Document:
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(["dots: another path becomes critical", *notes])}
 
 
-def _curve(found: Curve, name: str) -> Document:
+def _curve(curve: Curve, name: str) -> Document:
     """Return the corners of a curve, the values of the parameter that are marked, and what is said of it."""
-    block, of = report.document(found), found.of
-    rows = np.unique(np.linspace(0, len(found.x) - 1, POINTS).round().astype("i8"))
-    marks = [(row["slower"], row["at"]) for row in block["tolerances"]]
+    document, of = report.document(curve), curve.of
+    rows = np.unique(np.linspace(0, len(curve.x) - 1, POINTS).round().astype("i8"))
+    marks = [(tolerance.slower, tolerance.at) for tolerance in document.tolerances]
     return {
         "name": name,
-        "recorded": found.recorded,
+        "recorded": curve.recorded,
         "ns": of.endswith("_ns"),
-        "x": found.x[rows].tolist(),
-        "y": found.value[rows].tolist(),
-        "marks": [[at, f"+{100 * slower:g} %"] for slower, at in marks if at is not None and at <= found.x[-1]],
-        "said": _said(found, name, marks[0][1]),
+        "x": curve.x[rows].tolist(),
+        "y": curve.value[rows].tolist(),
+        "marks": [[at, f"+{100 * slower:g} %"] for slower, at in marks if at is not None and at <= curve.x[-1]],
+        "said": _said(curve, name, marks[0][1]),
         "tables": [
             table(["slower", "at"], [[f"+{100 * slower:g} %", _at(of, at)] for slower, at in marks], caption="tolerance"),
-            _segments(found, block),
+            _segments(curve, document.segments),
         ],
     }
 
@@ -56,17 +57,20 @@ def _at(of: str, value: float | None) -> str:
     return "never" if value is None else report.amount(of, value)
 
 
-def _said(found: Curve, name: str, first: float | None) -> str:
+def _said(curve: Curve, name: str, first: float | None) -> str:
     grows = "however much it grows, the run is not 1 % slower"
     if first is not None:
-        grows = f"it may grow to {report.amount(found.of, first)} before the run is 1 % slower"
-    holds = f"{report.counted(found.of, found.recorded_slope)} {report.heading(found.of)}"
-    return f"{name} is {report.amount(found.of, found.recorded)}; {grows}. The critical path holds {holds}."
+        grows = f"it may grow to {report.amount(curve.of, first)} before the run is 1 % slower"
+    holds = f"{report.counted(curve.of, curve.recorded_slope)} {report.heading(curve.of)}"
+    return f"{name} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}."
 
 
-def _segments(found: Curve, block: Document) -> Document:
-    of, shown = found.of, block["segments"][:_BREAKS]
-    rows = [[report.amount(of, row["from"]), words.duration(round(row["makespan_ns"])), report.counted(of, row["slope"])] for row in shown]
-    count = words.several(len(found.slope), "segment") + (f", the first {_BREAKS}" if len(found.slope) > _BREAKS else "")
-    gap = f"; the curve is at most {words.duration(max(1, round(found.gap)))} above them" if found.gap else ""
+def _segments(curve: Curve, segments: list[Segment]) -> Document:
+    of = curve.of
+    rows = [
+        [report.amount(of, segment.begin), words.duration(round(segment.makespan_ns)), report.counted(of, segment.slope)]
+        for segment in segments[:_BREAKS]
+    ]
+    count = words.several(len(curve.slope), "segment") + (f", the first {_BREAKS}" if len(curve.slope) > _BREAKS else "")
+    gap = f"; the curve is at most {words.duration(max(1, round(curve.gap)))} above them" if curve.gap else ""
     return table(["from", "makespan", f"{report.heading(of)} on the path"], rows, caption=count + gap)
