@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from browser.chromium import Chromium
 from patterns import pattern, ring
 from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered
 
 CASES = (("ring", 64), ("ring", 1024), ("halo", 64), ("halo", 1024), ("wavefront", 64), ("collectives", 64))
 _EVENTS = {"halo": 4.5, "wavefront": 4.5, "collectives": 6}
@@ -27,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Chromium() as browser:
         for name, ranks in CASES:
             trace = ring(ranks, calls) if name == "ring" else pattern(name, ranks, int(_EVENTS[name] * calls))
-            page = html_report.page(html_report.gathered(trace, "zero-wait rank:3", clock="none"))
+            page = html_report.page(gathered(trace, "zero-wait rank:3", clock="none"))
             path = pathlib.Path(folder) / "page.html"
             path.write_text(page, encoding="utf-8")
             browser.open(path)

@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
-    from perwiz.report.page import page as html_report
+    from perwiz.report.page import page as pages
+    from perwiz.report.page.analyses import gathered
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
@@ -46,11 +47,11 @@ def run(args: argparse.Namespace) -> int:
     trace = read(args.trace)
     against = read(args.against) if args.against else None
     with Progress("analysing", noun="step") as progress:
-        report = html_report.gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
+        report = gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
     with Progress("making the page", noun="panel") as progress:
-        page = html_report.page(report, progress)
+        page = pages.page(report, progress)
     outputs.write({args.output: lambda path: _write(page, path)})
-    print(html_report.line(report, args.output, len(page)))
+    print(pages.line(report, args.output, len(page)))
     return INCOMPLETE if report.incomplete else DONE
 
 

@@ -16,6 +16,7 @@ import perwiz
 from browser.chromium import PATH, Chromium
 from perwiz import words
 from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
@@ -41,7 +42,7 @@ def srtest(tmp_path_factory):
 
 
 def written(path, trace, *words, **settings):
-    path.write_text(html_report.page(html_report.gathered(trace, *words, **settings)), encoding="utf-8")
+    path.write_text(html_report.page(gathered(trace, *words, **settings)), encoding="utf-8")
     return path
 
 

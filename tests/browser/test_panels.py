@@ -13,6 +13,7 @@ import perwiz
 from browser.chromium import PATH, Chromium
 from perwiz.report.page import html
 from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered, wait_states
 from perwiz.report.page.panels import states as html_states
 from perwiz.trace.trace import Topology
 
@@ -38,7 +39,7 @@ def pages(tmp_path_factory):
     grid = Topology("grid", 0, (1, count), (False, False), ("y", "x"), where)
     traces = {"srtest": perwiz.read(str(TRACES / "srtest.alog")), "regions": dataclasses.replace(run, topologies=(grid,))}
     for name, trace in traces.items():
-        (folder / f"{name}.html").write_text(html_report.page(html_report.gathered(trace)), encoding="utf-8")
+        (folder / f"{name}.html").write_text(html_report.page(gathered(trace)), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in traces}
 
 
@@ -135,8 +136,8 @@ def test_states__closing_chooses_what_is_closed(browser, pages):
 
 def test_states__what_is_left_out_is_told(browser, tmp_path):
     """Without room for cells a call path has no processes, but the whole program has: 110.1 ms of Late Sender."""
-    report = html_report.gathered(perwiz.read(str(TRACES / "srtest.alog")))
-    small = html_states.document(html_states.found(report.run), budget=0)
+    report = gathered(perwiz.read(str(TRACES / "srtest.alog")))
+    small = html_states.document(wait_states(report.run), budget=0)
     panels = [dataclasses.replace(panel, data=small) if panel.id == "states" else panel for panel in html_report.panels(report)]
     (tmp_path / "page.html").write_text(html.page("small", html_report.head(report), panels), encoding="utf-8")
     opened(browser, tmp_path / "page.html", "states")

@@ -3,11 +3,11 @@
 The contract of a panel, Python side:
 
 - A panel is `Panel(id, title, data)`. `id` is a word of a-z; `data` is whatever `json.dumps` takes: numbers, texts, lists, dicts, and
-  columns made by `columns.column`, for what is longer than some thousand numbers. Times are integers in ns.
+  columns made by `tables.column`, for what is longer than some thousand numbers. Times are integers in ns.
 - Names from a trace go through `words.shown` first, so that nothing unprintable (line breaks, text directions) reaches a reader.
-- `page.panels` lists the panels of `perwiz report` in the order of their tabs; each has a module `panels/<id>.py` that makes it.
+- `panels.PANELS` lists the panels of `perwiz report` in the order of their tabs; each has a module `panels/<id>.py` that makes it.
 
-JavaScript side (`panels/<id>.js`, listed in MODULES; strict mode, all modules share one scope, so prefix global names with the id):
+JavaScript side (`panels/<id>.js`, and what its name begins; strict mode, all modules share one scope, so prefix global names with the id):
 
 - `page.panel("<id>", {draw(box, data) {...}})` registers it. `draw` may be async and is called once, when its tab is first opened (or
   the page is printed), with an empty element and the panel's data. `{draw, resized() {...}}`: called when its size or the colours change.
@@ -39,13 +39,12 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+_FOLDER = resources.files("perwiz.report.page")
 MODULES = (
     "shell.js",
-    *(f"panels/timeline{part}.js" for part in ("_data", "_paint", "_told", "_input", "_link", "")),
     "search.js",
-    *(f"panels/{panel}.js" for panel in ("fixes", "health")),
     "charts.js",
-    *(f"panels/{panel}.js" for panel in ("states", "messages", "waits", "curve", "efficiency")),
+    *sorted(f"panels/{file.name}" for file in _FOLDER.joinpath("panels").iterdir() if file.name.endswith(".js")),
 )
 """The scripts of the page in the order they are put together."""
 
@@ -95,6 +94,6 @@ def digest(text: str) -> str:
 
 def _file(name: str) -> str:
     """Return a file of this folder without what only its readers need: indentation, lines that are comments, blanks around punctuation."""
-    lines = (resources.files("perwiz.report.page") / name).read_text(encoding="utf-8").splitlines()
+    lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
     text = "\n".join(text for text in map(str.strip, lines) if text and not text.startswith("//")) + "\n"
     return _BLANKS.sub(lambda found: found[1] or found[2], text) if name.endswith(".js") else text

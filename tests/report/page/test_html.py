@@ -12,7 +12,9 @@ import naive_html
 import perwiz
 from perwiz.report.page import html
 from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered
 from perwiz.report.page.html import Panel, block, digest, page
+from perwiz.report.page.panels import PANELS
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \udcff & ]]>"
@@ -51,7 +53,7 @@ def test_page__only_the_known_script_and_style():
 
 
 def test_page__names_no_address():
-    text = html_report.page(html_report.gathered(perwiz.read(str(TRACES / "srtest.alog"))))
+    text = html_report.page(gathered(perwiz.read(str(TRACES / "srtest.alog"))))
     assert re.findall(r"https?:|//[a-z]+\.[a-z]", text) == []
 
 
@@ -62,7 +64,7 @@ def test_page__the_code_is_small():
 
 def test_page__is_the_same_again():
     trace = perwiz.read(str(TRACES / "srtest.alog"))
-    first, second = (html_report.page(html_report.gathered(trace, "zero-wait e25", command="x")) for _ in range(2))
+    first, second = (html_report.page(gathered(trace, "zero-wait e25", command="x")) for _ in range(2))
     assert first == second
 
 
@@ -73,6 +75,9 @@ def test_squeezed__texts_and_patterns_stay():
     assert html._BLANKS.sub(lambda found: found[1] or found[2], "a = b + +c") == "a=b + +c"
 
 
-def test_modules__are_all_files():
-    folder = pathlib.Path(html.__file__).parent
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.js")} == set(html.MODULES)
+def test_panels__each_is_drawn_by_a_script_beside_its_module():
+    folder = pathlib.Path(html.__file__).parent / "panels"
+    for name in ("timeline", *(id for id, _, _ in PANELS)):
+        assert f"panels/{name}.js" in html.MODULES
+        assert f'page.panel("{name}", ' in (folder / f"{name}.js").read_text(encoding="utf-8")
+        assert (folder / f"{name}.py").is_file()

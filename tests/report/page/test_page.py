@@ -8,6 +8,7 @@ import pytest
 
 import perwiz
 from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered
 from perwiz.report.page.panels import fixes as html_fixes
 from perwiz.report.page.panels import health as html_health
 
@@ -16,7 +17,7 @@ TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 @pytest.fixture(scope="module")
 def srtest():
-    return html_report.gathered(perwiz.read(str(TRACES / "srtest.alog")), command="perwiz report srtest.alog -o x.html")
+    return gathered(perwiz.read(str(TRACES / "srtest.alog")), command="perwiz report srtest.alog -o x.html")
 
 
 def test_head__without_a_question_the_best_single_call(srtest):
@@ -27,13 +28,13 @@ def test_head__without_a_question_the_best_single_call(srtest):
 
 
 def test_head__with_one():
-    head = html_report.head(html_report.gathered(perwiz.read(str(TRACES / "srtest.alog")), ["zero-time e25", "zero-wait e2"]))
+    head = html_report.head(gathered(perwiz.read(str(TRACES / "srtest.alog")), ["zero-time e25", "zero-wait e2"]))
     assert (head["asked"], head["best"]) == (["zero-time e25", "zero-wait e2"], False)
 
 
 @pytest.mark.slow
 def test_head__of_an_incomplete_trace_where_nothing_gains():
-    head = html_report.head(html_report.gathered(perwiz.read(str(TRACES / "p_m3.alog.gz"))))
+    head = html_report.head(gathered(perwiz.read(str(TRACES / "p_m3.alog.gz"))))
     assert (head["predicted"], head["incomplete"]) == (None, True)
     assert head["holes"] == ["sends and receives logged outside MPI states, their waits not recorded: 18104"]
 
@@ -43,7 +44,7 @@ def test_head__re_measured(tmp_path):
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
     for asked, error in (("advance e25", 0), ((), 9_437_066)):
-        found = html_report.head(html_report.gathered(trace, asked, against=perwiz.read(path)))["comparison"]
+        found = html_report.head(gathered(trace, asked, against=perwiz.read(path)))["comparison"]
         assert found == {"whole": 403_130_934, "measured": 403_130_934, "error": error, "from": "start", "trace": path}
 
 

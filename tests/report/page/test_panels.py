@@ -12,10 +12,10 @@ from hypothesis import given
 import build
 import naive_panels
 import perwiz
+from perwiz.report.page.analyses import wait_states
 from perwiz.report.page.panels import curve as html_curve
 from perwiz.report.page.panels import efficiency as html_efficiency
 from perwiz.report.page.panels import messages as html_messages
-from perwiz.report.page.panels import states as html_states
 from perwiz.report.page.panels import waits as html_waits
 from perwiz.report.page.tables import bar, fewer, table
 from perwiz.whatif.limits.critical import critical_of
@@ -176,7 +176,7 @@ def test_curve__long_ones_are_thinned(monkeypatch):
 
 
 def blocks(run):
-    found = html_states.found(run)
+    found = wait_states(run)
     return {block["title"]: block for block in html_efficiency.document(found, critical_of(run))["blocks"]}
 
 

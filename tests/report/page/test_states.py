@@ -10,14 +10,15 @@ from hypothesis import given
 
 import build
 import naive_panels
-from perwiz.report.page.columns import size
+from perwiz.report.page.analyses import wait_states
 from perwiz.report.page.panels import states as html_states
+from perwiz.report.page.tables import size
 from perwiz.trace.trace import Topology
 from perwiz.whatif.run import replayed
 
 
 def data_of(trace, **settings):
-    found = html_states.found(replayed(trace))
+    found = wait_states(replayed(trace))
     return found, html_states.document(found, **settings)
 
 

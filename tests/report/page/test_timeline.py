@@ -11,8 +11,9 @@ import pytest
 import build
 import naive_html
 import perwiz
-from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import gathered
 from perwiz.report.page.panels import timeline as html_timeline
+from perwiz.report.page.panels import timeline_runs
 from perwiz.report.page.panels.timeline import Moments, Overlays, Shown, document
 from perwiz.whatif.run import replayed
 
@@ -47,8 +48,8 @@ def test_times__other_timelines_and_another_order():
     """The second timeline is written as its difference; that with another order of calls says which."""
     trace = perwiz.read(SRTEST)
     for asked, relative in (("zero-wait e25", True), ("advance e25", False)):
-        report = html_report.gathered(trace, asked)
-        data = html_report.timeline(report)
+        report = gathered(trace, asked)
+        data = timeline_runs.document(report)
         assert [one["relative"] for one in data["timelines"]] == [False, relative]
         assert naive_html.timelines(data) == [times(report.run.trace.timeline), times(report.prediction.predicted)]
 
@@ -75,8 +76,8 @@ def test_waits(run):
 @pytest.mark.parametrize("asked", ["zero-wait e25", "zero-wait rank:0", "advance e25"])
 def test_waits__of_a_prediction_are_those_that_differ(asked):
     """e25 does not wait any more, and others wait less."""
-    report = html_report.gathered(perwiz.read(SRTEST), asked)
-    data = html_report.timeline(report)
+    report = gathered(perwiz.read(SRTEST), asked)
+    data = timeline_runs.document(report)
     assert naive_html.waits(data) == [waiting(report.run.waits), waiting(report.prediction.waits_after)]
     assert 25 not in naive_html.waits(data)[1] or asked == "zero-wait rank:0"
 
@@ -125,8 +126,8 @@ def test_bands__the_longest_are_kept(monkeypatch):
 
 def test_overlays__worth_and_critical_path():
     """What e25 gains alone; the stretches of the critical path are as long as the run."""
-    report = html_report.gathered(perwiz.read(SRTEST))
-    data = html_report.timeline(report)
+    report = gathered(perwiz.read(SRTEST))
+    data = timeline_runs.document(report)
     worth = dict(zip(*(naive_html.column(data["worth"][name]) for name in ("call", "gain")), strict=True))
     assert worth[25] == 9_437_066
     assert len(worth) == 16
@@ -141,8 +142,8 @@ def test_pairs__of_a_re_measured_run(tmp_path):
     trace = perwiz.read(SRTEST)
     path = str(tmp_path / "again.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
-    report = html_report.gathered(trace, "advance e25", against=perwiz.read(path))
-    data = html_report.timeline(report)
+    report = gathered(trace, "advance e25", against=perwiz.read(path))
+    data = timeline_runs.document(report)
     assert [one["run"] for one in data["timelines"]] == [0, 0, 1]
     assert data["panes"] == [1, 2]
     pairs = list(zip(*(naive_html.column(data["pairs"][name]) for name in ("first", "second")), strict=True))

@@ -1,1 +1,20 @@
-"""The panels of the page: `<id>.py` makes the data that `<id>.js` draws."""
+"""The panels of the page: whoever adds one writes `<id>.py`, which makes its data, `<id>.js`, which draws it, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from perwiz.report.page.analyses import Report
+from perwiz.report.page.panels import curve, efficiency, fixes, health, messages, states, waits
+
+PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
+    ("fixes", "Fixes", fixes.document),
+    ("states", "Wait states", lambda report: states.document(report.states)),
+    ("waits", "Waits", lambda report: waits.document(report.run)),
+    ("messages", "Messages", lambda report: messages.document(report.run)),
+    ("efficiency", "Efficiency", lambda report: efficiency.document(report.states, report.critical)),
+    ("curve", "Network", lambda report: curve.document(report.run)),
+    ("health", "Health", health.document),
+)
+"""Id, title and data of each tab, in their order; the timeline, which is always there, has `timeline_runs.py`."""

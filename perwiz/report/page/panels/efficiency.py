@@ -11,7 +11,7 @@ from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
 from perwiz.report.critical import document as criticals
 from perwiz.report.critical.document import CriticalDocument, Part
-from perwiz.report.page.panels.states import Found
+from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import Cell, bar, fewer, table
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.balance import balance
@@ -28,11 +28,11 @@ MOST = 300_000_000
 """Steps times edges of the graph up to which steps are balanced: some seconds."""
 
 
-def document(one: Found, critical: Critical) -> Document:
+def document(states: WaitStates, critical: Critical) -> Document:
     """Return blocks, each with a title, a line of words and tables side by side."""
-    run = one.run
+    run = states.run
     path = criticals.document(critical, _PIECES)
-    blocks = [_efficiencies(one)] if len(run.trace.locations) else []
+    blocks = [_efficiencies(states)] if len(run.trace.locations) else []
     blocks += [_critical(path), _block("", "", [_pieces(path)]), _bounds(bounds.document(bound_of(run)))]
     return {"blocks": blocks + _balance(run)}
 
@@ -41,8 +41,8 @@ def _block(title: str, note: str, tables: list[Document], legend: Sequence[str] 
     return {"title": title, "note": note, "tables": tables, "legend": list(legend)}
 
 
-def _efficiencies(one: Found) -> Document:
-    found = efficiency.efficiencies(one.run, one.findings.severity)
+def _efficiencies(states: WaitStates) -> Document:
+    found = efficiency.efficiencies(states.run, states.findings.severity)
     keys = ("load_balance", "serialisation", "transfer", "parallel")
     rows = [
         [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in found[:_REGIONS]

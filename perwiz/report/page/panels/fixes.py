@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from perwiz import words
 from perwiz.report.blocks import Document
 from perwiz.report.domino import document as domino
 from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
+from perwiz.report.page.analyses import Report
 from perwiz.whatif import selectors
-
-if TYPE_CHECKING:
-    from perwiz.report.page.page import Report
 
 _ROWS = 20
 _NAME = 80

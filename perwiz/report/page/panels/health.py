@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from perwiz.clock.figures import Figures, figures
 from perwiz.report import blocks as parts
 from perwiz.report import misfit as misfits
 from perwiz.report.blocks import Document
+from perwiz.report.page.analyses import Report
 from perwiz.report.records import Health
-
-if TYPE_CHECKING:
-    from perwiz.report.page.page import Report
 
 
 def document(report: Report) -> Document:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.blocks import Document
-from perwiz.report.page.columns import column
-from perwiz.report.page.tables import bar
+from perwiz.report.page.tables import bar, column
 from perwiz.report.page.tables import table as htable
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace

@@ -7,24 +7,20 @@ worth per process is kept as one row of the metric, so that a metric as a whole 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
 from perwiz import words
 from perwiz.patterns import topology
-from perwiz.patterns.analysis.causes import explain
-from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.metrics import Metric
-from perwiz.patterns.search import Findings, search
 from perwiz.patterns.severity import Cells, Severity, added
 from perwiz.report import blocks
 from perwiz.report.blocks import Document
-from perwiz.report.page.columns import column, size
+from perwiz.report.page.analyses import WaitStates
+from perwiz.report.page.tables import column, size
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import Run
 
 BUDGET = 1_000_000
 """Characters of all columns of the panel."""
@@ -35,30 +31,14 @@ _PER_CELL = 3
 """Characters of a cell, about."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Found:
-    """What the search for wait states found in a run."""
-
-    run: Run
-    findings: Findings
-    """With the metrics of the causes."""
-    worth: Worth
-
-
-def found(run: Run) -> Found:
-    """Return the wait states of a run, what they come from and what they are worth."""
-    findings = search(run.trace)
-    gains = worth(run, findings)
-    return Found(run, explain(findings).findings if len(run.trace.locations) else findings, gains)
-
-
-def document(one: Found, budget: int = BUDGET) -> Document:
+def document(states: WaitStates, budget: int = BUDGET) -> Document:
     """Return the data of the panel: metrics, call tree, places, and the rows and cells of the cube."""
-    cube = one.findings.severity
+    cube = states.findings.severity
     kept = _present(cube)
     order, block = _order(cube.trace)
     owns = [_blocks(_own(cube, metric), order, block) for metric in kept]
-    whole = blocks.shares_of(one.run.trace, one.run.makespan, one.run.makespan - min(one.worth.whole.values(), default=one.run.makespan))
+    makespan = states.run.makespan
+    whole = blocks.shares_of(states.run.trace, makespan, makespan - min(states.worth.whole.values(), default=makespan))
     most = budget // _PER_CELL
     while True:
         packed = _packed(cube, kept, owns, most)
@@ -67,14 +47,14 @@ def document(one: Found, budget: int = BUDGET) -> Document:
         most = most * 3 // 4
     return {
         "whole": whole,
-        "note": f" of the {words.duration(whole)} after MPI_Init" if whole != one.run.makespan else "",
+        "note": f" of the {words.duration(whole)} after MPI_Init" if whole != makespan else "",
         "metrics": _metrics(kept),
         "tree": _tree(cube),
         "system": _system(cube.trace, order, block),
         "ranks": cube.trace.locations.process[order].tolist() if cube.trace.topologies else [],
         "topologies": _topologies(cube.trace, order) if block == 1 else [],
-        "gains": _gains(one, kept),
-        "start": _start(one, kept),
+        "gains": _gains(states, kept),
+        "start": _start(states, kept),
         **packed,
     }
 
@@ -214,45 +194,46 @@ def _named(names: tuple[str, ...], word: str, row: int) -> str:
 
 def _topologies(trace: Trace, order: Ints) -> list[Document]:
     """Return the topology of the most processes: its sizes, and the coordinates of each place, one dimension after the other."""
+    main = topology.main(trace)
+    if main is None or not main.sizes:
+        return []
     return [
         {
-            "name": words.shown(one.name, _NAME),
-            "sizes": list(one.sizes),
-            "periodic": [bool(ring) for ring in one.periodic],
-            "at": column(topology.coordinates(trace, one)[order].T.ravel()),
+            "name": words.shown(main.name, _NAME),
+            "sizes": list(main.sizes),
+            "periodic": [bool(ring) for ring in main.periodic],
+            "at": column(topology.coordinates(trace, main)[order].T.ravel()),
         }
-        for one in (topology.main(trace),)
-        if one is not None and one.sizes
     ]
 
 
-def _gains(one: Found, kept: list[Metric]) -> Document:
+def _gains(states: WaitStates, kept: list[Metric]) -> Document:
     """Return, per pattern whose calls wait, call path and (in the row behind the last) all together: what its waits are worth, ns, and the
     most severe call.
     """
-    tree, makespan, found = one.findings.severity.tree, one.run.makespan, one.findings.instances
+    tree, makespan, found = states.findings.severity.tree, states.run.makespan, states.findings.instances
     rows: list[tuple[int, int, int, int]] = []
     for k, metric in enumerate(kept):
-        if metric.name not in one.worth.whole:
+        if metric.name not in states.worth.whole:
             continue
         some = found[metric.name]
-        node = tree.of_calls(one.run.trace, some.call)
+        node = tree.of_calls(states.run.trace, some.call)
         order = np.lexsort((-some.call, some.severity, node))
         last = order[np.flatnonzero(np.append(np.diff(node[order]), 1))]
         for at, call in zip(node[last].tolist(), some.call[last].tolist(), strict=True):
-            rows.append((k, at, makespan - one.worth.by_node[metric.name, at], call))
-        rows.append((k, len(tree), makespan - one.worth.whole[metric.name], int(some.call[some.severity.argmax()])))
+            rows.append((k, at, makespan - states.worth.by_node[metric.name, at], call))
+        rows.append((k, len(tree), makespan - states.worth.whole[metric.name], int(some.call[some.severity.argmax()])))
     table = np.array(rows, "i8").reshape(-1, 4).T
     return dict(zip(("metric", "node", "gain", "call"), map(column, table), strict=True))
 
 
-def _start(one: Found, kept: list[Metric]) -> list[int]:
+def _start(states: WaitStates, kept: list[Metric]) -> list[int]:
     """Return the metric and the call path chosen first: those worth most, else MPI or computation, and where there is most of it."""
-    whole, names = one.worth.whole, [metric.name for metric in kept]
-    gaining = [name for name in whole if whole[name] < one.run.makespan]
+    whole, names = states.worth.whole, [metric.name for metric in kept]
+    gaining = [name for name in whole if whole[name] < states.run.makespan]
     if gaining:
         best = min(gaining, key=whole.__getitem__)
-        paths = {node: makespan for (name, node), makespan in one.worth.by_node.items() if name == best}
+        paths = {node: makespan for (name, node), makespan in states.worth.by_node.items() if name == best}
         return [names.index(best), min(paths, key=paths.__getitem__)]
     best = next((name for name in ("mpi", "comp") if name in names), "")
-    return [names.index(best), int(np.abs(one.findings.severity.by_node(best)).argmax())] if best else [0, 0]
+    return [names.index(best), int(np.abs(states.findings.severity.by_node(best)).argmax())] if best else [0, 0]

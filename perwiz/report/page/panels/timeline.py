@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.blocks import Document
-from perwiz.report.page.columns import column, size
+from perwiz.report.page.tables import column, size
 from perwiz.report.picture.lanes import GROUP, GROUPS, origin
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_html
-from perwiz.report.page.columns import MOST, column, size
+from perwiz.report.page.tables import MOST, column, size
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=30), st.booleans())

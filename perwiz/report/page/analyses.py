@@ -1,0 +1,109 @@
+"""Every analysis of one trace that the page shows."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from perwiz.loggps.model import Model
+from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.analysis.worth import Worth, worth
+from perwiz.patterns.search import Findings, search
+from perwiz.trace.trace import Trace
+from perwiz.whatif.compare.compare import Comparison, compare
+from perwiz.whatif.health import Health
+from perwiz.whatif.hypotheses.base import ZeroWait
+from perwiz.whatif.limits.critical import Critical, critical_of
+from perwiz.whatif.predict import Prediction, predict
+from perwiz.whatif.run import Asked, Run, listed, loaded, replayed
+from perwiz.whatif.worth.domino import Domino, domino_of
+
+Tell = Callable[[int, int], object]
+"""Is told how many of how many steps are done."""
+
+
+def silent(done: int, steps: int) -> None:
+    """Tell nobody."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WaitStates:
+    """What the search for wait states found in a run."""
+
+    run: Run
+    findings: Findings
+    """With the metrics of the causes."""
+    worth: Worth
+
+
+def wait_states(run: Run) -> WaitStates:
+    """Return the wait states of a run, what they come from and what they are worth."""
+    findings = search(run.trace)
+    gains = worth(run, findings)
+    return WaitStates(run, explain(findings).findings if len(run.trace.locations) else findings, gains)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Report:
+    """All that the page tells of a trace."""
+
+    run: Run
+    domino: Domino
+    critical: Critical
+    prediction: Prediction | None
+    """Under the hypotheses asked for, or without any under that of the best single call; None if no call gains."""
+    asked: bool
+    """Whether there were hypotheses."""
+    comparison: Comparison | None
+    """With a measured run, if one was given."""
+    command: str
+
+    @functools.cached_property
+    def states(self) -> WaitStates:
+        """The wait states of the run."""
+        return wait_states(self.run)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a trace has holes."""
+        return any(health.incomplete for health in self.healths)
+
+    @property
+    def healths(self) -> list[Health]:
+        """The health of each trace."""
+        return [self.run.health(), *([self.comparison.measured.health] if self.comparison else [])]
+
+
+def gathered(
+    trace: Trace,
+    hypotheses: Asked = (),
+    model: Model | str | None = None,
+    clock: str = "clc",
+    against: Trace | None = None,
+    command: str = "",
+    tell: Tell = silent,
+) -> Report:
+    """Return every analysis of a trace that the page shows; arguments as in `perwiz.predict`, `against` a run to compare with.
+
+    `tell` is told how many of how many steps are done.
+    """
+    asked, machine = listed(hypotheses), loaded(model, trace)
+    tell(0, 4)
+    run = replayed(trace, machine, clock)
+    tell(1, 4)
+    domino = domino_of(run)
+    question = asked or ([ZeroWait(f"e{domino.paths.trigger}")] if domino.path else [])
+    tell(2, 4)
+    prediction = predict(trace, question, machine, clock=clock) if question else None
+    tell(3, 4)
+    comparison = compare(trace, against, None, asked, machine, clock) if against else None
+    return Report(
+        run=run,
+        domino=domino,
+        critical=critical_of(run),
+        prediction=prediction,
+        asked=bool(asked),
+        comparison=comparison,
+        command=command,
+    )

@@ -1,0 +1,67 @@
+"""What the timeline shows: the recorded, the predicted and the re-measured run, and what is drawn over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.report.blocks import Document
+from perwiz.report.page.analyses import Report
+from perwiz.report.page.panels import timeline
+from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
+from perwiz.trace.arrays import Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif.compare.compare import Comparison
+from perwiz.whatif.limits.critical import Critical
+from perwiz.whatif.predict import Prediction
+from perwiz.whatif.run import replayed
+
+
+def document(report: Report, budget: int = BUDGET) -> Document:
+    """Return the data of the timeline panel."""
+    run, prediction, clocks = report.run, report.prediction, report.run.clocks
+    moments = [Moments("corrected" if clocks.correction else _measured(run.trace), run.trace.timeline, run.waits)]
+    if clocks.correction:
+        moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
+    if prediction:
+        made_by = prediction.predicted.made_by + ("" if report.asked else " (best single call)")
+        moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
+    runs, pairs = [Shown(run.trace, moments)], None
+    if report.comparison:
+        measured = report.comparison.measured.trace
+        waits = replayed(measured, run.weighted.model, "none").waits
+        runs.append(Shown(measured, [Moments(f"re-measured: {measured.path}", measured.timeline, waits)]))
+        pairs = _pairs(report.comparison, prediction)
+    last = sum(len(shown.moments) for shown in runs) - 1
+    panes = (last - 1 if report.comparison and report.asked else 0), last or -1
+    overlays = Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
+    return timeline.document(runs, overlays, budget)
+
+
+def _measured(trace: Trace) -> str:
+    return "measured" if trace.timeline.made_by == "measured" else trace.timeline.made_by
+
+
+def _order(prediction: Prediction) -> Ints | None:
+    """Return the rows of calls by location and predicted time; None if that is their order."""
+    return None if prediction.order is None else np.argsort(prediction.order.call)
+
+
+def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[Ints, Ints]:
+    """Return the calls that both traces have, as rows of the recorded and the measured one."""
+    first = comparison.alignment.first
+    if prediction is not None and prediction.order is not None and comparison.hypotheses:
+        first = np.argsort(prediction.order.call)[first]
+    order = np.argsort(first, kind="stable")
+    return first[order], comparison.alignment.second[order]
+
+
+def _stretches(critical: Critical) -> tuple[Ints, Ints, Ints]:
+    """Return location, begin and length of the stretches of the critical path on one process, times since the first instant."""
+    pieces: Sequence[Ints] = critical.pieces.location, critical.pieces.begin, critical.pieces.length
+    location, begin, length = pieces
+    new = np.flatnonzero(np.diff(location, prepend=-1))
+    start = int(critical.run.trace.timeline.locations.enter.min(initial=0))
+    total = np.add.reduceat(length, new) if len(new) else length
+    return location[new].astype("i8"), begin[new] - start, total
