@@ -77,7 +77,7 @@ def test_squeezed__texts_and_patterns_stay():
 
 def test_panels__each_is_drawn_by_a_script_beside_its_module():
     folder = pathlib.Path(html.__file__).parent / "panels"
-    for name in ("timeline", *(id for id, _, _ in PANELS)):
+    for name in ("timeline", *(panel for panel, _, _ in PANELS)):
         assert f"panels/{name}.js" in html.MODULES
         assert f'page.panel("{name}", ' in (folder / f"{name}.js").read_text(encoding="utf-8")
         assert (folder / f"{name}.py").is_file()
