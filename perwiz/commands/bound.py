@@ -34,14 +34,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the bounds."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.bound import document as report
+    from perwiz.report.records import to_json
     from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
     block = report.document(bound(read(args.trace), args.regions, model, args.clock))
-    print(json.dumps(block, indent=2) if args.json else report.text(block))
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    print(to_json(block) if args.json else report.text(block))
+    return INCOMPLETE if block.health.incomplete else DONE

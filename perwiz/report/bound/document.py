@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.report import plain
-from perwiz.report.blocks import Document, Facts
+from perwiz.report import blocks, misfit
+from perwiz.report.blocks import Facts
+from perwiz.report.records import Health, Location, Makespan, Misfit, Model, Natural, Record, ReplayError, TraceDocument, choice
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
 
-VERSION = 1
-"""Version of the document; bound.schema.json describes it."""
 _PROCESSES = 16
 """Rows of the longest table of processes."""
 _NAME = 28
@@ -26,104 +29,149 @@ _MEANING = (
 )
 
 
-def document(bounds: Bounds) -> Document:
-    """Return the bounds as a JSON document; all times in ns."""
-    run = bounds.run
-    return {
-        "version": VERSION,
-        "command": "bound",
-        "trace": run.trace.path,
-        "format": run.trace.format,
-        "made_by": run.trace.timeline.made_by,
-        "recorded_ns": run.trace.timeline.makespan,
-        "replay_error_ns": run.replay_error,
-        "regions": [_region(run.trace, bound) for bound in bounds.regions],
-        "user_regions": len(run.trace.names),
-        "misfit": plain.misfit(run),
-        "model": plain.model(run.weighted.model),
-        "health": plain.health(run.health()),
-    }
+class LowerBound(Record):
+    """What a process takes at least under some questions."""
+
+    questions: Annotated[list[Annotated[str, choice(*QUESTIONS)]], Meta(min_length=1)]
+    """Asked together."""
+    time_ns: Natural
+    """Largest sum of a process under them; without zero-wait recorded waits stay, and it can exceed longest_ns."""
 
 
-def _region(trace: Trace, bound: Bound) -> Document:
+class Breakdown(Location):
+    """What the time of a process goes into."""
+
+    computation_ns: Natural
+    other_ns: Natural
+    sending_ns: Natural
+    receiving_ns: Natural
+    collective_ns: Natural
+    waiting_ns: Natural
+
+    @property
+    def parts(self) -> list[int]:
+        """The same in the order of PARTS, ns."""
+        return [getattr(self, f"{part}_ns") for part in PARTS]
+
+
+class Region(Record):
+    """The bounds of a region, or of the whole program."""
+
+    region: str | None
+    """Null: the whole program."""
+    parallel: bool
+    """Marked as a parallel region."""
+    steps: Natural
+    """Largest number of instances on a process."""
+    longest_ns: Natural
+    """Largest sum of a process, as recorded."""
+    bounds: Annotated[list[LowerBound], Meta(min_length=7)]
+    """As in Table 1 of the PerWiz paper."""
+    processes: list[Breakdown]
+    """Those that take part."""
+
+
+class BoundDocument(TraceDocument, kw_only=True):
+    """Lower bounds on regions. Times are whole nanoseconds."""
+
+    command: Literal["bound"] = "bound"
+    recorded_ns: Makespan
+    replay_error_ns: ReplayError
+    regions: Annotated[list[Region], Meta(min_length=1)]
+    """The whole program first."""
+    user_regions: Natural
+    """Names of user regions in the trace."""
+    misfit: Misfit
+    model: Model
+    health: Health
+
+
+def document(bounds: Bounds) -> BoundDocument:
+    """Return the bounds as a document."""
+    trace = bounds.run.trace
+    return BoundDocument(
+        **blocks.head(trace),
+        recorded_ns=trace.timeline.makespan,
+        regions=[_region(trace, bound) for bound in bounds.regions],
+        user_regions=len(trace.names),
+        **misfit.modelled(bounds.run),
+    )
+
+
+def _region(trace: Trace, bound: Bound) -> Region:
     """Return what is said of one region."""
-    rows = np.transpose(bound.parts).tolist()
-    return {
-        "region": bound.name or None,
-        "parallel": bound.parallel,
-        "steps": bound.steps,
-        "longest_ns": bound.time(),
-        "bounds": [{"questions": [QUESTIONS[q] for q in asked], "time_ns": bound.time(asked)} for asked in COMBINATIONS[1:]],
-        "processes": [
-            {**plain.location(trace, location), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)}}
-            for location, row in zip(bound.location.tolist(), rows, strict=True)
-        ],
-    }
+    bounds = [LowerBound(questions=[QUESTIONS[q] for q in asked], time_ns=bound.time(asked)) for asked in COMBINATIONS[1:]]
+    processes = [
+        Breakdown(**asdict(blocks.location(trace, location)), **{f"{part}_ns": ns for part, ns in zip(PARTS, row, strict=True)})
+        for location, row in zip(bound.location.tolist(), np.transpose(bound.parts).tolist(), strict=True)
+    ]
+    return Region(
+        region=bound.name or None,
+        parallel=bound.parallel,
+        steps=bound.steps,
+        longest_ns=bound.time(),
+        bounds=bounds,
+        processes=processes,
+    )
 
 
-def text(block: Document) -> str:
+def text(bound: BoundDocument) -> str:
     """Return the document as text for a terminal."""
-    regions = block["regions"]
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    lines = [*words.wrapped(f"{words.shown(block['trace'])}: lower bounds{mark}", 2), "", *words.facts(_answer(block)), ""]
+    regions = bound.regions
+    lines = [*blocks.title(bound.trace, "lower bounds", bound.health), "", *words.facts(_answer(bound)), ""]
     lines += [*_bound_lines(regions), "", *words.facts(_MEANING), ""]
     lines += ["where the time goes, mean of a process", *_part_lines(regions), ""]
     shown = regions[1] if len(regions) == 2 else regions[0]
-    lines += [f"processes, {_name(shown)}", *_process_lines(shown["processes"]), ""]
-    lines += [*words.facts([*plain.model_facts(block["model"]), *plain.misfit_facts(block)]), "", *plain.health_lines(block["health"])]
-    return "\n".join(lines)
+    lines += [f"processes, {_name(shown)}", *_process_lines(shown.processes), ""]
+    return "\n".join([*lines, *misfit.closing(bound)])
 
 
-def _answer(block: Document) -> Facts:
+def _answer(bound: BoundDocument) -> Facts:
     """Return the bounds of the whole program, and what they are."""
-    whole, recorded = block["regions"][0], block["recorded_ns"]
-    times = {tuple(row["questions"]): row["time_ns"] for row in whole["bounds"]}
-    facts = [("recorded", plain.recorded(recorded, block["health"]))]
+    recorded = bound.recorded_ns
+    times = {tuple(row.questions): row.time_ns for row in bound.regions[0].bounds}
+    facts = [("recorded", blocks.recorded(recorded, bound.health))]
     for asked, meaning in ((QUESTIONS[:1], "if nobody waited"), (QUESTIONS, "if computation and messages were balanced, too")):
         facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
-    if not block["user_regions"]:
+    if not bound.user_regions:
         facts.append(("regions", "none: mark some with PRGN_BEGIN and PRGN_END (perwiz record --print-include) to get bounds for them"))
     return facts
 
 
-def _bound_lines(regions: list[Document]) -> list[str]:
+def _bound_lines(regions: list[Region]) -> list[str]:
     """Return the table of bounds: a row per region, a column per combination of questions, as in Table 1 of PerWiz."""
     head = ["at least", "steps", "longest", *("+".join(_SHORT[q] for q in asked) for asked in COMBINATIONS[1:])]
     rows = [
         [
-            *(_name(region), str(region["steps"]) if region["region"] else "", words.duration(region["longest_ns"])),
-            *(words.duration(row["time_ns"]) for row in region["bounds"]),
+            *(_name(region), str(region.steps) if region.region else "", words.duration(region.longest_ns)),
+            *(words.duration(row.time_ns) for row in region.bounds),
         ]
         for region in regions
     ]
     return words.table(head, rows)
 
 
-def _part_lines(regions: list[Document]) -> list[str]:
+def _part_lines(regions: list[Region]) -> list[str]:
     rows = []
     for region in regions:
-        count = max(1, len(region["processes"]))
-        sums = [sum(row[f"{part}_ns"] for row in region["processes"]) for part in PARTS]
+        sums = [sum(parts) for parts in zip(*(process.parts for process in region.processes), strict=True)] or [0] * len(PARTS)
+        count = max(1, len(region.processes))
         cells = (f"{words.duration(ns // count)} {words.percent(ns, sum(sums)):>7}" for ns in sums)
         rows.append([_name(region), *cells])
     return words.table(["region", *PARTS], rows)
 
 
-def _process_lines(processes: list[Document]) -> list[str]:
+def _process_lines(processes: list[Breakdown]) -> list[str]:
     """Return the table of processes: all, or those of the longest sums."""
-    total = [sum(row[f"{part}_ns"] for part in PARTS) for row in processes]
-    kept = sorted(sorted(range(len(total)), key=lambda k: (-total[k], k))[:_PROCESSES])
+    kept = sorted(sorted(range(len(processes)), key=lambda k: (-sum(processes[k].parts), k))[:_PROCESSES])
     rows = [
-        [
-            *(words.rank(processes[k]["rank"], processes[k]["thread"]), words.duration(total[k])),
-            *(words.duration(processes[k][f"{part}_ns"]) for part in PARTS),
-        ]
-        for k in kept
+        [words.rank(process.rank, process.thread), *map(words.duration, (sum(process.parts), *process.parts))]
+        for process in (processes[k] for k in kept)
     ]
-    more = [f"and {len(total) - len(kept)} more, which take less (--json lists all)"] if len(kept) < len(total) else []
+    more = [f"and {len(processes) - len(kept)} more, which take less (--json lists all)"] if len(kept) < len(processes) else []
     return [*words.table(["rank", "time", *PARTS], rows), *more]
 
 
-def _name(region: Document) -> str:
-    return "whole program" if region["region"] is None else words.shown(region["region"], _NAME)
+def _name(region: Region) -> str:
+    return "whole program" if region.region is None else words.shown(region.region, _NAME)

@@ -9,6 +9,7 @@ from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
 from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
+from perwiz.report.bound.document import BoundDocument
 from perwiz.report.critical import document as criticals
 from perwiz.report.critical.document import CriticalDocument, Part
 from perwiz.report.page.analyses import WaitStates
@@ -98,20 +99,19 @@ def _pieces(path: CriticalDocument) -> Document:
     return table(["begins", "length", "what", "rank", "call", "where"], rows, (2, 4, 5), "its longest pieces, in the order of time", go)
 
 
-def _bounds(block: Document) -> Document:
+def _bounds(document: BoundDocument) -> Document:
     """Return what each combination of questions bounds."""
-    regions = block["regions"]
-    head = ["part", "longest process", *(" + ".join(row["questions"]) for row in regions[0]["bounds"])]
+    regions = document.regions
+    head = ["part", "longest process", *(" + ".join(bound.questions) for bound in regions[0].bounds)]
     rows = [
-        [words.shown(row["region"] or "whole program", _NAME), *(words.duration(ns) for ns in (row["longest_ns"], *_times(row)))]
-        for row in regions[:_REGIONS]
+        [
+            words.shown(region.region or "whole program", _NAME),
+            *map(words.duration, (region.longest_ns, *(bound.time_ns for bound in region.bounds))),
+        ]
+        for region in regions[:_REGIONS]
     ]
     note = "from sums of what each process does: no program of this work is faster than a bound with zero-wait"
     return _block("Lower bounds", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
-
-
-def _times(row: Document) -> list[int]:
-    return [one["time_ns"] for one in row["bounds"]]
 
 
 def _balance(run: Run) -> list[Document]:
