@@ -63,11 +63,11 @@ def _percent(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the picture and printing the comparison."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE, MISSED
     from perwiz.report.compare import document as report
+    from perwiz.report.compare.text import text, too_far
+    from perwiz.report.records import to_json
     from perwiz.whatif.compare.compare import compare
     from perwiz.whatif.hypotheses.base import parse
 
@@ -75,11 +75,11 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     found = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
     block = report.document(found, args.calls, args.max_error)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    shown = to_json(block) if args.json else text(block)
     outputs.write({} if args.plot is None else {args.plot: partial(_plot, found, args.calls)})
     print(shown)
-    if args.max_error is not None and report.missed(found, args.max_error):
-        print(f"perwiz: {report.too_far(block)}", file=sys.stderr)
+    if block.max_error and block.max_error.missed:
+        print(f"perwiz: {too_far(block, args.max_error)}", file=sys.stderr)
         return MISSED
     return INCOMPLETE if any(side.health.incomplete for side in found.sides) else DONE
 

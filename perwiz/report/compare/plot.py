@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.report.compare.document import differing, signed
+from perwiz.report.compare.document import differing
+from perwiz.report.compare.text import signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
 from perwiz.trace.arrays import Ints
