@@ -42,11 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing what was asked for and printing the steps."""
-    import json
-
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.balance import document as report
+    from perwiz.report.records import to_json
 
     model = options.machine(args)
     outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
@@ -54,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
     trace = read(args.trace)
     found = _balance(args, trace, model)
     block = report.document(found, args.steps)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
+    shown = to_json(block) if args.json else report.text(block)
     if args.plot is not None:
         outputs.write({args.plot: lambda path: _plot(found, path)})
     print(shown)
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    return INCOMPLETE if block.health.incomplete else DONE
 
 
 def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Balance:

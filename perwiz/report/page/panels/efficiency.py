@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
+from perwiz.report.balance.document import Step
 from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
 from perwiz.report.bound.document import BoundDocument
@@ -121,20 +122,20 @@ def _balance(run: Run) -> list[Document]:
         return []
     if count * run.graph.edges > MOST:
         return [_block(title, f"{count} steps are too many to predict each for this page; perwiz balance does.", [])]
-    block = balances.document(balance(run.trace, (), run.weighted.model, "none"), _ROWS)
+    balanced = balances.document(balance(run.trace, (), run.weighted.model, "none"), _ROWS)
     head = ["step", "balanced computation gains", "balanced messages gain", "largest / mean", "rank by spread"]
-    note = f"all steps balanced gain {words.duration(block['gain_ns'])}"
-    return [_block(title, note, [table(head, [_step(row) for row in block["steps"]], caption=fewer(len(block["steps"]), count))])]
+    note = f"all steps balanced gain {words.duration(balanced.gain_ns)}"
+    return [_block(title, note, [table(head, [_step(step) for step in balanced.steps], caption=fewer(len(balanced.steps), count))])]
 
 
-def _step(row: Document) -> list[str]:
-    imbalance, messages = row["computation_ns"]["imbalance"], row["balance_messages"]
+def _step(step: Step) -> list[str]:
+    imbalance, messages = step.computation_ns.imbalance, step.balance_messages
     return [
-        f"{words.shown(row['region'], _NAME)}#{row['step']}",
-        words.duration(row["balance_time"]["gain_ns"]),
-        words.duration(messages["gain_ns"]) if messages else "-",
+        f"{words.shown(step.region, _NAME)}#{step.step}",
+        words.duration(step.balance_time.gain_ns),
+        words.duration(messages.gain_ns) if messages else "-",
         "-" if imbalance is None else f"{imbalance:.3f}",
-        str(row["sigma_rank"]),
+        str(step.sigma_rank),
     ]
 
 
