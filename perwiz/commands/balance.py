@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from functools import partial
 
 from perwiz.commands import options, outputs
-
-if TYPE_CHECKING:
-    from perwiz.loggps.model import Model
-    from perwiz.trace.trace import Trace
-    from perwiz.whatif.limits.balance import Balance
 
 HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
@@ -43,33 +38,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing what was asked for and printing the steps."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.report.balance import document as report
-    from perwiz.report.records import to_json
-
-    model = options.machine(args)
-    outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
-    outputs.check_picture(args.plot)
-    trace = read(args.trace)
-    found = _balance(args, trace, model)
-    block = report.document(found, args.steps)
-    shown = to_json(block) if args.json else report.text(block)
-    if args.plot is not None:
-        outputs.write({args.plot: lambda path: _plot(found, path)})
-    print(shown)
-    return INCOMPLETE if block.health.incomplete else DONE
-
-
-def _balance(args: argparse.Namespace, trace: Trace, model: Model | None) -> Balance:
-    """Return what balancing gives, while a terminal shows how far that is."""
     from perwiz.progress import Progress
+    from perwiz.report.balance import document as report
+    from perwiz.report.balance.plot import plot
     from perwiz.whatif.limits.balance import balance
 
+    model = options.machine(args)
+    outputs.check([], [args.trace, args.model], args.plot)
+    trace = read(args.trace)
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
-        return balance(trace, args.regions, model, args.clock, progress)
-
-
-def _plot(found: Balance, path: str) -> None:
-    from perwiz.report.balance.plot import plot
-
-    plot(found, path)
+        balanced = balance(trace, args.regions, model, args.clock, progress)
+    document = report.document(balanced, args.steps)
+    outputs.write({args.plot: partial(plot, balanced)})
+    return outputs.tell(args, document, report.text, document.health.incomplete)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options
+from perwiz.commands import options, outputs
 
 HELP = "lower bounds on regions: nobody waits, computation or messages are balanced"
 _ENDING = """
@@ -35,12 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the bounds."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.bound import document as report
-    from perwiz.report.records import to_json
     from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
-    block = report.document(bound(read(args.trace), args.regions, model, args.clock))
-    print(to_json(block) if args.json else report.text(block))
-    return INCOMPLETE if block.health.incomplete else DONE
+    document = report.document(bound(read(args.trace), args.regions, model, args.clock))
+    return outputs.tell(args, document, report.text, document.health.incomplete)

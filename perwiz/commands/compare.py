@@ -6,12 +6,8 @@ import argparse
 import math
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
 from perwiz.commands import options, outputs, questions
-
-if TYPE_CHECKING:
-    from perwiz.whatif.compare.compare import Comparison
 
 HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
 _ENDING = """
@@ -64,24 +60,23 @@ def _percent(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the picture and printing the comparison."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE, MISSED
+    from perwiz.errors import MISSED
     from perwiz.report.compare import document as report
+    from perwiz.report.compare.plot import plot
     from perwiz.report.compare.text import text, too_far
-    from perwiz.report.records import to_json
     from perwiz.whatif.compare.compare import compare
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
     found = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
-    block = report.document(found, args.calls, args.max_error)
-    shown = to_json(block) if args.json else text(block)
-    outputs.write({} if args.plot is None else {args.plot: partial(_plot, found, args.calls)})
-    print(shown)
-    if block.max_error and block.max_error.missed:
-        print(f"perwiz: {too_far(block, args.max_error)}", file=sys.stderr)
+    document = report.document(found, args.calls, args.max_error)
+    outputs.write({args.plot: partial(plot, found, calls=args.calls)})
+    code = outputs.tell(args, document, text, any(side.health.incomplete for side in found.sides))
+    if document.max_error and document.max_error.missed:
+        print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED
-    return INCOMPLETE if any(side.health.incomplete for side in found.sides) else DONE
+    return code
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -91,11 +86,4 @@ def _check(args: argparse.Namespace) -> None:
     if args.predicted == args.measured == "-":
         raise UsageError("-: standard input holds one trace, must be named once")
     inputs = [args.predicted, args.measured, args.model, *questions.networks(args.hypotheses)]
-    outputs.check([args.plot] if args.plot is not None else [], inputs)
-    outputs.check_picture(args.plot)
-
-
-def _plot(found: Comparison, calls: int, path: str) -> None:
-    from perwiz.report.compare import plot as compare_plot
-
-    compare_plot.plot(found, path, calls)
+    outputs.check([], inputs, args.plot)

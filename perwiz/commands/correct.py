@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -101,7 +100,7 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     state = health(fixed, found.graph.contradictions, clocks)
     block = report.document(trace, found, figures(found), args.clock, state)
     shown = json.dumps(block, indent=2) if args.json else report.text(block)
-    outputs.write(_jobs(args, fixed, found))
+    outputs.write({args.output: partial(_write, fixed, found, args.output), args.plot: partial(_plot, fixed, found)})
     print(shown)
     return INCOMPLETE if state.incomplete else DONE
 
@@ -112,8 +111,7 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.gamma is not None and args.clock != "clc":
         raise UsageError(f"--gamma {args.gamma:g}: belongs to --clock clc, must not be given with --clock {args.clock}")
-    outputs.check([path for path in (args.output, args.plot) if path is not None], [args.trace])
-    outputs.check_picture(args.plot)
+    outputs.check([args.output], [args.trace], args.plot)
 
 
 def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | None) -> Correction:
@@ -135,23 +133,14 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
     return dataclasses.replace(found, passes=0, by_message=0, by_collective=0, slope=0.0)
 
 
-def _jobs(args: argparse.Namespace, fixed: Trace, found: Correction) -> dict[str, Callable[[str], None]]:
-    """Return what writes each file that was asked for."""
+def _write(fixed: Trace, found: Correction, name: str, path: str) -> None:
     from perwiz.formats import files
-
-    jobs: dict[str, Callable[[str], None]] = {}
-    if args.output is not None:
-        view = files.is_view(args.output)
-        jobs[args.output] = partial(_view, fixed, found) if view else partial(outputs.write_trace, fixed, args.output)
-    if args.plot is not None:
-        jobs[args.plot] = partial(_plot, fixed, found)
-    return jobs
-
-
-def _view(fixed: Trace, found: Correction, path: str) -> None:
     from perwiz.report.perfetto.write import View, write
 
-    write(fixed, [View("recorded", found.before), View(found.timeline.made_by, found.timeline)], path)
+    if files.is_view(name):
+        write(fixed, [View("recorded", found.before), View(found.timeline.made_by, found.timeline)], path)
+    else:
+        outputs.write_trace(fixed, name, path)
 
 
 def _plot(fixed: Trace, found: Correction, path: str) -> None:

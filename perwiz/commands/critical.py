@@ -37,21 +37,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the path if asked for and printing it."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE, UsageError
+    from perwiz.errors import UsageError
     from perwiz.report.critical import document as report
-    from perwiz.report.critical import plot as critical_plot
+    from perwiz.report.critical.plot import plot
     from perwiz.report.critical.text import text
-    from perwiz.report.records import to_json
     from perwiz.whatif.limits.critical import critical
 
     if args.slacks and not args.json:
         raise UsageError("--slacks: as text there is only a summary of slack, must be given with --json")
     model = options.machine(args)
-    outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
-    outputs.check_picture(args.plot)
-    found = critical(read(args.trace), model, args.clock)
-    block = report.document(found, args.pieces, args.slacks)
-    shown = to_json(block) if args.json else text(block)
-    outputs.write({args.plot: partial(critical_plot.plot, found)} if args.plot is not None else {})
-    print(shown)
-    return INCOMPLETE if block.health.incomplete else DONE
+    outputs.check([], [args.trace, args.model], args.plot)
+    path = critical(read(args.trace), model, args.clock)
+    document = report.document(path, args.pieces, args.slacks)
+    outputs.write({args.plot: partial(plot, path)})
+    return outputs.tell(args, document, text, document.health.incomplete)

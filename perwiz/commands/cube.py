@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     shown = [] if args.action == "show" else operands
     block = cube_show.document(args.action, args.operands, cube, shown, getattr(args, "metric", None), getattr(args, "rows", 0))
     block["differences"] = cube_algebra.differences(*operands) if args.action == "cmp" else None
-    outputs.write({} if output is None else {output: partial(write, cube)})
+    outputs.write({output: partial(write, cube)})
     print(json.dumps(block, indent=2) if args.json else cube_show.text(block))
     if block["differences"]:
         return MISSED
@@ -96,7 +96,7 @@ def check_output(path: str | None, inputs: list[str | None] | list[str]) -> None
 
     if path is not None and not path.endswith(_SUFFIX):
         raise UsageError(f"{path}: no name for a Cube file, must end in {_SUFFIX}")
-    outputs.check([] if path is None else [path], inputs)
+    outputs.check([path], inputs)
 
 
 def write(cube: Cube, path: str) -> None:

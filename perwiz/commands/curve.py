@@ -50,22 +50,17 @@ def _number(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the curve if asked for and printing it."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
     from perwiz.report.curve import document as report
-    from perwiz.report.curve import plot as curve_plot
-    from perwiz.report.records import to_json
+    from perwiz.report.curve.plot import plot
     from perwiz.whatif.limits.curve import curve, parameter
 
     parameter(args.of)
     model = options.machine(args)
-    outputs.check([args.plot] if args.plot is not None else [], [args.trace, args.model])
-    outputs.check_picture(args.plot)
+    outputs.check([], [args.trace, args.model], args.plot)
     trace = read(args.trace)
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
         found = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
-        block = report.document(found, args.points)
-    shown = to_json(block) if args.json else report.text(block)
-    outputs.write({args.plot: partial(curve_plot.plot, found)} if args.plot is not None else {})
-    print(shown)
-    return INCOMPLETE if block.health.incomplete else DONE
+        document = report.document(found, args.points)
+    outputs.write({args.plot: partial(plot, found)})
+    return outputs.tell(args, document, report.text, document.health.incomplete)

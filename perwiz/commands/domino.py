@@ -69,10 +69,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE, MISSED, UsageError
+    from perwiz.errors import MISSED, UsageError
     from perwiz.progress import Progress
+    from perwiz.report.domino.plot import plot
     from perwiz.report.domino.text import text
-    from perwiz.report.records import to_json
     from perwiz.whatif.worth.domino import domino
     from perwiz.whatif.worth.greedy import target
 
@@ -83,20 +83,15 @@ def run(args: argparse.Namespace) -> int:
     if args.by and args.question == "advance":
         raise UsageError("--by: sets of calls are ranked for zero-wait and zero-time, --question must be one of these")
     model = options.machine(args)
-    outputs.check([] if args.plot is None else [args.plot], [args.trace, args.model] if args.model else [args.trace])
-    outputs.check_picture(args.plot)
+    outputs.check([], [args.trace, args.model], args.plot)
     args.question += f" by {args.block}" if args.block else ""
     trace = read(args.trace)
     with Progress("moving calls", noun="call") as progress:
         found = domino(trace, model, args.clock, args.question, progress)
-    report = _document(args, found)
-    shown = to_json(report) if args.json else text(report)
-    if args.plot is not None:
-        outputs.write({args.plot: partial(_plot, found)})
-    print(shown)
-    if report.target and not report.target.reached:
-        return MISSED
-    return INCOMPLETE if report.health.incomplete else DONE
+    document = _document(args, found)
+    outputs.write({args.plot: partial(plot, found)})
+    code = outputs.tell(args, document, text, document.health.incomplete)
+    return MISSED if document.target and not document.target.reached else code
 
 
 def _document(args: argparse.Namespace, found: Domino) -> DominoDocument:
@@ -127,9 +122,3 @@ def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
     with Progress("searching for fixes", noun="fix") as progress:
         most = greedy.MOST if found.bound <= wanted else args.rows
         return greedy.plan(found.run, wanted, args.question, choose, most, progress)
-
-
-def _plot(found: Domino, path: str) -> None:
-    from perwiz.report.domino.plot import plot
-
-    plot(found, path)

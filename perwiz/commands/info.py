@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options
+from perwiz.commands import options, outputs
 
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
 _ENDING = """
@@ -33,13 +33,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the overview."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.info import document as report
-    from perwiz.report.records import to_json
     from perwiz.whatif.run import replayed
 
     model = options.machine(args)
     replay = replayed(read(args.trace), model, args.clock)
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.weighted.model.name)
-    print(to_json(info) if args.json else report.text(info, args.regions, args.waits > 0))
-    return INCOMPLETE if info.health.incomplete else DONE
+    return outputs.tell(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete)

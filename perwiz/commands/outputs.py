@@ -1,25 +1,32 @@
-"""Files a command writes: checked before it works, written all or none, never left half written."""
+"""What a command puts out: files, checked before it works, written all or none, never left half written; and its answer."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from perwiz.errors import PerwizError, UsageError
+from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
 from perwiz.formats.otf2.writing import files as archive
 from perwiz.formats.paraver import files as paraver
 
 if TYPE_CHECKING:
+    from perwiz.report.records import Document
     from perwiz.trace.trace import Trace
 
+D = TypeVar("D", bound="Document")
 
-def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
-    """Raise UsageError if one of the outputs cannot be written, is one of the inputs (None: none) or a part of one, or is named twice."""
+
+def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:
+    """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice; None is none.
+
+    `plot` is an output too, and must be a picture in a format that perwiz draws.
+    """
     from perwiz.formats import files
 
     given = [path for path in inputs if path is not None]
@@ -30,7 +37,7 @@ def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
     known: set[str] = set()
-    for path in outputs:
+    for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
         if ".otf2" in path.lower() and path.lower().endswith((".otf2", ".otf2.gz", ".otf2.zst")) and not _is_archive(path):
             raise UsageError(f"{path}: no name for an OTF2 archive, must end in .otf2")
@@ -49,6 +56,7 @@ def check(outputs: Iterable[str], inputs: Iterable[str | None]) -> None:
             archive.check(path)
         if paraver.is_paraver(path):
             paraver.check(path)
+    _check_picture(plot)
 
 
 def _clash(own: list[str], given: list[str]) -> str:
@@ -88,8 +96,7 @@ def _check_place(path: str) -> None:
         raise UsageError(f"{path}: cannot be written: permission denied")
 
 
-def check_picture(path: str | None) -> None:
-    """Raise UsageError for a picture in a format that perwiz does not draw."""
+def _check_picture(path: str | None) -> None:
     from perwiz.report.picture.timeline import SUFFIXES
 
     suffix = os.path.splitext(path or "")[1]
@@ -106,14 +113,14 @@ def write_trace(trace: Trace, name: str, path: str) -> None:
         print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 
 
-def write(jobs: Mapping[str, Callable[[str], None]]) -> None:
-    """Let every job write its file, named by its key, in a directory of its own beside the place; move all of them when all are done.
+def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
+    """Let every job write its file, named by its key (None: none), in a directory of its own beside the place; move all when all are done.
 
     Raises what a job raises, with the name the file was to have, and UsageError when a file cannot be written; then nothing is left.
     """
     with contextlib.ExitStack() as stack:
         done = {}
-        for path, job in jobs.items():
+        for path, job in ((path, job) for path, job in jobs.items() if path is not None):
             target = os.path.realpath(path)
             with _naming(path):
                 place = stack.enter_context(tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)))
@@ -145,3 +152,11 @@ def _naming(path: str, part: str = "") -> Iterator[None]:
         raise type(error)(str(error).replace(part, path) if part else str(error)) from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def tell(args: argparse.Namespace, document: D, text: Callable[[D], str], incomplete: bool) -> int:
+    """Return the exit code, after printing a document, as JSON if `args` say so, else as text."""
+    from perwiz.report.records import to_json
+
+    print(to_json(document) if args.json else text(document))
+    return INCOMPLETE if incomplete else DONE

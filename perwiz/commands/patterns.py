@@ -82,8 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.trace == args.reference == "-":
         raise UsageError("-: standard input holds one trace, must be named once")
     check_output(args.cube, [args.trace, args.model, *args.own])
-    outputs.check([path for path in (args.cube, args.plot) if path is not None], [args.trace, args.model, *args.own])
-    outputs.check_picture(args.plot)
+    outputs.check([args.cube], [args.trace, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     other = None if args.reference is None else computation(read(args.reference))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,46 +57,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.predict import document as report
-    from perwiz.report.records import to_json
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    _check_outputs(args)
-    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
-    block = report.document(prediction, args.waits)
-    shown = to_json(block) if args.json else report.text(block)
-    outputs.write(_jobs(args, prediction))
-    print(shown)
-    return INCOMPLETE if prediction.health.incomplete else DONE
-
-
-def _check_outputs(args: argparse.Namespace) -> None:
-    """Raise UsageError if an output cannot be written, before anything is read."""
     inputs = [args.trace, args.model, *questions.networks(args.hypotheses)]
-    outputs.check([path for path in (args.output, args.plot) if path is not None], inputs)
-    outputs.check_picture(args.plot)
-
-
-def _jobs(args: argparse.Namespace, prediction: Prediction) -> dict[str, Callable[[str], None]]:
-    """Return what writes each file that was asked for."""
-    from perwiz.formats import files
-
-    jobs: dict[str, Callable[[str], None]] = {}
-    if args.output is not None:
-        view = files.is_view(args.output)
-        jobs[args.output] = partial(_view, prediction) if view else partial(_write, prediction, args.output)
-    if args.plot is not None:
-        jobs[args.plot] = partial(_plot, prediction)
-    return jobs
+    outputs.check([args.output], inputs, args.plot)
+    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
+    document = report.document(prediction, args.waits)
+    outputs.write({args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)})
+    return outputs.tell(args, document, report.text, document.health.incomplete)
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:
+    from perwiz.formats import files
     from perwiz.whatif.predict import predicted_trace
 
-    outputs.write_trace(predicted_trace(prediction), name, path)
+    if files.is_view(name):
+        _view(prediction, path)
+    else:
+        outputs.write_trace(predicted_trace(prediction), name, path)
 
 
 def _recorded(prediction: Prediction) -> str:
