@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perwiz.trace.trace import Trace
+    from perwiz.whatif.health import Health
 
 HELP = "write a trace in another format: ALOG, OTF2, Paraver, or JSON for Perfetto"
 _ENDING = """
@@ -40,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.formats import files
-    from perwiz.report.convert import document as conversion
     from perwiz.report.perfetto import write as perfetto
     from perwiz.whatif.health import health
 
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     state = health(trace)
     kind = perfetto.FORMAT if view else files.format_of(args.output)
     missing = perfetto.missing(trace) if view else files.missing(trace, kind)
-    print(conversion.text(trace, args.output, kind, missing, moved, state))
+    print(_text(trace, args.output, kind, missing, moved, state))
     return INCOMPLETE if state.incomplete else DONE
 
 
@@ -71,3 +73,30 @@ def _view(trace: Trace, path: str) -> None:
     title = trace.timeline.made_by
     view = perfetto.View("recorded" if title == "measured" else title, trace.timeline, replayed(trace, clock="none").waits)
     perfetto.write(trace, [view], path)
+
+
+def _text(trace: Trace, path: str, format: str, missing: Sequence[tuple[str, int]], moved: int, state: Health) -> str:
+    """Return what was written to `path` as text for a terminal: the tables, what the format does not hold, the health of the trace."""
+    from perwiz import words
+    from perwiz.report import blocks
+
+    facts = [(label, str(number)) for label, number in _tables(trace) if number]
+    facts += [("not written", f"{what}: {number}") for what, number in missing]
+    if moved:
+        facts.append(("moved", f"{words.several(moved, 'event')}, region boundaries or records, so that no time runs backwards"))
+    head = f"{words.shown(path)}: {format}, from {words.shown(trace.path)} ({trace.format})"
+    return "\n".join([head, "", *words.facts(facts), "", *blocks.health_lines(blocks.health(state))])
+
+
+def _tables(trace: Trace) -> list[tuple[str, int]]:
+    return [
+        ("locations", len(trace.locations)),
+        ("calls", len(trace.calls)),
+        ("messages", len(trace.messages)),
+        ("collectives", len(trace.collectives)),
+        ("requests", len(trace.requests)),
+        ("regions", len(trace.regions)),
+        ("counters", len(trace.counters)),
+        ("parameters", len(trace.parameters)),
+        ("records", len(trace.records)),
+    ]
