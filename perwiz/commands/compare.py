@@ -69,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    found = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
-    document = report.document(found, args.calls, args.max_error)
-    outputs.write({args.plot: partial(plot, found, calls=args.calls)})
-    code = outputs.tell(args, document, text, any(side.health.incomplete for side in found.sides))
+    comparison = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
+    document = report.document(comparison, args.calls, args.max_error)
+    outputs.write({args.plot: partial(plot, comparison, calls=args.calls)})
+    code = outputs.tell(args, document, text, any(side.health.incomplete for side in comparison.sides))
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED

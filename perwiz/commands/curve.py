@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.check([], [args.trace, args.model], args.plot)
     trace = read(args.trace)
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
-        found = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
-        document = report.document(found, args.points)
-    outputs.write({args.plot: partial(plot, found)})
+        makespan = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
+        document = report.document(makespan, args.points)
+    outputs.write({args.plot: partial(plot, makespan)})
     return outputs.tell(args, document, report.text, document.health.incomplete)

@@ -87,14 +87,14 @@ def run(args: argparse.Namespace) -> int:
     args.question += f" by {args.block}" if args.block else ""
     trace = read(args.trace)
     with Progress("moving calls", noun="call") as progress:
-        found = domino(trace, model, args.clock, args.question, progress)
-    document = _document(args, found)
-    outputs.write({args.plot: partial(plot, found)})
+        ranked = domino(trace, model, args.clock, args.question, progress)
+    document = _document(args, ranked)
+    outputs.write({args.plot: partial(plot, ranked)})
     code = outputs.tell(args, document, text, document.health.incomplete)
     return MISSED if document.target and not document.target.reached else code
 
 
-def _document(args: argparse.Namespace, found: Domino) -> DominoDocument:
+def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
@@ -102,23 +102,22 @@ def _document(args: argparse.Namespace, found: Domino) -> DominoDocument:
 
     choose = greedy.by_gain(args.question, args.by)
     with Progress("ranking sets of calls", noun="set") as progress:
-        document = report.document(found, args.rows, args.by or "site", progress)
+        document = report.document(ranked, args.rows, args.by or "site", progress)
     if args.greedy:
-        both = (
-            greedy.greedy(found.run, args.greedy, question, by) for question, by in ((args.question, choose), ("zero-wait", greedy.by_wait))
-        )
-        document.fixes = report.fixes(found, *both)
+        by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)
+        by_wait = greedy.greedy(ranked.run, args.greedy, choose=greedy.by_wait)
+        document.fixes = report.fixes(ranked, by_gain, by_wait)
     if args.target is not None:
-        document.target = report.target(found, args.target, _plan(args, found, choose))
+        document.target = report.target(ranked, args.target, _plan(args, ranked, choose))
     return document
 
 
-def _plan(args: argparse.Namespace, found: Domino, choose: Chooser) -> Plan:
+def _plan(args: argparse.Namespace, ranked: Domino, choose: Chooser) -> Plan:
     """Return the fixes that reach the target; if nothing can, the first rows of how far they go."""
     from perwiz.progress import Progress
     from perwiz.whatif.worth import greedy
 
-    wanted = greedy.target(args.target, found.run.makespan)
+    wanted = greedy.target(args.target, ranked.run.makespan)
     with Progress("searching for fixes", noun="fix") as progress:
-        most = greedy.MOST if found.bound <= wanted else args.rows
-        return greedy.plan(found.run, wanted, args.question, choose, most, progress)
+        most = greedy.MOST if ranked.bound <= wanted else args.rows
+        return greedy.plan(ranked.run, wanted, args.question, choose, most, progress)

@@ -6,14 +6,13 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.compare.document import differing
 from perwiz.report.compare.text import signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 from perwiz.whatif.compare.compare import Comparison, Side
@@ -25,26 +24,26 @@ MOST_MARKS = 20
 """Calls that are marked at most."""
 
 
-def plot(found: Comparison, path: str, calls: int = 5) -> None:
+def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
     """Write the picture of a comparison, the calls whose durations differ most marked; the suffix of `path` says in which format.
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
-    worst = found.compared[differing(found.calls()[2], min(calls, MOST_MARKS))]
-    first, second = (since_start(side) for side in found.sides)
-    titles = [f"{side.timeline.made_by}: {side.trace.path}" for side in found.sides]
+    worst = comparison.compared[differing(comparison.calls()[2], min(calls, MOST_MARKS))]
+    first, second = (since_start(side) for side in comparison.sides)
+    titles = [f"{side.timeline.made_by}: {side.trace.path}" for side in comparison.sides]
     rows = [
         timeline.Row(titles[0], first),
-        timeline.Row(titles[1], second, rival=False, trace=found.measured.trace, marked=found.alignment.second[worst]),
+        timeline.Row(titles[1], second, rival=False, trace=comparison.measured.trace, marked=comparison.alignment.second[worst]),
     ]
-    marked = found.alignment.first[worst]
-    timeline.plot(found.predicted.trace, rows, path, marked, Curves(found), meaning="duration differs most")
+    marked = comparison.alignment.first[worst]
+    timeline.plot(comparison.predicted.trace, rows, path, marked, Curves(comparison), meaning="duration differs most")
 
 
 def since_start(side: Side) -> Timeline:
     """Return the timeline of one run from the common start on; what lies before takes no time."""
     times = (side.timeline.calls, side.timeline.regions, side.timeline.locations)
-    calls, regions, locations = (Times(side.since(one.enter), side.since(one.leave)) for one in times)
+    calls, regions, locations = (Times(side.since(table.enter), side.since(table.leave)) for table in times)
     return dataclasses.replace(side.timeline, calls=calls, regions=regions, locations=locations)
 
 
@@ -53,34 +52,34 @@ class Curves:
 
     height = 1.8
 
-    def __init__(self, found: Comparison) -> None:
-        self.found, leave = found, found.calls()[1]
-        self.location = found.predicted.trace.calls.location[found.alignment.first[found.compared]]
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison, leave = comparison, comparison.calls()[1]
+        self.location = comparison.predicted.trace.calls.location[comparison.alignment.first[comparison.compared]]
         self.at, self.off = leave.measured, leave.error
-        furthest = np.zeros(len(found.predicted.trace.locations), "i8")
+        furthest = np.zeros(len(comparison.predicted.trace.locations), "i8")
         np.maximum.at(furthest, self.location, np.abs(self.off))
-        order = np.lexsort((lanes.lanes(found.predicted.trace.locations), -furthest))
+        order = np.lexsort((lanes.lanes(comparison.predicted.trace.locations), -furthest))
         self.furthest, self.differing = furthest, order[furthest[order] > 0]
         self.drawn = np.sort(self.differing[: correction_plot.MOST_CURVES])
 
     def notes(self) -> list[str]:
         """Return who is furthest off, and which curves are left out."""
-        names, rest = lanes.labels(self.found.predicted.trace.locations), len(self.differing) - len(self.drawn)
-        said = [f"the picture begins {BEGINS.get(self.found.start, f'at the return of {self.found.start}')}"]
+        names, rest = lanes.labels(self.comparison.predicted.trace.locations), len(self.differing) - len(self.drawn)
+        said = [f"the picture begins {BEGINS.get(self.comparison.start, f'at the return of {self.comparison.start}')}"]
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))
-            who = names[lanes.lanes(self.found.predicted.trace.locations)[worst]]
+            who = names[lanes.lanes(self.comparison.predicted.trace.locations)[worst]]
             said.append(f"furthest off: {who}, {signed(int(self.off[k]))} at {words.duration(int(self.at[k]))} of the lower run")
         return [*said, f"errors of {len(self.drawn)} of {len(self.differing)} processes drawn, those furthest off"] if rest else said
 
     def draw(self, axes: Axes, scene: lanes.Scene) -> None:
         """Draw the curves, and beside them the ranks in their colours."""
-        names = lanes.labels(self.found.predicted.trace.locations)
+        names = lanes.labels(self.comparison.predicted.trace.locations)
         curves = [self.curve(int(location), scene) for location in self.drawn]
         correction_plot.draw(axes, scene, curves, [names[scene.lane[k]] for k in self.drawn], "upper minus lower run, returns of calls")
 
-    def curve(self, location: int, scene: lanes.Scene) -> tuple[NDArray[np.float64], Ints]:
+    def curve(self, location: int, scene: lanes.Scene) -> tuple[F8, I8]:
         """Return (columns, ns) of one location, of each column four points at most."""
         rows = np.flatnonzero(self.location == location)
         rows = rows[np.argsort(self.at[rows], kind="stable")]

@@ -30,21 +30,21 @@ MOST = 60
 """Steps drawn."""
 
 
-def plot(found: Domino, path: str) -> None:
+def plot(domino: Domino, path: str) -> None:
     """Write a picture of the first domino path of a run into a file (.png, .svg, .pdf).
 
     The recorded run on top, below it the run in which all calls of the path are changed. Raises UsageError as `timeline.plot` does.
     """
-    run, recorded = found.run, found.run.trace.timeline
+    run, recorded = domino.run, domino.run.trace.timeline
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
     rows = [Row(title, recorded)]
-    if found.path:
-        steps = words.several(len(found.path), "call")
-        then = worth.after(run, found.question, found.path)
-        name = f"predicted under {found.question} of the {steps} of the domino path"
+    if domino.path:
+        steps = words.several(len(domino.path), "call")
+        then = worth.after(run, domino.question, domino.path)
+        name = f"predicted under {domino.question} of the {steps} of the domino path"
         timeline = timeline_of(then.weighted, then.time, name)
         rows.append(Row(name, then.weighted.as_recorded(timeline) if isinstance(then.weighted, Reordered) else timeline))
-    draw(run.trace, rows, path, overlay=_Path(run.trace, found.path, run.waits.partner[list(found.path)]) if found.path else None)
+    draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
 
 
 class _Path:

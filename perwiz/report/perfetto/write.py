@@ -73,12 +73,12 @@ def _write(file: IO[bytes], trace: Trace, view: View, rows: Rows, tracks: Tracks
 def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what Trace Event JSON does not hold of a trace, and how many of each."""
     names = *trace.names, *trace.communicators.names, *trace.nodes
-    found = [
+    losses = [
         *unseen(trace),
         ("lists of the ranks of communicators", len(trace.communicators)),
         ("names that are shortened or escaped", sum(json.loads(quoted(name)) != name for name in names)),
     ]
-    return [(what, count) for what, count in found if count]
+    return [(what, count) for what, count in losses if count]
 
 
 def _first(timeline: Timeline) -> int:

@@ -44,17 +44,17 @@ def _block(title: str, note: str, tables: list[Document], legend: Sequence[str] 
 
 
 def _efficiencies(states: WaitStates) -> Document:
-    found = efficiency.efficiencies(states.run, states.findings.severity)
+    regions = efficiency.efficiencies(states.run, states.findings.severity)
     keys = ("load_balance", "serialisation", "transfer", "parallel")
     rows = [
-        [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in found[:_REGIONS]
+        [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in regions[:_REGIONS]
     ]
     note = (
         "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network, above 100 % where a region"
         " waits longer there; below 80 %: !"
     )
     head = ["part", "time", "load balance", "serialisation", "transfer", "parallel"]
-    return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(found)))])
+    return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
 
 
 def _part(value: float) -> Cell:

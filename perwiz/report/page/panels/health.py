@@ -39,13 +39,17 @@ def _health(title: str, path: str, health: Health) -> Document:
     return _block(title, [("file", words.shown(path, 300)), *parts.health_facts(health)])
 
 
-def _clocks(found: Figures) -> parts.Facts:
+def _clocks(quality: Figures) -> parts.Facts:
     """Return how good the correction of the clocks is, as `perwiz correct` has it."""
-    pairs = (("messages", found.messages_before, found.messages_after), ("collectives", found.collectives_before, found.collectives_after))
-    facts = [(name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after") for name, before, after in pairs]
-    moved = f"{found.moved} of {found.events} events, {words.duration(round(found.average_displacement))} on average"
-    facts.append(("moved", f"{moved}, {words.duration(found.largest_displacement)} at most"))
-    changes = (("positions", found.position), ("distances", found.distance))
+    messages = ("messages", quality.messages_before, quality.messages_after)
+    collectives = ("collectives", quality.collectives_before, quality.collectives_after)
+    facts = [
+        (name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after")
+        for name, before, after in (messages, collectives)
+    ]
+    moved = f"{quality.moved} of {quality.events} events, {words.duration(round(quality.average_displacement))} on average"
+    facts.append(("moved", f"{moved}, {words.duration(quality.largest_displacement)} at most"))
+    changes = (("positions", quality.position), ("distances", quality.distance))
     return [*facts, *((name, f"changed by {100 * by.average:.3g} % on average, {100 * by.maximum:.3g} % at most") for name, by in changes)]
 
 

@@ -19,7 +19,7 @@ from perwiz.report import blocks
 from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import column, size
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
 
 BUDGET = 1_000_000
@@ -81,14 +81,14 @@ def _own(cube: Severity, metric: Metric) -> Cells:
     return added(parts, len(cube.trace.locations))
 
 
-def _order(trace: Trace) -> tuple[Ints, int]:
+def _order(trace: Trace) -> tuple[I8, int]:
     """Return the rows of locations in the order of the tree of processes, and how many make a place."""
     places = trace.locations
     order = np.lexsort((places.thread, places.process, places.node, places.metahost))
     return order, max(1, -(-len(order) // PLACES))
 
 
-def _blocks(cells: Cells, order: Ints, block: int) -> Cells:
+def _blocks(cells: Cells, order: I8, block: int) -> Cells:
     """Return cells with a column per place."""
     value = cells.value[:, order]
     if block > 1:
@@ -163,7 +163,7 @@ def _tree(cube: Severity) -> Document:
     return {"names": [words.shown(text, _NAME) for text in names.tolist()], "name": column(name), "parent": column(cube.tree.parent)}
 
 
-def _system(trace: Trace, order: Ints, block: int) -> Document:
+def _system(trace: Trace, order: I8, block: int) -> Document:
     """Return the tree of processes: metahosts and nodes where there are several, then ranks, and threads where a process has several."""
     table = trace.locations
     levels = [(table.metahost, trace.metahosts, "metahost"), (table.node, trace.nodes, "node")]
@@ -192,7 +192,7 @@ def _named(names: tuple[str, ...], word: str, row: int) -> str:
     return words.shown(known, _NAME) or f"{word} {row if row >= 0 else 'unknown'}"
 
 
-def _topologies(trace: Trace, order: Ints) -> list[Document]:
+def _topologies(trace: Trace, order: I8) -> list[Document]:
     """Return the topology of the most processes: its sizes, and the coordinates of each place, one dimension after the other."""
     main = topology.main(trace)
     if main is None or not main.sizes:
@@ -211,12 +211,12 @@ def _gains(states: WaitStates, kept: list[Metric]) -> Document:
     """Return, per pattern whose calls wait, call path and (in the row behind the last) all together: what its waits are worth, ns, and the
     most severe call.
     """
-    tree, makespan, found = states.findings.severity.tree, states.run.makespan, states.findings.instances
+    tree, makespan, instances = states.findings.severity.tree, states.run.makespan, states.findings.instances
     rows: list[tuple[int, int, int, int]] = []
     for k, metric in enumerate(kept):
         if metric.name not in states.worth.whole:
             continue
-        some = found[metric.name]
+        some = instances[metric.name]
         node = tree.of_calls(states.run.trace, some.call)
         order = np.lexsort((-some.call, some.severity, node))
         last = order[np.flatnonzero(np.append(np.diff(node[order]), 1))]

@@ -86,7 +86,7 @@ def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) ->
         "panes": list(overlays.panes),
         "origin": origin(runs[0].trace, [moments.timeline for moments in runs[0].moments]),
         "runs": fixed,
-        "timelines": [one for several in times for one in several],
+        "timelines": [timeline for timelines in times for timeline in timelines],
         **_overlays(tables, overlays),
     }
 
@@ -161,10 +161,10 @@ class _Run:
             "bytes": column(table.bytes[rows]),
         }
 
-    def sorted(self, one: Ints, other: Ints) -> Ints:
+    def sorted(self, first: Ints, second: Ints) -> Ints:
         """Return the order of pairs of calls by their locations, then by the first call; -1 is no call."""
         location = np.append(self.location, -1)
-        return np.lexsort((one, location[other], location[one]))
+        return np.lexsort((first, location[second], location[first]))
 
     def _bands(self) -> Document:
         regions, rows = self.trace.regions, self.bands
@@ -268,7 +268,7 @@ def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:
         location, begin, length = overlays.critical
         out["critical"] = {"location": column(location), "begin": column(begin, running=True), "length": column(length)}
     if overlays.pairs is not None:
-        one, other = first.place[overlays.pairs[0]], runs[1].place[overlays.pairs[1]]
-        both = (one >= 0) & (other >= 0)
-        out["pairs"] = {"first": column(one[both], running=True), "second": column(other[both], running=True)}
+        before, after = first.place[overlays.pairs[0]], runs[1].place[overlays.pairs[1]]
+        both = (before >= 0) & (after >= 0)
+        out["pairs"] = {"first": column(before[both], running=True), "second": column(after[both], running=True)}
     return out

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.limits.critical import Critical
@@ -43,12 +41,12 @@ def _measured(trace: Trace) -> str:
     return "measured" if trace.timeline.made_by == "measured" else trace.timeline.made_by
 
 
-def _order(prediction: Prediction) -> Ints | None:
+def _order(prediction: Prediction) -> I8 | None:
     """Return the rows of calls by location and predicted time; None if that is their order."""
     return None if prediction.order is None else np.argsort(prediction.order.call)
 
 
-def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[Ints, Ints]:
+def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[I8, I8]:
     """Return the calls that both traces have, as rows of the recorded and the measured one."""
     first = comparison.alignment.first
     if prediction is not None and prediction.order is not None and comparison.hypotheses:
@@ -57,10 +55,9 @@ def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[Ints,
     return first[order], comparison.alignment.second[order]
 
 
-def _stretches(critical: Critical) -> tuple[Ints, Ints, Ints]:
+def _stretches(critical: Critical) -> tuple[I8, I8, I8]:
     """Return location, begin and length of the stretches of the critical path on one process, times since the first instant."""
-    pieces: Sequence[Ints] = critical.pieces.location, critical.pieces.begin, critical.pieces.length
-    location, begin, length = pieces
+    location, begin, length = critical.pieces.location, critical.pieces.begin, critical.pieces.length
     new = np.flatnonzero(np.diff(location, prepend=-1))
     start = int(critical.run.trace.timeline.locations.enter.min(initial=0))
     total = np.add.reduceat(length, new) if len(new) else length

@@ -12,7 +12,7 @@ from perwiz.report.blocks import Document
 from perwiz.report.page.tables import table
 from perwiz.report.records import Wait
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, U1
 from perwiz.whatif.run import Run
 
 ROUTINES = 6
@@ -39,7 +39,7 @@ def document(run: Run) -> Document:
     }
 
 
-def histogram(run: Run) -> tuple[list[str], Ints, Ints, Ints]:
+def histogram(run: Run) -> tuple[list[str], I8, I8, I8]:
     """Return the routines that wait most, where bins begin (ns), and the number and ns of waits, each (bins, routines)."""
     rows = np.flatnonzero(run.waits.time > 0)
     time, op = run.waits.time[rows], run.trace.calls.op[rows]
@@ -52,7 +52,7 @@ def histogram(run: Run) -> tuple[list[str], Ints, Ints, Ints]:
     return names, EDGES[first : last + 1], count, total
 
 
-def _routines(op: Ints, time: Ints) -> tuple[list[str], Ints]:
+def _routines(op: U1, time: I8) -> tuple[list[str], I8]:
     """Return the names of the routines that wait most, and the row of these names of each wait."""
     total = np.zeros(len(operations.OPS), "i8")
     np.add.at(total, op, time)
@@ -62,11 +62,11 @@ def _routines(op: Ints, time: Ints) -> tuple[list[str], Ints]:
     return names if len(names) <= ROUTINES else [*names[:ROUTINES], f"{len(names) - ROUTINES} others"], place[op]
 
 
-def _chart(title: str, names: list[str], edges: Ints, value: Ints, write: Callable[[int], str]) -> Document:
+def _chart(title: str, names: list[str], edges: I8, value: I8, write: Callable[[int], str]) -> Document:
     """Return what is drawn, parts of the highest bar, and what is said of each bin."""
     said = []
     for k, row in enumerate(value.tolist()):
-        each = ", ".join(f"{name} {write(one)}" for name, one in zip(names, row, strict=True) if one)
+        each = ", ".join(f"{name} {write(part)}" for name, part in zip(names, row, strict=True) if part)
         said.append(f"{_span(edges, k)}: {write(sum(row))}{f' ({each})' if each else ''}")
     most = max(1, int(value.sum(axis=1).max(initial=0)))
     return {"title": title, "bars": np.round(value / most, 5).tolist(), "said": said}
@@ -78,11 +78,11 @@ def _round(ns: int) -> str:
     return f"{float(number):g} {unit}"
 
 
-def _span(edges: Ints, k: int) -> str:
+def _span(edges: I8, k: int) -> str:
     return f"{_round(int(edges[k]))} " + (f"to {_round(int(edges[k + 1]))}" if k + 1 < len(edges) else "and more")
 
 
-def _bins(edges: Ints, count: Ints, total: Ints) -> Document:
+def _bins(edges: I8, count: I8, total: I8) -> Document:
     whole = int(total.sum())
     rows = [
         [
