@@ -19,7 +19,8 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from measure import row
 
-from perwiz.formats.recorded.files import CALL, PART, VERSION
+from perwiz.formats.recorded.files import VERSION
+from perwiz.kernels.recorded import CALL, PART
 
 RANKS = 64
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Wait"]
@@ -37,7 +38,7 @@ print(spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, len(trac
 
 
 def _line(name: str, partner: int, flags: int = 0, **more: int) -> Line:
-    return name, {"peer": partner, "tag": 7, "comm": 0, "flags": flags, **more}
+    return name, {"peer": partner, "tag": 7, "comm": 0, "bits": flags, **more}
 
 
 def steps(pattern: str, left: int, right: int) -> tuple[list[Line], list[Line]]:
@@ -54,7 +55,7 @@ def steps(pattern: str, left: int, right: int) -> tuple[list[Line], list[Line]]:
     ends = [_line("", peer, RECEIVES | DONE, bytes=64, request=k) for k, peer in enumerate((left, right))]
     ends += [_line("", peer, SENDS | DONE, bytes=64, request=k + 2) for k, peer in enumerate((right, left))]
     if pattern == "halo":
-        return [*posts, ("MPI_Waitall", {"peer": -1, "tag": -1, "comm": -1, "received": 128, "flags": 1 << 8})], ends
+        return [*posts, ("MPI_Waitall", {"peer": -1, "tag": -1, "comm": -1, "received": 128, "bits": 1 << 8})], ends
     waits = [("MPI_Wait", {**{key: value for key, value in more.items() if key != "bytes"}, "received": 64}) for _, more in ends]
     return [*posts, *waits], []
 
@@ -87,7 +88,7 @@ def _calls(lines: list[Line], count: int) -> np.ndarray:
     rows = np.tile(one, count)
     rows["enter"] = 1000 + 2000 * np.arange(len(rows))
     rows["leave"] = rows["enter"] + 1000
-    requests = sum((more["flags"] & POSTS) != 0 for _, more in lines)
+    requests = sum((more["bits"] & POSTS) != 0 for _, more in lines)
     rows["request"] += np.repeat(np.arange(count) * requests, len(lines))
     return rows
 

@@ -1,9 +1,27 @@
 """The slow twins of perwiz/kernels/recorded.py."""
 
-SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
-ROOTED, COMPLETES, TESTS, TALKS = (256 << k for k in range(4))
-TEST = 1 << 16
-STRANGER = -4
+from perwiz.kernels.records import (
+    ANY_SOURCE,
+    ANY_TAG,
+    CANCELLED,
+    COMPLETES,
+    DONE,
+    FAILED,
+    MANY,
+    MODE,
+    MODE_SHIFT,
+    MYSELF,
+    NO_CALL,
+    POSTS,
+    RECEIVES,
+    RECORDED,
+    ROOTED,
+    SENDS,
+    STRANGER,
+    TALKS,
+    TESTS,
+    UNSUCCESSFUL_TEST,
+)
 
 
 def world(comms, comm, peer):
@@ -14,74 +32,75 @@ def world(comms, comm, peer):
 
 
 def split(records, parts, operations, comms, rank, start):
-    """Return (calls, entries, strangers, calls to nobody).
+    """Return (calls, actions, other records, strangers, calls to nobody).
 
     Records are (enter, leave, site, sent, received, request, peer, tag, comm, op, flags), parts (row, request, bytes, peer, tag, comm,
-    flags), communicators (row, members). A call is (op, peer, tag, comm, root, address, enter, leave, sent, received).
+    flags), operations (op, traits), communicators (row, members). A call is (op, peer, tag, comm, root, address, enter, leave, sent,
+    received), an action (call, request, bytes, peer, tag, comm, flags), another record (row, calls before).
     """
-    calls, entries, strangers, nobody = [], [], 0, 0
+    calls, actions, others, strangers, nobody = [], [], [], 0, 0
 
-    def enter(request, size, peer, tag, comm, flags):
+    def act(request, size, peer, tag, comm, flags):
         row = comms[comm][0] if 0 <= comm < len(comms) else -1
-        entries.append((len(calls), request, size, world(comms, comm, peer), tag, row, flags))
+        actions.append((len(calls), request, size, world(comms, comm, peer), tag, row, flags))
 
     for row, (begin, end, site, sent, received, request, peer, tag, comm, operation, flags) in enumerate(records):
-        code = operations[operation]
-        if code < 0:
-            enter(-1, row, 0, 0, -1, 0)
+        op, traits = operations[operation]
+        if op == NO_CALL:
+            others.append((row, len(calls)))
             continue
         partner = world(comms, comm, peer)
-        root = -1 if not code & ROOTED else rank if partner == -3 else max(partner, -1)
-        if code & (ROOTED | COMPLETES):
+        root = -1 if not traits & ROOTED else rank if partner == MYSELF else max(partner, -1)
+        if traits & (ROOTED | COMPLETES):
             shown = -1
         else:
             shown = -2 if flags & ANY_SOURCE else max(partner, -2)
             strangers += partner == STRANGER and not flags & ANY_SOURCE
-        nobody += bool(code & TALKS and not flags & (SENDS | RECEIVES | FAILED | CANCELLED | MANY))
+        nobody += bool(traits & TALKS and not flags & (SENDS | RECEIVES | FAILED | CANCELLED | MANY))
         if flags & 15 == SENDS | RECEIVES:
-            enter(-1, sent, peer, tag, comm, flags - RECEIVES)
+            act(-1, sent, peer, tag, comm, flags - RECEIVES)
             came = request & (2**64 - 1)
             source, its = (half - 2**32 if half >= 2**31 else half for half in (came & 0xFFFFFFFF, came >> 32))
-            enter(-1, received, source, its, comm, flags - SENDS)
+            act(-1, received, source, its, comm, flags - SENDS)
         elif flags & 15:
             size = sent if flags & SENDS and not flags & DONE else received
-            enter(request if flags & (POSTS | DONE) else -1, size, peer, tag, comm, flags)
-        elif code & TESTS and not flags & MANY and request >= 0:
-            enter(request, 0, -1, -1, -1, TEST)
-        for one in parts:
-            if one[0] == row and one[6] & 0xFFFF:
-                enter(*one[1:6], one[6] & 0xFFFF)
-        where = -1 if code & COMPLETES or not 0 <= comm < len(comms) else comms[comm][0]
-        asked = -1 if code & COMPLETES else -2 if flags & ANY_TAG else tag
+            act(request if flags & (POSTS | DONE) else -1, size, peer, tag, comm, flags)
+        elif traits & TESTS and not flags & MANY and request >= 0:
+            act(request, 0, -1, -1, -1, UNSUCCESSFUL_TEST)
+        for part in parts:
+            if part[0] == row and part[6] & RECORDED:
+                act(*part[1:6], part[6] & RECORDED)
+        where = -1 if traits & COMPLETES or not 0 <= comm < len(comms) else comms[comm][0]
+        asked = -1 if traits & COMPLETES else -2 if flags & ANY_TAG else tag
         times = begin - start, end - start
-        calls.append((code % 256, shown, asked, where, root, site, *times, 0 if flags & FAILED else sent, received))
-    return calls, entries, strangers, nobody
+        calls.append((op, shown, asked, where, root, site, *times, 0 if flags & FAILED else sent, received))
+    return calls, actions, others, strangers, nobody
 
 
-def survey(calls, entries):
+def survey(calls, actions):
     """Return (addresses in order, calls, sends, receives, requests, tests, largest number of a request posted) of what `split` returns."""
-    flags = [entry[6] for entry in entries]
-    posted = [entry[1] for entry in entries if entry[6] & (POSTS | DONE) == POSTS]
-    kinds = ((SENDS | DONE, SENDS), (RECEIVES | DONE, RECEIVES), (POSTS | DONE, POSTS), (TEST, TEST))
+    flags = [action[6] for action in actions]
+    posted = [action[1] for action in actions if action[6] & (POSTS | DONE) == POSTS]
+    kinds = ((SENDS | DONE, SENDS), (RECEIVES | DONE, RECEIVES), (POSTS | DONE, POSTS), (UNSUCCESSFUL_TEST, UNSUCCESSFUL_TEST))
     counts = [sum(one & mask == wanted for one in flags) for mask, wanted in kinds]
     addresses = list(dict.fromkeys(call[5] for call in calls if call[5]))
     return addresses, [len(calls), *counts, max([0, *(number for number in posted if number < 2**28)])]
 
 
-def tie(entries):
-    """Return (sends, receives, requests, tests, entries left, strangers) of entries, which all name requests below 4 or none.
+def tie(actions):
+    """Return (sends, receives, requests, tests, actions left, strangers) of actions, which all name requests below 4 or none.
 
     A send is (call, request, peer, tag, comm, mode, bytes), a receive [call, completed by, peer, tag, comm, bytes], a request [posted by,
     completed by, cancelled].
     """
     sends, receives, requests, tests, left, known, strangers = [], [], [], [], [], {}, 0
-    for entry in entries:
-        call, request, size, peer, tag, comm, flags = entry
-        if flags & (DONE | TEST) and request not in known:
-            left.append(entry)
+    for action in actions:
+        call, request, size, peer, tag, comm, flags = action
+        if flags & (DONE | UNSUCCESSFUL_TEST) and request not in known:
+            left.append(action)
             continue
         if flags & (SENDS | DONE) == SENDS:
-            sends.append((call, len(requests) if flags & POSTS else -1, peer, tag, comm, flags >> 9 & 3, size))
+            sends.append((call, len(requests) if flags & POSTS else -1, peer, tag, comm, (flags & MODE) >> MODE_SHIFT, size))
             strangers += peer == STRANGER
         receive = None
         if flags & (RECEIVES | DONE) == RECEIVES:
@@ -95,7 +114,7 @@ def tie(entries):
         elif flags & DONE:
             row, receive = known[request]
             requests[row][1:] = call, int(flags & CANCELLED != 0)
-        elif flags & TEST:
+        elif flags & UNSUCCESSFUL_TEST:
             tests.append((call, known[request][0]))
         if flags & RECEIVES and not flags & (POSTS | CANCELLED) and receive is not None:
             receive[1:] = call, peer, tag, comm, size

@@ -1,262 +1,396 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Rows of the recorder to columns, requests and the two ends of messages; the nesting of its regions.
 
 Nothing here holds Python's global lock: processes are handled by several threads at once, each with its own rows of what is written to.
 """
 
 import cython
+import numpy as np
+
+from perwiz.kernels import records
+
+STRANGER = cython.declare(cython.int, records.STRANGER)
+ANYBODY = cython.declare(cython.int, records.ANYBODY)
+MYSELF = cython.declare(cython.int, records.MYSELF)
+SENDS = cython.declare(cython.int, records.SENDS)
+RECEIVES = cython.declare(cython.int, records.RECEIVES)
+POSTS = cython.declare(cython.int, records.POSTS)
+DONE = cython.declare(cython.int, records.DONE)
+ANY_SOURCE = cython.declare(cython.int, records.ANY_SOURCE)
+ANY_TAG = cython.declare(cython.int, records.ANY_TAG)
+FAILED = cython.declare(cython.int, records.FAILED)
+CANCELLED = cython.declare(cython.int, records.CANCELLED)
+MANY = cython.declare(cython.int, records.MANY)
+MODE = cython.declare(cython.int, records.MODE)
+MODE_SHIFT = cython.declare(cython.int, records.MODE_SHIFT)
+ACTS = cython.declare(cython.int, records.ACTS)
+RECORDED = cython.declare(cython.int, records.RECORDED)
+UNSUCCESSFUL_TEST = cython.declare(cython.int, records.UNSUCCESSFUL_TEST)
+ROOTED = cython.declare(cython.int, records.ROOTED)
+COMPLETES = cython.declare(cython.int, records.COMPLETES)
+TESTS = cython.declare(cython.int, records.TESTS)
+TALKS = cython.declare(cython.int, records.TALKS)
+NO_CALL = cython.declare(cython.int, records.NO_CALL)
+DENSE = cython.declare(cython.longlong, 1 << 28)
+"""Numbers of requests below this index the table of slots; a damaged file may name any."""
+
+CALL = np.dtype(
+    [
+        *((name, "<i8") for name in ("enter", "leave")),
+        ("site", "<u8"),
+        *((name, "<i8") for name in ("sent", "received", "request")),
+        *((name, "<i4") for name in ("peer", "tag", "comm")),
+        *((name, "<u2") for name in ("op", "bits")),
+    ],
+    align=True,
+)
+"""A record of one MPI call, as recorder.h has it; `bits` are its flags."""
+Call = cython.struct(
+    enter=cython.longlong,
+    leave=cython.longlong,
+    site=cython.ulonglong,
+    sent=cython.longlong,
+    received=cython.longlong,
+    request=cython.longlong,
+    peer=cython.int,
+    tag=cython.int,
+    comm=cython.int,
+    op=cython.ushort,
+    bits=cython.ushort,
+)
+PART = np.dtype(
+    [*((name, "<i8") for name in ("call", "request", "bytes")), *((name, "<i4") for name in ("peer", "tag", "comm", "bits"))], align=True
+)
+"""One of several requests of a call, as recorder.h has it; `call` is the row of its call."""
+Part = cython.struct(
+    call=cython.longlong,
+    request=cython.longlong,
+    bytes=cython.longlong,
+    peer=cython.int,
+    tag=cython.int,
+    comm=cython.int,
+    bits=cython.int,
+)
+OPERATION = np.dtype([("op", "i2"), ("bits", "u2")], align=True)
+"""What an operation of the recorder is: an op of perwiz, or NO_CALL; ROOTED, COMPLETES, TESTS, TALKS."""
+Operation = cython.struct(op=cython.short, bits=cython.ushort)
+COMMUNICATOR = np.dtype([("row", "i4"), ("first", "i4"), ("ranks", "i4")], align=True)
+"""A communicator of a process: its row in the trace, where its ranks begin among the members, how many there are."""
+Communicator = cython.struct(row=cython.int, first=cython.int, ranks=cython.int)
+SITE = np.dtype([("address", "u8"), ("number", "i8")], align=True)
+"""A slot of the hash table of addresses that calls return to: address (0: free), number."""
+Site = cython.struct(address=cython.ulonglong, number=cython.longlong)
+ACTION = np.dtype([("request", "i8"), ("bytes", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "bits"))], align=True)
+"""What a call does to one message or request: `peer` is a rank of the world, `comm` a row of the trace, `bits` are flags."""
+Action = cython.struct(
+    request=cython.longlong,
+    bytes=cython.longlong,
+    call=cython.int,
+    peer=cython.int,
+    tag=cython.int,
+    comm=cython.int,
+    bits=cython.int,
+)
+OTHER = np.dtype([("row", "i8"), ("calls", "i8")], align=True)
+"""A record that is no call: its row, and the number of the next call."""
+Other = cython.struct(row=cython.longlong, calls=cython.longlong)
+SLOT = np.dtype([("request", "i4"), ("receive", "i4")], align=True)
+"""What a number of a request stands for: the row of the request and of its receive, -1 none."""
+Slot = cython.struct(request=cython.int, receive=cython.int)
+PROGRESS = np.dtype([(name, "i8") for name in ("row", "part", "sites", "calls", "actions", "others", "strangers", "to_nobody")], align=True)
+"""How far one location is read: the row where the piece begins, the next part, how many addresses were numbered, the next call, action and
+other record, how many partners were strangers, how many calls talked to nobody."""
+Progress = cython.struct(
+    row=cython.longlong,
+    part=cython.longlong,
+    sites=cython.longlong,
+    calls=cython.longlong,
+    actions=cython.longlong,
+    others=cython.longlong,
+    strangers=cython.longlong,
+    to_nobody=cython.longlong,
+)
+TRAFFIC = np.dtype([(name, "i8") for name in ("sends", "receives", "requests", "tests", "last_request", "strangers")], align=True)
+"""How many sends, receives, requests and unsuccessful tests there are, or which is the next; the largest number of a request that was
+posted; how many partners were strangers."""
+Traffic = cython.struct(
+    sends=cython.longlong,
+    receives=cython.longlong,
+    requests=cython.longlong,
+    tests=cython.longlong,
+    last_request=cython.longlong,
+    strangers=cython.longlong,
+)
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _world(process: cython.const[cython.int][::1], comm: cython.int, peer: cython.int) -> cython.int:
-    """Return the world rank of a partner, -4 of one outside of its communicator; what is below 0 stays."""
+def _world(
+    communicators: cython.const[Communicator][::1], members: cython.const[cython.int][::1], comm: cython.int, peer: cython.int
+) -> cython.int:
+    """Return the world rank of a partner, STRANGER for one outside of its communicator; what is below 0 stays."""
     if peer < 0:
         return peer
-    if comm < 0 or comm >= process[65536] or peer >= process[65540 + 3 * comm]:
-        return -4
-    return process[process[65539 + 3 * comm] + peer]
+    if comm < 0 or comm >= communicators.shape[0] or peer >= communicators[comm].ranks:
+        return STRANGER
+    return members[communicators[comm].first + peer]
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _site(address: cython.longlong, state: cython.longlong[::1]) -> cython.int:
-    """Return the number of an address in the hash table, which begins at cell 16 of `state`; -2, -3 ... for those that are new."""
-    mask: cython.longlong = (state.shape[0] - 16) // 2 - 1
-    at: cython.longlong = (address ^ (address >> 7) ^ (address >> 17)) & mask
+def _site(address: cython.ulonglong, sites: Site[::1], progress: Progress[::1]) -> cython.int:
+    """Return the number of an address in the hash table, -1 of none; those that are new get -2, -3 ..."""
+    mask = sites.shape[0] - 1
+    slot: cython.Py_ssize_t = (address ^ (address >> 7) ^ (address >> 17)) & mask
     if address == 0:
         return -1
-    while state[16 + 2 * at] != 0 and state[16 + 2 * at] != address:
-        at = (at + 1) & mask
-    if state[16 + 2 * at] == 0:
-        state[16 + 2 * at] = address
-        state[2] += 1
-        state[17 + 2 * at] = -1 - state[2]
-    return cython.cast(cython.int, state[17 + 2 * at])
+    while sites[slot].address != 0 and sites[slot].address != address:
+        slot = (slot + 1) & mask
+    if sites[slot].address == 0:
+        sites[slot].address = address
+        progress[0].sites += 1
+        sites[slot].number = -1 - progress[0].sites
+    return cython.cast(cython.int, sites[slot].number)
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _entry(
-    process: cython.const[cython.int][::1],
-    entries: cython.longlong[:, ::1],
-    state: cython.longlong[::1],
+def _act(
+    actions: Action[::1],
+    progress: Progress[::1],
+    communicators: cython.const[Communicator][::1],
+    members: cython.const[cython.int][::1],
     request: cython.longlong,
     bytes_: cython.longlong,
-    partner: cython.longlong,
+    peer: cython.int,
+    tag: cython.int,
     comm: cython.int,
-    flags: cython.longlong,
-) -> cython.longlong:
-    """Add an entry of the next call, and return how many there are then: `partner` is peer | tag << 32."""
-    k: cython.Py_ssize_t = state[1]
-    entries[k, 0] = state[0]
-    entries[k, 1] = request
-    entries[k, 2] = bytes_
-    entries[k, 3] = _world(process, comm, cython.cast(cython.int, (partner << 32) >> 32))
-    entries[k, 4] = partner >> 32
-    entries[k, 5] = process[65538 + 3 * comm] if 0 <= comm < process[65536] else -1
-    entries[k, 6] = flags
-    state[1] = k + 1
-    return state[1]
+    bits: cython.int,
+) -> cython.void:
+    """Add an action of the next call."""
+    k = progress[0].actions
+    actions[k].call = cython.cast(cython.int, progress[0].calls)
+    actions[k].request = request
+    actions[k].bytes = bytes_
+    actions[k].peer = _world(communicators, members, comm, peer)
+    actions[k].tag = tag
+    actions[k].comm = communicators[comm].row if 0 <= comm < communicators.shape[0] else -1
+    actions[k].bits = bits
+    progress[0].actions = k + 1
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _count(state: cython.longlong[::1], flags: cython.longlong, request: cython.longlong) -> cython.longlong:
-    """Count an entry with these flags; return the largest number of a request posted so far; what is 2^28 or more is none."""
-    state[4] += flags & 9 == 1
-    state[5] += flags & 10 == 2
-    if flags & 12 == 4:
-        state[6] += 1
-        if request < 268435456:
-            state[8] = max(state[8], request)
-    return state[8]
+def _count(traffic: Traffic[::1], bits: cython.int, request: cython.longlong) -> cython.void:
+    """Count what an action with these flags adds."""
+    traffic[0].sends += bits & (SENDS | DONE) == SENDS
+    traffic[0].receives += bits & (RECEIVES | DONE) == RECEIVES
+    if bits & (POSTS | DONE) == POSTS:
+        traffic[0].requests += 1
+        if request < DENSE:
+            traffic[0].last_request = max(traffic[0].last_request, request)
 
 
 def survey(
-    rows: cython.const[cython.longlong][:, ::1],
-    parts: cython.const[cython.longlong][:, ::1],
-    process: cython.const[cython.int][::1],
-    state: cython.longlong[::1],
+    rows: cython.const[Call][::1],
+    parts: cython.const[Part][::1],
+    operations: cython.const[Operation][::1],
+    sites: Site[::1],
+    progress: Progress[::1],
+    traffic: Traffic[::1],
 ) -> cython.Py_ssize_t:
     """Count what `split` and `tie` will write of rows of one location, and number its addresses; return how many rows were handled.
 
-    It ends early when the table of addresses is half full. The arguments are those of `split`. `state`: row where `rows` begin, next part,
-    addresses, then counts: calls, sends, receives, requests, tests at most, and the largest number of a request that is posted; from 16 on
-    the table of addresses.
+    It ends early when the table of addresses is half full. `traffic.tests` is how many there are at most.
     """
-    i: cython.Py_ssize_t
-    code: cython.int
-    flags: cython.longlong
     done: cython.Py_ssize_t = rows.shape[0]
     with cython.nogil:
         for i in range(rows.shape[0]):
-            code = process[(rows[i, 7] >> 32) & 65535]
-            if code < 0:
+            operation = operations[rows[i].op]
+            if operation.op == NO_CALL:
                 continue
-            if 4 * (state[2] + 1) > state.shape[0] - 16:
+            if 2 * (progress[0].sites + 1) > sites.shape[0]:
                 done = i
                 break
-            _site(rows[i, 2], state)
-            flags = (rows[i, 7] >> 48) & 65535
-            state[3] += 1
-            _count(state, flags, rows[i, 5])
-            state[7] += code & 1024 != 0 and not flags & 271 and rows[i, 5] >= 0
-            while state[1] < parts.shape[0] and parts[state[1], 0] <= state[0] + i:
-                if parts[state[1], 0] == state[0] + i:
-                    _count(state, (parts[state[1], 4] >> 32) & 65535, parts[state[1], 1])
-                state[1] += 1
+            _site(rows[i].site, sites, progress)
+            bits: cython.int = rows[i].bits
+            progress[0].calls += 1
+            _count(traffic, bits, rows[i].request)
+            traffic[0].tests += operation.bits & TESTS != 0 and not bits & (ACTS | MANY) and rows[i].request >= 0
+            while progress[0].part < parts.shape[0] and parts[progress[0].part].call <= progress[0].row + i:
+                if parts[progress[0].part].call == progress[0].row + i:
+                    _count(traffic, parts[progress[0].part].bits & RECORDED, parts[progress[0].part].request)
+                progress[0].part += 1
     return done
 
 
 def split(
-    rows: cython.const[cython.longlong][:, ::1],
-    parts: cython.const[cython.longlong][:, ::1],
-    process: cython.const[cython.int][::1],
+    rows: cython.const[Call][::1],
+    parts: cython.const[Part][::1],
+    operations: cython.const[Operation][::1],
+    communicators: cython.const[Communicator][::1],
+    members: cython.const[cython.int][::1],
+    rank: cython.int,
+    start: cython.longlong,
     op: cython.uchar[::1],
-    ints: cython.int[:, ::1],
-    longs: cython.longlong[:, ::1],
-    entries: cython.longlong[:, ::1],
-    state: cython.longlong[::1],
+    peer: cython.int[::1],
+    tag: cython.int[::1],
+    comm: cython.int[::1],
+    root: cython.int[::1],
+    site: cython.int[::1],
+    enter: cython.longlong[::1],
+    leave: cython.longlong[::1],
+    sent: cython.longlong[::1],
+    received: cython.longlong[::1],
+    actions: Action[::1],
+    others: Other[::1],
+    sites: Site[::1],
+    progress: Progress[::1],
 ) -> None:
-    """Write the calls among rows of one location to the columns, and what they and their parts do to messages and requests to `entries`.
+    """Write the calls among rows of one location to the columns `op` to `received`, and their actions and other records, in program order.
 
-    `rows` are the eight words of each record: enter, leave, site, sent, received, request, peer | tag << 32, comm | op << 32 | flags << 48;
-    `parts` the five of one of several requests: row of its call, request, bytes, peer | tag << 32, comm | flags << 32. `process` holds, for
-    each operation of the recorder, its op (more: 256, the peer is a root; 512, it only completes; 1024, it tests one request; 2048, it
-    talks to one partner), or -1 for what is no call; from 65536 on the number of communicators, the rank, per communicator its row, where
-    its members begin, and their number; then members. `ints`: peer, tag, comm, root, site. `longs`: enter, leave, sent, received.
-    `entries`: call, request, bytes, peer, tag, comm, flags, in program order; flags 0 for what is no call: its row is the
-    request, the call that of the next. `state`: next call, next entry, addresses, partners that are strangers, calls to nobody, row of the
-    location where `rows` begin, next part, start; from 16 on a hash table of addresses (0: free) and their numbers.
+    `rank` is that of the process, `start` the time that is 0 in the columns. `operations` are indexed by what rows name as their op,
+    `communicators` by what they name as theirs.
     """
-    i: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    code: cython.int
-    flags: cython.longlong
-    peer: cython.int
-    comm: cython.int
-    bytes_: cython.longlong
-    k: cython.Py_ssize_t
     with cython.nogil:
         for i in range(rows.shape[0]):
-            code = process[(rows[i, 7] >> 32) & 65535]
-            at = state[0]
-            if code < 0:
-                _entry(process, entries, state, -1, state[5] + i, 0, -1, 0)
+            row = rows[i]
+            operation = operations[row.op]
+            call = progress[0].calls
+            if operation.op == NO_CALL:
+                others[progress[0].others].row = progress[0].row + i
+                others[progress[0].others].calls = call
+                progress[0].others += 1
                 continue
-            flags = (rows[i, 7] >> 48) & 65535
-            comm = cython.cast(cython.int, (rows[i, 7] << 32) >> 32)
-            peer = _world(process, comm, cython.cast(cython.int, (rows[i, 6] << 32) >> 32))
-            op[at] = code & 255
-            ints[0, at] = -1 if code & 768 else -2 if flags & 16 or peer < -1 else peer
-            ints[1, at] = -1 if code & 512 else -2 if flags & 32 else cython.cast(cython.int, rows[i, 6] >> 32)
-            ints[2, at] = -1 if code & 512 or comm < 0 or comm >= process[65536] else process[65538 + 3 * comm]
-            ints[3, at] = -1 if not code & 256 else process[65537] if peer == -3 else max(-1, peer)
-            ints[4, at] = _site(rows[i, 2], state)
-            longs[0, at] = rows[i, 0] - state[7]
-            longs[1, at] = rows[i, 1] - state[7]
-            longs[2, at] = 0 if flags & 64 else rows[i, 3]
-            longs[3, at] = rows[i, 4]
-            state[3] += peer == -4 and not flags & 16 and not code & 768
-            state[4] += code & 2048 != 0 and not flags & 451
-            if flags & 15 == 3:
-                _entry(process, entries, state, -1, rows[i, 3], rows[i, 6], comm, flags - 2)
-                _entry(process, entries, state, -1, rows[i, 4], rows[i, 5], comm, flags - 1)
-            elif flags & 15:
-                bytes_ = rows[i, 3] if flags & 9 == 1 else rows[i, 4]
-                _entry(process, entries, state, rows[i, 5] if flags & 12 else -1, bytes_, rows[i, 6], comm, flags)
-            elif code & 1024 and not flags & 256 and rows[i, 5] >= 0:
-                _entry(process, entries, state, rows[i, 5], 0, -1, -1, 65536)
-            while state[6] < parts.shape[0] and parts[state[6], 0] <= state[5] + i:
-                if parts[state[6], 0] == state[5] + i and (parts[state[6], 4] >> 32) & 65535:
-                    k = state[6]
-                    comm = cython.cast(cython.int, (parts[k, 4] << 32) >> 32)
-                    _entry(process, entries, state, parts[k, 1], parts[k, 2], parts[k, 3], comm, (parts[k, 4] >> 32) & 65535)
-                state[6] += 1
-            state[0] = at + 1
+            bits: cython.int = row.bits
+            traits: cython.int = operation.bits
+            partner = _world(communicators, members, row.comm, row.peer)
+            op[call] = cython.cast(cython.uchar, operation.op)
+            if traits & (ROOTED | COMPLETES):
+                peer[call] = -1
+            else:
+                peer[call] = ANYBODY if bits & ANY_SOURCE or partner < -1 else partner
+                progress[0].strangers += partner == STRANGER and not bits & ANY_SOURCE
+            if traits & COMPLETES:
+                tag[call] = comm[call] = -1
+            else:
+                tag[call] = ANYBODY if bits & ANY_TAG else row.tag
+                comm[call] = communicators[row.comm].row if 0 <= row.comm < communicators.shape[0] else -1
+            root[call] = -1 if not traits & ROOTED else rank if partner == MYSELF else max(-1, partner)
+            site[call] = _site(row.site, sites, progress)
+            enter[call] = row.enter - start
+            leave[call] = row.leave - start
+            sent[call] = 0 if bits & FAILED else row.sent
+            received[call] = row.received
+            progress[0].to_nobody += traits & TALKS != 0 and not bits & (SENDS | RECEIVES | FAILED | CANCELLED | MANY)
+            if bits & ACTS == SENDS | RECEIVES:
+                _act(actions, progress, communicators, members, -1, row.sent, row.peer, row.tag, row.comm, bits - RECEIVES)
+                # The word of a request holds who sent what came, and its tag above.
+                source = cython.cast(cython.int, (row.request << 32) >> 32)
+                tag_received = cython.cast(cython.int, row.request >> 32)
+                _act(actions, progress, communicators, members, -1, row.received, source, tag_received, row.comm, bits - SENDS)
+            elif bits & ACTS:
+                bytes_ = row.sent if bits & (SENDS | DONE) == SENDS else row.received
+                request = row.request if bits & (POSTS | DONE) else -1
+                _act(actions, progress, communicators, members, request, bytes_, row.peer, row.tag, row.comm, bits)
+            elif traits & TESTS and not bits & MANY and row.request >= 0:
+                _act(actions, progress, communicators, members, row.request, 0, -1, -1, -1, UNSUCCESSFUL_TEST)
+            while progress[0].part < parts.shape[0] and parts[progress[0].part].call <= progress[0].row + i:
+                part = parts[progress[0].part]
+                bits = part.bits & RECORDED
+                if part.call == progress[0].row + i and bits:
+                    _act(actions, progress, communicators, members, part.request, part.bytes, part.peer, part.tag, part.comm, bits)
+                progress[0].part += 1
+            progress[0].calls = call + 1
 
 
 def tie(
-    entries: cython.longlong[:, ::1],
-    slots: cython.int[:, ::1],
-    ends: cython.int[:, ::1],
-    sizes: cython.longlong[:, ::1],
-    requests: cython.int[:, ::1],
-    state: cython.longlong[::1],
+    actions: Action[::1],
+    slots: Slot[::1],
+    send_call: cython.int[::1],
+    send_request: cython.int[::1],
+    send_peer: cython.int[::1],
+    send_tag: cython.int[::1],
+    send_comm: cython.int[::1],
+    send_mode: cython.uchar[::1],
+    send_bytes: cython.longlong[::1],
+    receive_call: cython.int[::1],
+    receive_done: cython.int[::1],
+    receive_peer: cython.int[::1],
+    receive_tag: cython.int[::1],
+    receive_comm: cython.int[::1],
+    receive_bytes: cython.longlong[::1],
+    posted_by: cython.int[::1],
+    completed_by: cython.int[::1],
+    cancelled: cython.uchar[::1],
+    test_call: cython.int[::1],
+    test_request: cython.int[::1],
+    traffic: Traffic[::1],
 ) -> cython.Py_ssize_t:
-    """Write requests and the two ends of messages; return how many entries name requests not posted yet: they are moved to the front.
+    """Write requests, tests and the ends of messages; return how many actions name requests not posted yet: they are moved to the front.
 
-    `entries` are those of `split`. `slots` holds, per number of a request, its row in `requests` and the row of its receive, -1 none.
-    `ends`: sends (call, request, peer, tag, comm, mode), then receives in the order they are posted (call, completing call or -1, peer,
-    tag, comm). `sizes`: bytes sent, bytes received. `requests`: posting call, completing call or -1, cancelled; then calls that found a
-    request not complete, and that. `state`: sends, receives, requests, tests, partners that are strangers.
+    Sends are in program order, `send_request` is the row of the request or -1. Receives are in the order they are posted; `receive_done`
+    is the call that completes one, or -1, and the columns behind are written then. `completed_by` of a request is a call or -1. `test_call`
+    found the request in the row `test_request` not complete. `slots` are indexed by the number of a request.
     """
-    i: cython.Py_ssize_t
     left: cython.Py_ssize_t = 0
-    call: cython.int
-    flags: cython.longlong
-    peer: cython.int
-    slot: cython.longlong
-    k: cython.Py_ssize_t
     with cython.nogil:
-        for i in range(entries.shape[0]):
-            flags = entries[i, 6]
-            call = cython.cast(cython.int, entries[i, 0])
-            peer = cython.cast(cython.int, entries[i, 3])
-            slot = entries[i, 1] if entries[i, 1] < slots.shape[0] else -1
-            if flags & 65544 and (slot < 0 or slots[slot, 0] < 0):
-                for k in range(7):
-                    entries[left, k] = entries[i, k]
+        for i in range(actions.shape[0]):
+            action = actions[i]
+            bits = action.bits
+            slot: cython.longlong = action.request if action.request < slots.shape[0] else -1
+            if bits & (DONE | UNSUCCESSFUL_TEST) and (slot < 0 or slots[slot].request < 0):
+                actions[left] = action
                 left += 1
                 continue
-            if flags & 9 == 1:
-                k = state[0]
-                ends[0, k] = call
-                ends[1, k] = cython.cast(cython.int, state[2]) if flags & 4 else -1
-                ends[2, k] = peer
-                ends[3, k] = cython.cast(cython.int, entries[i, 4])
-                ends[4, k] = cython.cast(cython.int, entries[i, 5])
-                ends[5, k] = cython.cast(cython.int, (flags >> 9) & 3)
-                sizes[0, k] = entries[i, 2]
-                state[0] += 1
-                state[4] += peer == -4
-            if flags & 10 == 2:
-                ends[6, state[1]] = call
-                ends[7, state[1]] = -1
-                state[1] += 1
-            k = state[1] - 1
-            if flags & 12 == 4:
-                requests[0, state[2]] = call
-                requests[1, state[2]] = -1
-                requests[2, state[2]] = 0
+            if bits & (SENDS | DONE) == SENDS:
+                send = traffic[0].sends
+                send_call[send] = action.call
+                send_request[send] = cython.cast(cython.int, traffic[0].requests) if bits & POSTS else -1
+                send_peer[send] = action.peer
+                send_tag[send] = action.tag
+                send_comm[send] = action.comm
+                send_mode[send] = (bits & MODE) >> MODE_SHIFT
+                send_bytes[send] = action.bytes
+                traffic[0].sends += 1
+                traffic[0].strangers += action.peer == STRANGER
+            if bits & (RECEIVES | DONE) == RECEIVES:
+                receive_call[traffic[0].receives] = action.call
+                receive_done[traffic[0].receives] = -1
+                traffic[0].receives += 1
+            receive: cython.longlong = traffic[0].receives - 1
+            if bits & (POSTS | DONE) == POSTS:
+                request = traffic[0].requests
+                posted_by[request] = action.call
+                completed_by[request] = -1
+                cancelled[request] = 0
                 if slot >= 0:
-                    slots[slot, 0] = cython.cast(cython.int, state[2])
-                    slots[slot, 1] = cython.cast(cython.int, k) if flags & 2 else -1
-                state[2] += 1
-            elif flags & 8:
-                requests[1, slots[slot, 0]] = call
-                requests[2, slots[slot, 0]] = cython.cast(cython.int, flags >> 7) & 1
-                k = slots[slot, 1]
-            elif flags & 65536:
-                requests[3, state[3]] = call
-                requests[4, state[3]] = slots[slot, 0]
-                state[3] += 1
-            if flags & 134 == 2 and k >= 0:
-                ends[7, k] = call
-                ends[8, k] = peer
-                ends[9, k] = cython.cast(cython.int, entries[i, 4])
-                ends[10, k] = cython.cast(cython.int, entries[i, 5])
-                sizes[1, k] = entries[i, 2]
-                state[4] += peer == -4
+                    slots[slot].request = cython.cast(cython.int, request)
+                    slots[slot].receive = cython.cast(cython.int, receive) if bits & RECEIVES else -1
+                traffic[0].requests += 1
+            elif bits & DONE:
+                completed_by[slots[slot].request] = action.call
+                cancelled[slots[slot].request] = bits & CANCELLED != 0
+                receive = slots[slot].receive
+            elif bits & UNSUCCESSFUL_TEST:
+                test_call[traffic[0].tests] = action.call
+                test_request[traffic[0].tests] = slots[slot].request
+                traffic[0].tests += 1
+            if bits & (RECEIVES | POSTS | CANCELLED) == RECEIVES and receive >= 0:
+                receive_done[receive] = action.call
+                receive_peer[receive] = action.peer
+                receive_tag[receive] = action.tag
+                receive_comm[receive] = action.comm
+                receive_bytes[receive] = action.bytes
+                traffic[0].strangers += action.peer == STRANGER
     return left
 
 
@@ -266,7 +400,6 @@ def nest(begins: cython.const[cython.uchar][::1], stack: cython.int[::1], parent
     `begins` is 1 where a region begins, 0 where the innermost one ends. Regions are numbered in the order in which they begin. Returns
     how many ends have no region to end.
     """
-    i: cython.Py_ssize_t
     depth: cython.int = 0
     count: cython.int = 0
     lost: cython.int = 0

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.recorded.files import Process
+from perwiz.formats.recorded.files import Process, Rows
+from perwiz.kernels.recorded import COMMUNICATOR
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators, Topology
 
@@ -36,10 +37,10 @@ class Comms:
         self._shape: dict[int, tuple[list[int], list[int]]] = {}
         self._places: dict[int, dict[int, list[int]]] = {}
 
-    def add(self, process: Process) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Add those of one process; return (row, first member, size) per number it uses, and the members that its peers mean."""
+    def add(self, process: Process) -> tuple[Rows, NDArray[np.int32]]:
+        """Add those of one process; return a COMMUNICATOR per number it uses, and the members that its peers mean."""
         definitions = process.of("how")
-        table = np.zeros((len(definitions), 3), "i4")
+        table = np.recarray(len(definitions), COMMUNICATOR)
         peers: list[NDArray[np.int32]] = [np.empty(0, "i4")]
         keys: list[Any] = []
         times: Counter[Any] = Counter()

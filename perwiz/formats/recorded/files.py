@@ -16,15 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.kernels.recorded import CALL, PART
 
 VERSION = 1
 MARKER = "run.json"
 _HEADER = 384
-_CALL_WORDS = [("enter", "<i8"), ("leave", "<i8"), ("site", "<u8"), ("sent", "<i8"), ("received", "<i8"), ("request", "<i8")]
-CALL = np.dtype([*_CALL_WORDS, ("peer", "<i4"), ("tag", "<i4"), ("comm", "<i4"), ("op", "<u2"), ("flags", "<u2")])
-"""A call, as recorder.h has it."""
-PART = np.dtype([("call", "<i8"), ("request", "<i8"), ("bytes", "<i8"), ("peer", "<i4"), ("tag", "<i4"), ("comm", "<i4"), ("flags", "<i4")])
-"""One of several requests of a call."""
 _ABOUT = {"processes", "begun", "real", "clock", "cpu", "metahost", "metahost_name", "host", "mpi", "program", "operations"}
 """What the first definition of a process says beside its rank."""
 Rows = NDArray[Any]
@@ -132,8 +128,8 @@ def rows(name: str, dtype: np.dtype[Any]) -> Rows:
             with open(name, "rb") as file:
                 if file.read(6) != b"\x93NUMPY":
                     raise TraceError(f"{name}: no .npy file")
-            return np.memmap(name, dtype, "r", _HEADER, (count,))
-    return np.empty(0, dtype)
+            return np.memmap(name, dtype, "r", _HEADER, (count,)).view(np.recarray)
+    return np.recarray(0, dtype)
 
 
 def _used(calls: Rows) -> Rows:

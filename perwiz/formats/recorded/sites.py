@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.recorded.files import Process, Rows, processes
+from perwiz.kernels.recorded import SITE
 from perwiz.trace.tables import NONE
 
 FILE = "sites.json"
-CELLS = 16
-"""Cells of the kernel's state; then comes its table of addresses, each followed by its number."""
 _PIECE = 1 << 20
 _Module = tuple[str, str]
 """Path and build id."""
@@ -102,12 +101,12 @@ class Sites:
         """The text of each."""
         return tuple(self._number)
 
-    def place(self, process: Process, state: NDArray[np.int64]) -> None:
+    def place(self, process: Process, sites: Rows) -> None:
         """Number the addresses in the kernel's table, which are in the order in which the process met them; -1 for an unknown place."""
-        addresses, numbers = state[CELLS::2], state[CELLS + 1 :: 2]
+        numbers = sites["number"]
         new = np.flatnonzero(numbers < NONE)
         new = new[np.argsort(-numbers[new])]
-        numbers[new] = [NONE if one is None else self._of(*one) for one in places(process, addresses[new].view("u8"))]
+        numbers[new] = [NONE if place is None else self._of(*place) for place in places(process, sites["address"][new])]
 
     def _of(self, module: _Module, offset: int) -> int:
         text = self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
@@ -123,15 +122,13 @@ def _told(file: str) -> dict[tuple[_Module, int], str]:
         return {}
 
 
-def roomy(state: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the state of the kernel with twice the room for addresses."""
-    out = np.zeros(CELLS + 2 * (len(state) - CELLS), "i8")
-    out[:CELLS] = state[:CELLS]
-    mask = len(out[CELLS::2]) - 1
-    for slot in np.flatnonzero(state[CELLS::2]).tolist():
-        address, number = state[CELLS + 2 * slot : CELLS + 2 * slot + 2].tolist()
-        at = (address ^ address >> 7 ^ address >> 17) & mask
-        while out[CELLS + 2 * at]:
-            at = (at + 1) & mask
-        out[CELLS + 2 * at : CELLS + 2 * at + 2] = address, number
+def roomy(sites: Rows) -> Rows:
+    """Return the kernel's table of addresses with twice the room."""
+    out = np.zeros(2 * len(sites), SITE).view(np.recarray)
+    mask = len(out) - 1
+    for address, number in sites[sites["address"] > 0].tolist():
+        slot = (address ^ address >> 7 ^ address >> 17) & mask
+        while out["address"][slot]:
+            slot = (slot + 1) & mask
+        out[slot] = address, number
     return out

@@ -10,7 +10,8 @@ import pytest
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import read as recorded
 from perwiz.formats.recorded.communicators import ranks_of
-from perwiz.formats.recorded.files import CALL, PART, folders, stopped
+from perwiz.formats.recorded.files import folders, stopped
+from perwiz.kernels.recorded import CALL, PART
 from perwiz.trace import defects, operations, threads
 from perwiz.whatif.run import loaded
 
@@ -73,8 +74,8 @@ def read(run):
 
 
 def test_message__blocking(run):
-    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, flags=SENDS)])
-    run.process(1, [call("MPI_Recv", 1005, 1030, peer=0, tag=5, comm=0, received=8, flags=RECEIVES | ANY_SOURCE)])
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, bits=SENDS)])
+    run.process(1, [call("MPI_Recv", 1005, 1030, peer=0, tag=5, comm=0, received=8, bits=RECEIVES | ANY_SOURCE)])
     trace = read(run)
     assert [column.tolist() for column in (trace.messages.send, trace.messages.receive, trace.messages.bytes)] == [[0], [1], [8]]
     assert trace.calls.peer.tolist() == [1, -2]
@@ -84,10 +85,10 @@ def test_message__blocking(run):
 
 
 def test_message__requests_of_one_waitall(run):
-    run.process(0, [call("MPI_Send", 1010 + k, 1010 + k, peer=1, tag=k, comm=0, sent=4, flags=SENDS) for k in (1, 2)])
-    posts = [call("MPI_Irecv", 1005 + k, 1005 + k, peer=-2, tag=-2, comm=0, request=k, flags=RECEIVES | POSTS | 48) for k in (0, 1)]
-    parts = [part(2, k, peer=0, tag=2 - k, bytes=4, comm=0, flags=DONE | RECEIVES | 48) for k in (0, 1)]
-    run.process(1, [*posts, call("MPI_Waitall", 1030, 1040, flags=MANY, received=8)], parts)
+    run.process(0, [call("MPI_Send", 1010 + k, 1010 + k, peer=1, tag=k, comm=0, sent=4, bits=SENDS) for k in (1, 2)])
+    posts = [call("MPI_Irecv", 1005 + k, 1005 + k, peer=-2, tag=-2, comm=0, request=k, bits=RECEIVES | POSTS | 48) for k in (0, 1)]
+    parts = [part(2, k, peer=0, tag=2 - k, bytes=4, comm=0, bits=DONE | RECEIVES | 48) for k in (0, 1)]
+    run.process(1, [*posts, call("MPI_Waitall", 1030, 1040, bits=MANY, received=8)], parts)
     trace = read(run)
     assert trace.messages.tag.tolist() == [1, 2]
     assert trace.messages.receive.tolist() == [3, 2]
@@ -99,14 +100,14 @@ def test_message__requests_of_one_waitall(run):
 def test_message__exchanged(run):
     for rank in (0, 1):
         word = (1 - rank) | 6 << 32
-        run.process(rank, [call("MPI_Sendrecv", 1010, 1020, peer=1 - rank, tag=6, comm=0, sent=4, received=4, request=word, flags=3)])
+        run.process(rank, [call("MPI_Sendrecv", 1010, 1020, peer=1 - rank, tag=6, comm=0, sent=4, received=4, request=word, bits=3)])
     assert read(run).messages.receive.tolist() == [1, 0]
 
 
 def test_requests__started_together_tested_and_cancelled(run):
-    parts = [part(0, 0, peer=1, tag=1, bytes=4, comm=0, flags=SENDS | POSTS | 3 << 9)]
-    calls = [call("MPI_Startall", 1001, 1002, flags=MANY, sent=4), call("MPI_Test", 1003, 1004, request=0)]
-    calls.append(call("MPI_Wait", 1005, 1006, request=0, comm=0, flags=DONE | SENDS | CANCELLED))
+    parts = [part(0, 0, peer=1, tag=1, bytes=4, comm=0, bits=SENDS | POSTS | 3 << 9)]
+    calls = [call("MPI_Startall", 1001, 1002, bits=MANY, sent=4), call("MPI_Test", 1003, 1004, request=0)]
+    calls.append(call("MPI_Wait", 1005, 1006, request=0, comm=0, bits=DONE | SENDS | CANCELLED))
     run.process(0, calls, parts).process(1, [])
     trace = read(run)
     assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist(), trace.requests.cancelled.tolist()) == ([0], [2], [1])
@@ -174,7 +175,7 @@ def test_killed__a_definition_cut_off(run):
 
 
 def test_partner__outside_its_communicator(run):
-    run.process(0, [call("MPI_Send", 1010, 1020, peer=7, tag=5, comm=0, sent=8, flags=SENDS)]).process(1, [])
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=7, tag=5, comm=0, sent=8, bits=SENDS)]).process(1, [])
     trace = read(run)
     assert trace.defects.reason.tolist() == [defects.STRANGER] * 2
     assert trace.calls.peer.tolist() == [-2]
@@ -246,12 +247,12 @@ def test_model__that_lies_in_the_run(run, tmp_path):
 
 def test_threads__one_completes_what_a_later_one_has_posted(run):
     """Thread 0 of rank 1 tests and completes the request that thread 1 posts."""
-    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, flags=SENDS)])
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, bits=SENDS)])
     test = call("MPI_Test", 1012, 1013, request=0)
-    wait = call("MPI_Wait", 1015, 1025, peer=0, tag=5, comm=0, request=0, received=8, flags=RECEIVES | DONE)
-    lost = call("MPI_Wait", 1026, 1027, peer=0, tag=5, comm=0, request=7, received=8, flags=RECEIVES | DONE)
+    wait = call("MPI_Wait", 1015, 1025, peer=0, tag=5, comm=0, request=0, received=8, bits=RECEIVES | DONE)
+    lost = call("MPI_Wait", 1026, 1027, peer=0, tag=5, comm=0, request=7, received=8, bits=RECEIVES | DONE)
     run.process(1, [test, wait, lost])
-    post = call("MPI_Irecv", 1005, 1006, peer=0, tag=5, comm=0, request=0, flags=RECEIVES | POSTS)
+    post = call("MPI_Irecv", 1005, 1006, peer=0, tag=5, comm=0, request=0, bits=RECEIVES | POSTS)
     (run.path / "calls-000001.1.npy").write_bytes(b"\x93NUMPY\x01\x00" + b" " * 376 + np.array([post], CALL).tobytes())
     trace = read(run)
     assert (trace.messages.receive.tolist(), trace.messages.receive_done.tolist()) == ([4], [2])
