@@ -5,27 +5,27 @@ from __future__ import annotations
 from perwiz.formats.otf2.library import events as row
 
 WHERE = {
-    **dict.fromkeys(("region", "metric", "parameter", "collective_op", "receiver", "sender", "program_name", "exit_status"), row.A),
-    **dict.fromkeys(("measurement_mode",), row.A),
-    **dict.fromkeys(("communicator",), row.B),
-    **dict.fromkeys(("msg_tag", "root"), row.C),
-    **dict.fromkeys(("msg_length", "size_sent", "value", "string", "stop_time"), row.D),
-    **dict.fromkeys(("request_id",), row.E),
-    **dict.fromkeys(("size_received",), row.F),
+    **dict.fromkeys(("region", "metric", "parameter", "collective_op", "receiver", "sender", "program_name", "exit_status"), "reference"),
+    **dict.fromkeys(("measurement_mode",), "reference"),
+    **dict.fromkeys(("communicator",), "communicator"),
+    **dict.fromkeys(("msg_tag", "root"), "tag"),
+    **dict.fromkeys(("msg_length", "size_sent", "value", "string", "stop_time"), "amount"),
+    **dict.fromkeys(("request_id",), "request"),
+    **dict.fromkeys(("size_received",), "received"),
 }
 """The column of each argument."""
 
 
-def arguments(cells):
+def arguments(record):
     """Return name and arguments of the call that writes a row, behind (writer, attributes, time); None for kinds without function."""
-    if cells[row.KIND] >= len(row.COMPILED):
+    if record["kind"] >= len(row.COMPILED):
         return None
-    name = list(row.COMPILED)[cells[row.KIND]]
+    name = list(row.COMPILED)[record["kind"]]
     if name == "Metric":
-        return name, [cells[row.A], 1, [cells[row.C]], [cells[row.D]]]
+        return name, [record["reference"], 1, [record["tag"]], [record["amount"]]]
     if name == "ProgramBegin":
-        return name, [cells[row.A], 0, []]
-    return name, [cells[WHERE[argument]] for argument in row.EVENTS[name]]
+        return name, [record["reference"], 0, []]
+    return name, [record[WHERE[argument]] for argument in row.EVENTS[name]]
 
 
 def innermost(region, leaves, parent):

@@ -9,6 +9,8 @@ import time
 import _otf2 as c
 import numpy as np
 
+from perwiz.kernels.records import ARGUMENTS
+
 STRINGS = ["", "node", "machine", "process", "thread", "main", "MPI_Send", "world", "/src/main.c", "load", "MPI", "x", "é"]
 EVERYTHING = [
     ("ProgramBegin", 5, [5]),
@@ -130,14 +132,14 @@ def _global(handle, locations, resolution, groups, events, inter):
 
 
 class Keep:
-    """Keeps the rows as they are, in one column of 8 integers a row."""
+    """Keeps the rows as 8 integers each, in one column."""
 
     def __init__(self, definitions, ref):
         self.ref = ref
         self.parts = [np.empty((0, 8), "i8")]
 
     def add(self, rows):
-        self.parts.append(rows[:, :8].copy())
+        self.parts.append(np.stack([rows[name].astype("i8") for name in ("kind", "time", *ARGUMENTS)], 1))
 
     def result(self):
         return {"rows": np.concatenate(self.parts).ravel()}

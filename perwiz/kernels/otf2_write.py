@@ -1,5 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Rows of integers to the functions of the OTF2 library that write event records, and the places of records between region boundaries.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Rows to the functions of the OTF2 library that write event records, and the places of records between region boundaries.
 
 Kinds and columns are those of perwiz.formats.otf2.library.events. Compiled, functions are addresses; interpreted, ctypes functions.
 """
@@ -7,10 +7,50 @@ Kinds and columns are those of perwiz.formats.otf2.library.events. Compiled, fun
 import cython
 from cython import cast, size_t
 
+from perwiz.kernels import records
+
+ENTER = cython.declare(cython.int, records.ENTER)
+LEAVE = cython.declare(cython.int, records.LEAVE)
+SEND = cython.declare(cython.int, records.SEND)
+ISEND = cython.declare(cython.int, records.ISEND)
+RECV = cython.declare(cython.int, records.RECV)
+IRECV = cython.declare(cython.int, records.IRECV)
+COLLECTIVE_BEGIN = cython.declare(cython.int, records.COLLECTIVE_BEGIN)
+COLLECTIVE_END = cython.declare(cython.int, records.COLLECTIVE_END)
+NONBLOCKING_COMPLETE = cython.declare(cython.int, records.NONBLOCKING_COMPLETE)
+METRIC = cython.declare(cython.int, records.METRIC)
+PARAMETER_INT = cython.declare(cython.int, records.PARAMETER_INT)
+PARAMETER_UNSIGNED = cython.declare(cython.int, records.PARAMETER_UNSIGNED)
+PARAMETER_STRING = cython.declare(cython.int, records.PARAMETER_STRING)
+COMM_CREATE = cython.declare(cython.int, records.COMM_CREATE)
+COMM_DESTROY = cython.declare(cython.int, records.COMM_DESTROY)
+PROGRAM_BEGIN = cython.declare(cython.int, records.PROGRAM_BEGIN)
+PROGRAM_END = cython.declare(cython.int, records.PROGRAM_END)
+MEASUREMENT = cython.declare(cython.int, records.MEASUREMENT)
+BUFFER_FLUSH = cython.declare(cython.int, records.BUFFER_FLUSH)
+ROW = cython.declare(cython.size_t, records.RECORD.itemsize)
+TAG = cython.declare(cython.size_t, records.RECORD.fields["tag"][1])
+AMOUNT = cython.declare(cython.size_t, records.RECORD.fields["amount"][1])
+"""Bytes of a row, and where two of its columns begin."""
+
 U8 = cython.typedef(cython.uchar)
 U32 = cython.typedef(cython.uint)
 U64 = cython.typedef(cython.ulonglong)
 I64 = cython.typedef(cython.longlong)
+Record = cython.struct(
+    kind=cython.ushort,
+    inside=cython.ushort,
+    number=cython.int,
+    time=cython.longlong,
+    reference=cython.longlong,
+    communicator=cython.longlong,
+    tag=cython.longlong,
+    amount=cython.longlong,
+    request=cython.longlong,
+    received=cython.longlong,
+    calls=cython.int,
+    region=cython.int,
+)
 COMPILED = cython.compiled
 """Whether functions are addresses."""
 
@@ -18,15 +58,15 @@ COMPILED = cython.compiled
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _reference(function: size_t, writer: size_t, time: U64, one: U32) -> cython.int:
-    return cast("int (*)(size_t, size_t, unsigned long long, unsigned int) noexcept nogil", function)(writer, 0, time, one)
+def _reference(function: size_t, writer: size_t, time: U64, number: U32) -> cython.int:
+    return cast("int (*)(size_t, size_t, unsigned long long, unsigned int) noexcept nogil", function)(writer, 0, time, number)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _number(function: size_t, writer: size_t, time: U64, one: U64) -> cython.int:
-    return cast("int (*)(size_t, size_t, unsigned long long, unsigned long long) noexcept nogil", function)(writer, 0, time, one)
+def _number(function: size_t, writer: size_t, time: U64, number: U64) -> cython.int:
+    return cast("int (*)(size_t, size_t, unsigned long long, unsigned long long) noexcept nogil", function)(writer, 0, time, number)
 
 
 @cython.cfunc
@@ -39,44 +79,41 @@ def _nothing(function: size_t, writer: size_t, time: U64) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _small(function: size_t, writer: size_t, time: U64, one: U8) -> cython.int:
-    return cast("int (*)(size_t, size_t, unsigned long long, unsigned char) noexcept nogil", function)(writer, 0, time, one)
+def _small(function: size_t, writer: size_t, time: U64, number: U8) -> cython.int:
+    return cast("int (*)(size_t, size_t, unsigned long long, unsigned char) noexcept nogil", function)(writer, 0, time, number)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _message(function: size_t, writer: size_t, time: U64, rows: cython.const[cython.longlong][:, ::1], e: cython.Py_ssize_t) -> cython.int:
-    """Write a blocking send or receive; with a request if its kind (3, 7) has one."""
-    if rows[e, 0] == 3 or rows[e, 0] == 7:
+def _message(function: size_t, writer: size_t, time: U64, row: Record) -> cython.int:
+    """Write a send or receive; with its request if it is not blocking."""
+    if row.kind in (ISEND, IRECV):
         return cast(
-            "int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, unsigned int, unsigned long long, unsigned long long)"
-            " noexcept nogil",
+            "int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, unsigned int, unsigned long long,"
+            " unsigned long long) noexcept nogil",
             function,
         )(
             writer,
             0,
             time,
-            cast(U32, rows[e, 2]),
-            cast(U32, rows[e, 3]),
-            cast(U32, rows[e, 4]),
-            cast(U64, rows[e, 5]),
-            cast(U64, rows[e, 6]),
+            cast(U32, row.reference),
+            cast(U32, row.communicator),
+            cast(U32, row.tag),
+            cast(U64, row.amount),
+            cast(U64, row.request),
         )
     return cast(
-        "int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, unsigned int, unsigned long long) noexcept nogil",
-        function,
-    )(writer, 0, time, cast(U32, rows[e, 2]), cast(U32, rows[e, 3]), cast(U32, rows[e, 4]), cast(U64, rows[e, 5]))
+        "int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, unsigned int, unsigned long long) noexcept nogil", function
+    )(writer, 0, time, cast(U32, row.reference), cast(U32, row.communicator), cast(U32, row.tag), cast(U64, row.amount))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _collective(
-    function: size_t, writer: size_t, time: U64, rows: cython.const[cython.longlong][:, ::1], e: cython.Py_ssize_t
-) -> cython.int:
-    """Write the end of a collective; with a request if it is non-blocking (13)."""
-    if rows[e, 0] == 13:
+def _collective(function: size_t, writer: size_t, time: U64, row: Record) -> cython.int:
+    """Write the end of a collective; with its request if it is not blocking."""
+    if row.kind == NONBLOCKING_COMPLETE:
         return cast(
             "int (*)(size_t, size_t, unsigned long long, unsigned char, unsigned int, unsigned int, unsigned long long,"
             " unsigned long long, unsigned long long) noexcept nogil",
@@ -85,103 +122,113 @@ def _collective(
             writer,
             0,
             time,
-            cast(U8, rows[e, 2]),
-            cast(U32, rows[e, 3]),
-            cast(U32, rows[e, 4]),
-            cast(U64, rows[e, 5]),
-            cast(U64, rows[e, 7]),
-            cast(U64, rows[e, 6]),
+            cast(U8, row.reference),
+            cast(U32, row.communicator),
+            cast(U32, row.tag),
+            cast(U64, row.amount),
+            cast(U64, row.received),
+            cast(U64, row.request),
         )
     return cast(
-        "int (*)(size_t, size_t, unsigned long long, unsigned char, unsigned int, unsigned int, unsigned long long, unsigned long long)"
-        " noexcept nogil",
+        "int (*)(size_t, size_t, unsigned long long, unsigned char, unsigned int, unsigned int, unsigned long long,"
+        " unsigned long long) noexcept nogil",
         function,
-    )(writer, 0, time, cast(U8, rows[e, 2]), cast(U32, rows[e, 3]), cast(U32, rows[e, 4]), cast(U64, rows[e, 5]), cast(U64, rows[e, 7]))
+    )(
+        writer,
+        0,
+        time,
+        cast(U8, row.reference),
+        cast(U32, row.communicator),
+        cast(U32, row.tag),
+        cast(U64, row.amount),
+        cast(U64, row.received),
+    )
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _parameter(
-    function: size_t, writer: size_t, time: U64, rows: cython.const[cython.longlong][:, ::1], e: cython.Py_ssize_t
-) -> cython.int:
-    """Write a parameter: a string (17) or a number."""
-    if rows[e, 0] == 17:
+def _parameter(function: size_t, writer: size_t, time: U64, row: Record) -> cython.int:
+    """Write a parameter: a string or a number."""
+    if row.kind == PARAMETER_STRING:
         return cast("int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int) noexcept nogil", function)(
-            writer, 0, time, cast(U32, rows[e, 2]), cast(U32, rows[e, 5])
+            writer, 0, time, cast(U32, row.reference), cast(U32, row.amount)
         )
     return cast("int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned long long) noexcept nogil", function)(
-        writer, 0, time, cast(U32, rows[e, 2]), cast(U64, rows[e, 5])
+        writer, 0, time, cast(U32, row.reference), cast(U64, row.amount)
     )
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _array(
-    function: size_t, writer: size_t, time: U64, rows: cython.const[cython.longlong][:, ::1], e: cython.Py_ssize_t, place: size_t
-) -> cython.int:
-    """Write a metric of one value, whose type and bits are cells of the row at the address `place`; or a program's begin (20)."""
-    if rows[e, 0] == 20:
-        return cast("int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, size_t) noexcept nogil", function)(
-            writer, 0, time, cast(U32, rows[e, 2]), 0, 0
-        )
+def _program_begin(function: size_t, writer: size_t, time: U64, name: U32) -> cython.int:
+    """Write a program's begin, without arguments."""
+    return cast("int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned int, size_t) noexcept nogil", function)(
+        writer, 0, time, name, 0, 0
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _metric(function: size_t, writer: size_t, time: U64, metric: U32, address: size_t) -> cython.int:
+    """Write a metric of one value, whose type and bits lie in the row at an address."""
     return cast("int (*)(size_t, size_t, unsigned long long, unsigned int, unsigned char, size_t, size_t) noexcept nogil", function)(
-        writer, 0, time, cast(U32, rows[e, 2]), 1, place + 32, place + 40
+        writer, 0, time, metric, 1, address + TAG, address + AMOUNT
     )
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _event(
-    function: size_t, writer: size_t, rows: cython.const[cython.longlong][:, ::1], e: cython.Py_ssize_t, place: size_t
-) -> cython.int:
-    """Write one row; 0, or the error code of the library."""
-    kind: I64 = rows[e, 0]
-    time: U64 = cast(U64, rows[e, 1])
-    if kind < 2:
-        return _reference(function, writer, time, cast(U32, rows[e, 2]))
-    elif kind == 2 or kind == 3 or kind == 6 or kind == 7:
-        return _message(function, writer, time, rows, e)
-    elif kind == 10:
+def _event(function: size_t, writer: size_t, row: Record, address: size_t) -> cython.int:
+    """Write one row, which lies at an address; 0, or the error code of the library."""
+    kind = row.kind
+    time: U64 = cast(U64, row.time)
+    if kind in (ENTER, LEAVE):
+        return _reference(function, writer, time, cast(U32, row.reference))
+    elif kind in (SEND, ISEND, RECV, IRECV):
+        return _message(function, writer, time, row)
+    elif kind == COLLECTIVE_BEGIN:
         return _nothing(function, writer, time)
-    elif kind == 11 or kind == 13:
-        return _collective(function, writer, time, rows, e)
-    elif kind < 14:
-        return _number(function, writer, time, cast(U64, rows[e, 6]))
-    elif kind == 14 or kind == 20:
-        return _array(function, writer, time, rows, e, place)
-    elif kind < 18:
-        return _parameter(function, writer, time, rows, e)
-    elif kind < 20:
-        return _reference(function, writer, time, cast(U32, rows[e, 3]))
-    elif kind == 22:
-        return _small(function, writer, time, cast(U8, rows[e, 2]))
-    return _number(function, writer, time, cast(U64, rows[e, 2] if kind == 21 else rows[e, 5]))
+    elif kind in (COLLECTIVE_END, NONBLOCKING_COMPLETE):
+        return _collective(function, writer, time, row)
+    elif kind == METRIC:
+        return _metric(function, writer, time, cast(U32, row.reference), address)
+    elif kind in (PARAMETER_INT, PARAMETER_UNSIGNED, PARAMETER_STRING):
+        return _parameter(function, writer, time, row)
+    elif kind in (COMM_CREATE, COMM_DESTROY):
+        return _reference(function, writer, time, cast(U32, row.communicator))
+    elif kind == PROGRAM_BEGIN:
+        return _program_begin(function, writer, time, cast(U32, row.reference))
+    elif kind == PROGRAM_END:
+        return _number(function, writer, time, cast(U64, row.reference))
+    elif kind == MEASUREMENT:
+        return _small(function, writer, time, cast(U8, row.reference))
+    elif kind == BUFFER_FLUSH:
+        return _number(function, writer, time, cast(U64, row.amount))
+    return _number(function, writer, time, cast(U64, row.request))
 
 
 def events(
     functions: cython.const[cython.ulonglong][::1],
     writer: size_t,
-    rows: cython.const[cython.longlong][:, ::1],
+    rows: cython.const[Record][::1],
     begin: cython.Py_ssize_t,
-    place: size_t,
+    address: size_t,
     code: cython.int[::1],
 ) -> int:
     """Write the rows from `begin` on; return the first that is not written: of a kind without function, or refused with `code[0]`.
 
-    `functions` gives the function per kind; `place` is the address of the rows in memory.
+    `functions` gives the function per kind; `address` is that of the rows in memory.
     """
-    e: cython.Py_ssize_t
-    kind: I64
-    for e in range(begin, len(rows)):
-        kind = rows[e, 0]
-        if kind >= len(functions):
-            return e
-        code[0] = _event(functions[kind], writer, rows, e, place + 64 * cast(size_t, e))
+    for k in range(begin, len(rows)):
+        if rows[k].kind >= len(functions):
+            return k
+        code[0] = _event(functions[rows[k].kind], writer, rows[k], address + ROW * cast(size_t, k))
         if code[0] != 0:
-            return e
+            return k
     return len(rows)
 
 
@@ -193,16 +240,15 @@ def innermost(
     out: cython.int[::1],
 ) -> None:
     """Write to `out` the innermost open region after each boundary, -1 for none. `left`, per region, begins as 0 and ends as 1."""
-    i: cython.Py_ssize_t
     inner: cython.int = -1
-    for i in range(len(region)):
-        if leaves[i] == 0:
-            inner = region[i]
+    for boundary in range(len(region)):
+        if leaves[boundary] == 0:
+            inner = region[boundary]
         else:
-            left[region[i]] = 1
+            left[region[boundary]] = 1
             while inner >= 0 and left[inner] != 0:
                 inner = parent[inner]
-        out[i] = inner
+        out[boundary] = inner
 
 
 def place(
@@ -216,18 +262,15 @@ def place(
 
     `gap` and `wanted` are the numbers of the gaps between calls, both in order.
     """
-    i: cython.Py_ssize_t
-    at: cython.Py_ssize_t = -1
-    ahead: cython.Py_ssize_t
-    inside: cython.int
-    for i in range(len(out)):
-        while at + 1 < len(gap) and gap[at + 1] < wanted[i]:
-            at += 1
-        ahead = at
-        inside = inner[ahead] if ahead >= 0 else -1
-        while inside != region[i] and ahead + 1 < len(gap) and gap[ahead + 1] == wanted[i]:
+    boundary: cython.Py_ssize_t = -1
+    for item in range(len(out)):
+        while boundary + 1 < len(gap) and gap[boundary + 1] < wanted[item]:
+            boundary += 1
+        ahead = boundary
+        inside: cython.int = inner[ahead] if ahead >= 0 else -1
+        while inside != region[item] and ahead + 1 < len(gap) and gap[ahead + 1] == wanted[item]:
             ahead += 1
             inside = inner[ahead]
-        if inside == region[i]:
-            at = ahead
-        out[i] = at
+        if inside == region[item]:
+            boundary = ahead
+        out[item] = boundary

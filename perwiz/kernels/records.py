@@ -1,7 +1,12 @@
 """The names of what records of files say, for their kernels and who calls these: flags of the recorder, kinds of OTF2 rows.
 
-A kernel takes a name as a C constant by `NAME = cython.declare(cython.int, records.NAME)`.
+A kernel takes a name as a C constant by `NAME = cython.declare(cython.int, records.NAME)`. The dtypes of rows stand beside the structs of
+their kernels, but here where several have the same.
 """
+
+from typing import Any
+
+import numpy as np
 
 NOBODY, ANYBODY, MYSELF = -1, -2, -3
 """Partners in a record of `perwiz record`, as recorder.h has them: ranks in the communicator, or one of these."""
@@ -24,3 +29,47 @@ ROOTED, COMPLETES, TESTS, TALKS = (1 << bit for bit in range(4))
 """What an operation of the recorder is beside its op: the peer is a root, it only completes, it tests one request, it talks to one."""
 NO_CALL = -1
 """The op of an operation that is no MPI call."""
+
+ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, REQUEST_TEST, REQUEST_CANCELLED = range(10)
+COLLECTIVE_BEGIN, COLLECTIVE_END, NONBLOCKING_REQUEST, NONBLOCKING_COMPLETE, METRIC, PARAMETER_INT = range(10, 16)
+PARAMETER_UNSIGNED, PARAMETER_STRING, COMM_CREATE, COMM_DESTROY, PROGRAM_BEGIN, PROGRAM_END, MEASUREMENT, BUFFER_FLUSH = range(16, 24)
+"""Kinds of rows of OTF2. What they keep in which column:
+
+ENTER, LEAVE                         reference: region
+SEND, ISEND, RECV, IRECV             reference: the other rank; communicator, tag, amount: bytes; request of ISEND and IRECV
+other kinds with a request           request
+COLLECTIVE_END, NONBLOCKING_COMPLETE reference: operation; communicator, tag: root, amount: bytes sent, received; request of the latter
+METRIC                               reference: metric; communicator: index of the value in its record, tag: C type, amount: its 64 bits
+PARAMETER_*                          reference: parameter; amount: value or string
+COMM_*                               communicator
+PROGRAM_BEGIN, PROGRAM_END           reference: name or exit status
+MEASUREMENT                          reference: mode
+BUFFER_FLUSH                         amount: time of its end
+"""
+ARGUMENTS = ("reference", "communicator", "tag", "amount", "request", "received")
+"""The columns of a row of OTF2 that keep what a record says."""
+RECORD: np.dtype[Any] = np.dtype(
+    [
+        *(("kind", "u2"), ("inside", "u2"), ("number", "i4"), ("time", "i8")),
+        *((name, "i8") for name in ARGUMENTS),
+        *(("calls", "i4"), ("region", "i4")),
+    ],
+    align=True,
+)
+"""A row of OTF2, `time` in ticks. Who takes the rows fills in the number of its request, or how many calls came before, whether one is
+open, and the innermost region."""
+OTHER_KIND = 32
+"""From here on, OTHER_KIND + number among the others: the six columns from `reference` on are the first six arguments, 0 for arrays."""
+
+BARE, COLLECTIVE_RECORD = 1, 2
+"""Bits of a call of OTF2: made from a record outside any MPI region; it has a collective record."""
+SENT, RECEIVED, INCOMPLETE = range(3)
+"""Kinds of messages of OTF2: a send, a receive, a request found not complete."""
+A_CALL, INSIDE_A_CALL = -1, -2
+"""What an open region of OTF2 stands for, if not for the row of a user region: the open call, or an MPI region inside it."""
+UNSAID = -(1 << 62)
+"""The time at which a collective began of which nobody said so."""
+DEEPEST = 1000
+"""So many open regions are looked through for the one that ends."""
+WAITS_FOR_ONE, WAITS_FOR_ALL = 1, 2
+"""What a call does to requests whose completion was not recorded; 0 for others."""

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_otf2 as naive
-from perwiz.formats.otf2 import location as local
-from perwiz.formats.otf2.library import events as row
-from perwiz.kernels import otf2_calls
+from perwiz.kernels import otf2_calls as kernel
+from perwiz.kernels import records as row
 
 OP_OF = [11, 12, -1, -1, -1, 13, 0]
 """Regions 0, 1, 5 and 6 are MPI routines, the last one that nobody knows; 2 to 4 are the user's."""
@@ -17,42 +16,55 @@ BARE = [*range(100, 114), *range(200, 220)]
 BARRIER, LAST = 0, 19
 NUMBERS = 4
 """Requests are numbered below this."""
-COUNTS = [local.PAIRS, local.INTERNAL, local.BACKWARDS, local.NOT_OPEN, local.NOT_POSTED]
+COUNTS = ["pairs", "internal", "backwards", "not_open", "not_posted", "never_ends"]
+CALL = ["enter", "leave", "op", "region", "peer", "tag", "comm", "root", "sent", "received", "bits"]
+REGION = ["enter", "leave", "name", "parent", "first_call", "end_call"]
+MESSAGE = ["call", "kind", "peer", "tag", "comm", "bytes", "request"]
+REQUEST = ["posted", "done", "cancelled"]
+"""The columns in the order of the twin."""
+
+
+def room(dtype, rows):
+    return np.full(rows, np.array(77, "i8").astype(dtype)).view(np.recarray)
 
 
 def run(events, batch=None):
-    """Return what the kernel makes of events (kind, time, a, b, c, d, f, request), in the form of the twin."""
+    """Return what the kernel makes of events (kind, time, reference, communicator, tag, amount, received, number), as the twin does."""
     size = len(events)
-    state = np.zeros(local.STATE, "i8")
-    state[[local.OPEN, local.INNERMOST]], state[local.CLOCK] = -1, np.iinfo("i8").min
-    stack, calls, regions, messages = (np.full((size, columns), 77, "i8") for columns in (2, len(local.CALL), len(local.REGION), 7))
-    requests = np.full((max(size, NUMBERS), 4), 77, "i8")
-    requests[:, 3] = -1
+    state = np.zeros(1, kernel.STATE).view(np.recarray)
+    state["open"] = state["innermost"] = -1
+    state["clock"], state["collective_time"] = np.iinfo("i8").min, 0
+    stack, calls, regions = room(kernel.FRAME, size), room(kernel.CALL, size), room(kernel.REGION, size)
+    messages, requests = room(kernel.MESSAGE, size), room(kernel.REQUEST, max(size, NUMBERS))
+    open_requests = np.full(NUMBERS, -1, "i4")
     rows = cells(events)
-    for at in range(0, size, batch or max(size, 1)):
-        otf2_calls.calls(
-            *(rows[at : at + (batch or size)], np.array(OP_OF, "i4"), np.array(BARE, "i4"), state),
-            *(stack, calls, regions, (messages, requests)),
+    for first in range(0, size, batch or max(size, 1)):
+        kernel.calls(
+            rows[first : first + (batch or size)],
+            np.array(OP_OF, "i4"),
+            np.array(BARE[: row.METRIC], "i4"),
+            np.array(BARE[row.METRIC :], "i4"),
+            *(state, stack, calls, regions, messages, requests, open_requests),
         )
     said = [
-        (cell[8], cell[9], cell[7]) if kind >= row.METRIC else None for kind, cell in zip(rows[:, 0].tolist(), rows.tolist(), strict=True)
+        (calls_before, inside, region if kind < row.OTHER_KIND else received) if kind >= row.METRIC else None
+        for kind, calls_before, inside, region, received in rows[["kind", "calls", "inside", "region", "received"]].tolist()
     ]
-    ends = otf2_calls.close(state, stack, calls, regions)
+    kernel.close(state, stack, calls, regions)
     out = [
-        [tuple(line) for line in matrix[: state[count], :columns].tolist()]
-        for matrix, count, columns in (
-            *((calls, local.CALLS, 11), (regions, local.REGIONS, 6)),
-            *((messages, local.MESSAGES, 7), (requests, local.REQUESTS, 3)),
+        table[: state[count][0]][columns].tolist()
+        for table, count, columns in (
+            *((calls, "calls", CALL), (regions, "regions", REGION)),
+            *((messages, "messages", MESSAGE), (requests, "requests", REQUEST)),
         )
     ]
-    return said, *out, [*state[COUNTS].tolist(), ends]
+    return said, *out, [*state[COUNTS][0].tolist()]
 
 
 def cells(events):
-    rows = np.full((len(events), row.ROW_COLUMNS), 77, "i8")
-    names = (row.KIND, row.TIME, row.A, row.B, row.C, row.D, row.F, row.CALLS)
-    for cell, event in zip(rows, events, strict=True):
-        cell[list(names)] = event
+    rows = room(row.RECORD, len(events))
+    for number, name in enumerate(("kind", "time", "reference", "communicator", "tag", "amount", "received", "number")):
+        rows[name] = [event[number] for event in events]
     return rows
 
 
@@ -95,7 +107,20 @@ REQUESTING += (row.NONBLOCKING_REQUEST, row.NONBLOCKING_COMPLETE)
 @st.composite
 def event(draw):
     """Draw a record that makes sense by itself, not always where it stands."""
-    kind = draw(st.sampled_from([*range(14), row.ENTER, row.LEAVE, row.ENTER, row.LEAVE, row.METRIC, row.BUFFER_FLUSH, row.OTHER]))
+    kind = draw(
+        st.sampled_from(
+            [
+                *range(14),
+                row.ENTER,
+                row.LEAVE,
+                row.ENTER,
+                row.LEAVE,
+                row.METRIC,
+                row.BUFFER_FLUSH,
+                row.OTHER_KIND,
+            ]
+        )
+    )
     a = draw(st.integers(0, 6)) if kind <= row.LEAVE else draw(st.sampled_from([-1, 0, 3, 19]))
     if kind in (row.COLLECTIVE_END, row.NONBLOCKING_COMPLETE):
         a = draw(st.integers(0, LAST))
@@ -152,7 +177,7 @@ def test_calls__requests():
             (6, 9, 12, -1, -1, -1, -1, -1, 0, 20, 0),
         ],
         [],
-        [(0, local.SENT, 9, 6, 5, 10, 0), (2, local.RECEIVED, 8, 6, 5, 20, 1)],
+        [(0, row.SENT, 9, 6, 5, 10, 0), (2, row.RECEIVED, 8, 6, 5, 20, 1)],
         [(0, 2, 0), (1, 2, 0)],
         [3, 0, 0, 0, 0, 0],
     )
@@ -179,7 +204,7 @@ def test_calls__tests():
     )
     found = run(events)
     assert found == twin(events)
-    assert [(line[0], line[1], line[6]) for line in found[3]] == [(1, local.INCOMPLETE, 0)]
+    assert [(line[0], line[1], line[6]) for line in found[3]] == [(1, row.INCOMPLETE, 0)]
     assert found[5] == [2, 0, 0, 0, 0, 0]
 
 
@@ -187,7 +212,7 @@ def test_calls__a_receive_that_nobody_posted_is_still_a_message():
     events = timed(enter(WAIT), message(row.IRECV, 20, 2), leave(WAIT))
     found = run(events)
     assert found == twin(events)
-    assert (found[1][0], found[3], found[5][4]) == ((0, 2, 12, -1, -1, -1, -1, -1, 0, 20, 0), [(0, local.RECEIVED, 9, 6, 5, 20, -1)], 1)
+    assert (found[1][0], found[3], found[5][4]) == ((0, 2, 12, -1, -1, -1, -1, -1, 0, 20, 0), [(0, row.RECEIVED, 9, 6, 5, 20, -1)], 1)
 
 
 def test_calls__of_several_partners_the_first_counts():
@@ -225,7 +250,12 @@ def test_calls__records_outside_any_call():
     """Each is a call of no length with the op of its record; a collective lasts from its begin record."""
     events = timed(
         *(enter(WORK), message(row.SEND, 10), of_request(row.IRECV_REQUEST, 0), message(row.IRECV, 20, 0)),
-        *((row.COLLECTIVE_BEGIN, {}), (row.METRIC, {}), (row.COLLECTIVE_END, {"a": LAST, "b": 4, "c": 2, "d": 8, "f": 16}), leave(WORK)),
+        *(
+            (row.COLLECTIVE_BEGIN, {}),
+            (row.METRIC, {}),
+            (row.COLLECTIVE_END, {"a": LAST, "b": 4, "c": 2, "d": 8, "f": 16}),
+            leave(WORK),
+        ),
     )
     found = run(events)
     assert found == twin(events)
@@ -283,9 +313,16 @@ def test_calls__region_that_ends_inside_a_call():
 
 
 def test_calls__other_records():
-    """How many calls were entered, whether one is open, and for kinds below 32 the innermost region."""
+    """How many calls were entered, whether one is open, and for kinds below OTHER_KIND the innermost region."""
     events = timed(
-        *((row.METRIC, {"f": 5}), enter(WORK), (row.METRIC, {}), enter(SEND), (row.BUFFER_FLUSH, {}), (row.OTHER, {"f": 5})),
+        *(
+            (row.METRIC, {"f": 5}),
+            enter(WORK),
+            (row.METRIC, {}),
+            enter(SEND),
+            (row.BUFFER_FLUSH, {}),
+            (row.OTHER_KIND, {"f": 5}),
+        ),
         *(leave(SEND), (row.PARAMETER_INT, {}), leave(WORK), (row.PROGRAM_END, {})),
     )
     found = run(events)
@@ -294,7 +331,13 @@ def test_calls__other_records():
 
 
 def test_calls__time_never_goes_back():
-    events = [at(10, row.ENTER, SEND), at(5, row.LEAVE, SEND), at(7, row.ENTER, WORK), at(12, row.LEAVE, WORK), at(12, row.ENTER, SEND)]
+    events = [
+        at(10, row.ENTER, SEND),
+        at(5, row.LEAVE, SEND),
+        at(7, row.ENTER, WORK),
+        at(12, row.LEAVE, WORK),
+        at(12, row.ENTER, SEND),
+    ]
     found = run(events)
     assert found == twin(events)
     assert ([line[:2] for line in found[1]], found[2][0][:2], found[5]) == ([(10, 10), (12, 12)], (10, 12), [2, 0, 2, 0, 0, 1])
@@ -327,16 +370,3 @@ def test_close__at_the_last_instant():
 
 def test_nothing():
     assert run([]) == ([], [], [], [], [], [0, 0, 0, 0, 0, 0])
-
-
-def test_columns_are_as_the_kernel_numbers_them():
-    """The kernel knows them by number."""
-    names = [
-        *("CALLS", "OPEN", "DEPTH", "MESSAGES", "REGIONS", "INNERMOST", "REQUESTS", "CLOCK", "PAIRS", "INTERNAL", "BACKWARDS"),
-        *("NOT_OPEN", "NOT_POSTED", "COLLECTIVE_TIME"),
-    ]
-    assert [getattr(local, name) for name in names] == list(range(14))
-    assert list(local.CALL) == ["enter", "leave", "op", "region", "peer", "tag", "comm", "root", "sent", "received", "flags"]
-    assert list(local.REGION) == ["enter", "leave", "name", "parent", "first_call", "end_call"]
-    assert list(local.MESSAGE) == ["call", "kind", "peer", "tag", "comm", "bytes", "request"]
-    assert list(local.REQUEST) == ["posted", "done", "cancelled"]

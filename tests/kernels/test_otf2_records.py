@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from perwiz.formats.otf2.library import events as row
-from perwiz.kernels import otf2_records
+from perwiz.formats.otf2.library.buffer import User
+from perwiz.kernels import otf2_records, records
 
 WORDS = {name: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name) for name in row.COMPILED}
 ADDRESSES = dict(zip(row.COMPILED, otf2_records.addresses(), strict=False))
-PREFIX = [ctypes.c_uint64] * 3 + [ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p]
+PREFIX = [*[ctypes.c_uint64] * 3, ctypes.POINTER(User), ctypes.c_void_p]
+COLUMNS = ["kind", "time", *records.ARGUMENTS]
 NONE, BIG = 0xFFFFFFFF, (1 << 64) - 1
 BYTES, NUMBERS, BITS = (ctypes.c_uint8 * 2)(4, 10), (ctypes.c_uint32 * 1)(5), (ctypes.c_uint64 * 2)(BIG, 3)
 CASES = [
@@ -40,25 +42,28 @@ CASES = [
     ("MeasurementOnOff", [2], [2, 0, 0, 0, 0, 0]),
     ("BufferFlush", [77], [0, 0, 0, 77, 0, 0]),
 ]
-"""Record, arguments, columns A to F."""
+"""Record, arguments, what its row says."""
 
 
-def call(cells, name, *arguments, time=50):
-    """Call a callback and return what it returns."""
-    types = ctypes.CFUNCTYPE(ctypes.c_int, *PREFIX, *row.EVENTS[name].values())
-    function = types(ADDRESSES[name]) if ADDRESSES else types(getattr(otf2_records, WORDS[name]))
-    return function(1, time, 2, cells.ctypes.data_as(PREFIX[3]), None, *arguments)
+class Room:
+    """Space for so many rows, behind a spare one and before one that must stay as it is."""
 
+    def __init__(self, rows, fewest=0):
+        self.rows = np.full(rows + 2, np.array(99, "i8").astype(records.RECORD))
+        self.user = User.of(self.rows[:-1], fewest)
 
-def room(rows, fewest=0):
-    """Return the array that callbacks fill, with space for so many rows and a guard behind them."""
-    cells = np.full(18 + 10 * (rows + 1), 99, "i8")
-    cells[:4] = 0, rows, 0, fewest
-    return cells
+    def call(self, name, *arguments, time=50):
+        """Call a callback and return what it returns."""
+        types = ctypes.CFUNCTYPE(ctypes.c_int, *PREFIX, *row.EVENTS[name].values())
+        function = types(ADDRESSES[name]) if ADDRESSES else types(getattr(otf2_records, WORDS[name]))
+        return function(1, time, 2, self.user, None, *arguments)
 
+    def filled(self):
+        assert {*self.rows[-1].tolist()} == {99}
+        return [list(line) for line in self.rows[COLUMNS][1 : 1 + self.user.used].tolist()]
 
-def filled(cells):
-    return cells[18:].reshape(-1, 10)[: cells[0], :8].tolist()
+    def counts(self):
+        return self.user.used, self.user.room, self.user.dropped
 
 
 def test_every_kind_has_its_case():
@@ -69,34 +74,33 @@ def test_every_kind_has_its_case():
 
 @pytest.mark.parametrize(("name", "arguments", "fields"), CASES)
 def test_row(name, arguments, fields):
-    cells = room(2)
-    assert call(cells, name, *arguments) == 0
-    assert call(cells, name, *arguments, time=BIG - 1) == 0
-    assert filled(cells) == [[row.COMPILED[name], 50, *fields], [row.COMPILED[name], -2, *fields]]
-    assert cells[:4].tolist() == [2, 2, 0, 0]
-    assert cells[-10:].tolist() == [99] * 10
+    room = Room(2)
+    assert room.call(name, *arguments) == 0
+    assert room.call(name, *arguments, time=BIG - 1) == 0
+    assert room.filled() == [[row.COMPILED[name], 50, *fields], [row.COMPILED[name], -2, *fields]]
+    assert room.counts() == (2, 2, 0)
 
 
 def test_metric__one_row_per_value():
-    cells = room(2)
-    call(cells, "Metric", 6, 2, BYTES, BITS)
-    assert filled(cells) == [[row.METRIC, 50, 6, 0, 4, -1, 0, 0], [row.METRIC, 50, 6, 1, 10, 3, 0, 0]]
+    room = Room(2)
+    room.call("Metric", 6, 2, BYTES, BITS)
+    assert room.filled() == [[records.METRIC, 50, 6, 0, 4, -1, 0, 0], [records.METRIC, 50, 6, 1, 10, 3, 0, 0]]
 
 
 def test_metric__none():
-    cells = room(1)
-    assert call(cells, "Metric", 6, 0, None, None) == 0
-    assert cells[0] == 0
+    room = Room(1)
+    assert room.call("Metric", 6, 0, None, None) == 0
+    assert room.filled() == []
 
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_full__counts_what_has_no_place(rows):
-    cells = room(rows)
-    call(cells, "Metric", 6, 2, BYTES, BITS)
-    assert cells[:3].tolist() == [rows, rows, 2 - rows]
-    assert cells[-10:].tolist() == [99] * 10
+    room = Room(rows)
+    room.call("Metric", 6, 2, BYTES, BITS)
+    assert room.counts() == (rows, rows, 2 - rows)
+    assert len(room.filled()) == rows
 
 
 def test_full__stops_when_few_rows_are_free():
-    cells = room(10, fewest=8)
-    assert [call(cells, "Enter", 1) for _ in range(4)] == [0, 0, 1, 1]
+    room = Room(10, fewest=8)
+    assert [room.call("Enter", 1) for _ in range(4)] == [0, 0, 1, 1]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import naive_otf2_write as naive
 from perwiz.formats.otf2.library import events as row
 from perwiz.kernels import otf2_write as kernel
+from perwiz.kernels import records
 
 WRITER, REFUSED = 4711, 3
 POINTERS = (row.BYTES, row.NUMBERS, row.BITS)
@@ -46,22 +47,32 @@ def interpreted(name, address):
     return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, *types)(address)
 
 
+def events(cells):
+    """Return rows of (kind, time, what it says)."""
+    columns = np.array(cells, "i8").reshape(-1, 8).T
+    rows = np.zeros(columns.shape[1], records.RECORD).view(np.recarray)
+    for name, column in zip(("kind", "time", *records.ARGUMENTS), columns, strict=True):
+        rows[name] = column
+    return rows
+
+
 def write(library, cells, begin=0):
     """Return where writing stopped, and the code."""
-    rows, code = np.array(cells, "i8").reshape(-1, 8), np.zeros(1, "i4")
+    rows, code = events(cells), np.zeros(1, "i4")
     done = kernel.events(library.functions, WRITER, rows, begin, rows.ctypes.data, code)
     return done, int(code[0])
 
 
 def expected(cells):
     """Return the call that a row must become, its arguments as C makes them."""
-    name, values = naive.arguments(cells)
+    record = dict(zip(("kind", "time", *records.ARGUMENTS), cells, strict=True))
+    name, values = naive.arguments(record)
     types = row.EVENTS[name].values()
     narrow = [
         [item % 256 if kind is row.BYTES else item % (1 << 64) for item in value] if kind in POINTERS else kind(value).value
         for value, kind in zip(values, types, strict=True)
     ]
-    return WRITER, None, cells[row.TIME], name, narrow
+    return WRITER, None, record["time"], name, narrow
 
 
 @pytest.mark.parametrize("kind", row.COMPILED.values())
@@ -81,9 +92,9 @@ def test_events__in_order_from_where_asked():
 
 def test_events__stop_at_a_kind_without_function():
     library = Library()
-    assert write(library, [[0, 1] + [0] * 6, [row.OTHER, 2] + [0] * 6, [1, 3] + [0] * 6]) == (1, 0)
+    assert write(library, [[0, 1] + [0] * 6, [records.OTHER_KIND, 2] + [0] * 6, [1, 3] + [0] * 6]) == (1, 0)
     assert len(library.calls) == 1
-    assert write(library, [[0, 1] + [0] * 6, [row.OTHER, 2] + [0] * 6, [1, 3] + [0] * 6], begin=2) == (3, 0)
+    assert write(library, [[0, 1] + [0] * 6, [records.OTHER_KIND, 2] + [0] * 6, [1, 3] + [0] * 6], begin=2) == (3, 0)
 
 
 def test_events__stop_where_the_library_refuses():

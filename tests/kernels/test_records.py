@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import perwiz
+from perwiz.formats.otf2.library.buffer import User
 from perwiz.kernels import recorded, records
 
 ROOM = pathlib.Path(perwiz.__file__).parent
@@ -21,19 +22,23 @@ def structs(path):
     """Yield name and fields (name, dtype) of the structs that a kernel declares."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "cython.struct":
-            fields = [(field.arg, C_TYPES[ast.unparse(field.value).removeprefix("cython.")]) for field in node.value.keywords]
-            yield ast.unparse(node.targets[0]), fields
+            yield (
+                ast.unparse(node.targets[0]),
+                [(field.arg, ast.unparse(field.value).removeprefix("cython.")) for field in node.value.keywords],
+            )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_structs__as_the_dtypes_beside_them(path):
-    """The dtype of `Call` is CALL; numpy's own names cannot be fields: interpreted, they would come first."""
+    """The dtype of `Call` is CALL, or in records.py; numpy's own names cannot be fields: interpreted, they would come first."""
     kernel = importlib.import_module(f"perwiz.kernels.{path.stem}")
     found = dict(structs(path))
     assert found
+    if path.stem == "otf2_records":
+        assert found.pop("Buffer") == [(name, "pointer(Record)" if name == "rows" else "longlong") for name, _ in User._fields_]
     for name, fields in found.items():
-        dtype = getattr(kernel, re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper())
-        assert dtype == np.dtype(fields, align=True)
+        dtype = getattr(kernel, name.upper(), None) or getattr(records, name.upper())
+        assert dtype == np.dtype([(field, C_TYPES[c_type]) for field, c_type in fields], align=True)
         assert not {field for field, _ in fields} & {*dir(np.record)}
 
 

@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2.locations import Places
 
-_TABLES = {
-    "call": (local.CALLS, local.CALL),
-    "region": (local.REGIONS, local.REGION),
-    "request": (local.REQUESTS, local.REQUEST),
-    "send": (local.SENDS, local.RECORD),
-    "receive": (local.RECEIVES, local.RECORD),
-    "poll": (local.POLLS, local.RECORD),
-}
+_COUNTS = {prefix: f"{prefix}s" for prefix in local.TABLES}
+"""What the state of a location calls how many there are."""
 
 
 class Columns:
@@ -27,13 +21,13 @@ class Columns:
     def __init__(self, places: Places) -> None:
         self._places = places
 
-    def state(self, key: int) -> NDArray[np.int64]:
+    def state(self, name: str) -> NDArray[np.int64]:
         """Return one number of each location's state."""
-        return self._places.state[:, key]
+        return self._places.state[name]
 
     def sizes(self, prefix: str) -> NDArray[np.int64]:
         """Return how many rows of a kind each location has."""
-        return self.state(_TABLES[prefix][0])
+        return self.state(_COUNTS[prefix])
 
     def starts(self, prefix: str) -> NDArray[np.int64]:
         """Return where the rows of each location begin, and the end of the last."""
@@ -64,7 +58,7 @@ class Columns:
         """Return a column of all locations, each location's part made into another."""
         prefix, _, column = name.partition(".")
         starts = self.starts(prefix)
-        out = np.empty(int(starts[-1]), _TABLES[prefix][1][column])
+        out = np.empty(int(starts[-1]), local.TABLES[prefix][column])
         for location, one in enumerate(self._places.recorded):
             out[starts[location] : starts[location + 1]] = made(one.arrays.pop(name), location)
         return out

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.communicators import world
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
-from perwiz.formats.otf2.location import CLOCK, FIRST, RECORDS, STATE
 from perwiz.formats.otf2.read import Recorded, Recording
+from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 _GIGA = 10**9
@@ -42,9 +42,9 @@ class Places:
         first = np.searchsorted(self.process, self.process)
         self.thread = (np.arange(len(rows)) - first).astype("i4")
         self._group = [group[recorded.ref] for recorded in rows]
-        self.state = np.array([one.arrays["state"] for one in rows], "i8").reshape(len(rows), STATE)
+        self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
-        first = self.state[self.state[:, RECORDS] > 0, FIRST]
+        first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
@@ -58,8 +58,8 @@ class Places:
 
     def instants(self) -> Times:
         """Return the first and last instant of each location; 0 for one that recorded nothing."""
-        enter, leave = self.state[:, FIRST], self.state[:, CLOCK]
-        silent = self.state[:, RECORDS] == 0
+        enter, leave = self.state["first"], self.state["clock"]
+        silent = self.state["records"] == 0
         return Times(*(np.where(silent, 0, self.nanoseconds(np.where(silent, self.start, times))) for times in (enter, leave)))
 
     def table(self, definitions: Definitions) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:

@@ -14,12 +14,14 @@ from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
 from perwiz.formats.otf2.locations import Places
+from perwiz.kernels import records
+from perwiz.kernels.records import ARGUMENTS
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
-_KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (row.MEASUREMENT, row.BUFFER_FLUSH)}
-_KEPT |= {row.OTHER + number: name for number, name in enumerate(row.OTHERS)}
+_KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (records.MEASUREMENT, records.BUFFER_FLUSH)}
+_KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OTHERS)}
 
 
 class Texts:
@@ -60,24 +62,24 @@ class Rest:
         """First call entered after the record."""
         self.inside = self.column["inside"] > 0
         """Whether a call is open: the one before."""
-        innermost = self.column["f"]
+        innermost = self.column["region"]
         self.region = np.where(innermost >= 0, regions[self.location] + innermost, NONE).astype("i4")
-        """Innermost open region, for kinds below OTHER."""
+        """Innermost open region, for kinds below OTHER_KIND."""
         self._end = first[self.location + 1]
 
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
-        at = np.flatnonzero(self.column["kind"] == row.METRIC)
+        at = np.flatnonzero(self.column["kind"] == records.METRIC)
         names: dict[str, int] = {}
         counter, scale = np.full(len(at), NONE, "i8"), np.ones(len(at))
-        metric, index = self.column["a"][at], self.column["b"][at]
+        metric, index = self.column["reference"][at], self.column["communicator"][at]
         for ref, place in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
             member = self._member(ref, place)
             if member is not None:
                 same = (metric == ref) & (index == place)
                 counter[same] = names.setdefault(self._counter_name(member), len(names))
                 scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
-        value = _values(self.column["c"][at], self.column["d"][at]) * scale
+        value = _values(self.column["tag"][at], self.column["amount"][at]) * scale
         call = self.call[at] - self.inside[at]
         good = (counter >= 0) & (call < self._end[at])
         key = call.astype("i8") * max(len(names), 1) + counter
@@ -98,16 +100,16 @@ class Rest:
         return f"{name} [{unit}]" if unit and unit != "#" else name
 
     def _parameters(self) -> I8:
-        return np.flatnonzero((self.column["kind"] >= row.PARAMETER_INT) & (self.column["kind"] <= row.PARAMETER_STRING))
+        return np.flatnonzero((self.column["kind"] >= records.PARAMETER_INT) & (self.column["kind"] <= records.PARAMETER_STRING))
 
     def parameters(self) -> Parameters:
         """Return the parameters that are not perwiz's own."""
         at = self._parameters()
-        known = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["a"][at]).tolist()}
-        names = [known[ref] for ref in self.column["a"][at].tolist()]
+        known = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["reference"][at]).tolist()}
+        names = [known[ref] for ref in self.column["reference"][at].tolist()]
         at = at[np.array([name is not None for name in names], bool)]
         name = np.array([self.texts.of(name) for name in names if name is not None], "i4")
-        kinds, values = self.column["kind"][at].tolist(), self.column["d"][at].tolist()
+        kinds, values = self.column["kind"][at].tolist(), self.column["amount"][at].tolist()
         value = np.array([self.texts.of(self._value(*pair)) for pair in zip(kinds, values, strict=True)], "i4")
         return Parameters(self.location[at], self.region[at], self.call[at], name, value)
 
@@ -121,14 +123,14 @@ class Rest:
     def own(self, name: str, of_regions: bool) -> tuple[I8, I8]:
         """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
         at = self._parameters()
-        refs = [ref for ref in np.unique(self.column["a"][at]).tolist() if self.parameter(ref) == name]
-        at = at[np.isin(self.column["a"][at], refs)]
+        refs = [ref for ref in np.unique(self.column["reference"][at]).tolist() if self.parameter(ref) == name]
+        at = at[np.isin(self.column["reference"][at], refs)]
         rows = self.region[at] if of_regions else self.call[at] - 1
         good = rows >= 0 if of_regions else self.inside[at]
         self._own.append(at)
         at, rows = at[good], rows[good]
-        values = self.column["d"][at].copy()
-        texts = np.flatnonzero(self.column["kind"][at] == row.PARAMETER_STRING)
+        values = self.column["amount"][at].copy()
+        texts = np.flatnonzero(self.column["kind"][at] == records.PARAMETER_STRING)
         values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
         return rows.astype("i8"), values
 
@@ -138,25 +140,25 @@ class Rest:
         return self._definitions.string(found.name) if found else f"parameter {ref}"
 
     def _value(self, kind: int, value: int) -> str:
-        if kind == row.PARAMETER_STRING:
+        if kind == records.PARAMETER_STRING:
             return self._definitions.string(int(value))
-        return str(int(value) % (1 << 64) if kind == row.PARAMETER_UNSIGNED else int(value))
+        return str(int(value) % (1 << 64) if kind == records.PARAMETER_UNSIGNED else int(value))
 
     def singles(self, kept: int) -> int:
         """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
         own = sum(len(rows) for rows in self._own)
-        return int((self.column["kind"] != row.METRIC).sum()) - own - kept
+        return int((self.column["kind"] != records.METRIC).sum()) - own - kept
 
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
         kinds = self.column["kind"]
         at = np.flatnonzero(np.isin(kinds, list(_KEPT)))
         number, size = np.zeros(len(at), "i4"), np.zeros(len(at), "i8")
-        cells = np.stack([self.column[name][at] for name in "abcdef"], 1) if len(at) else np.empty((0, 6), "i8")
+        cells = np.stack([self.column[name][at] for name in ARGUMENTS], 1) if len(at) else np.empty((0, 6), "i8")
         for kind in np.unique(kinds[at]).tolist():
             same = kinds[at] == kind
             number[same], size[same] = self.texts.of(_KEPT[kind]), min(len(row.EVENTS[_KEPT[kind]]), 6)
-            if kind == row.BUFFER_FLUSH:
+            if kind == records.BUFFER_FLUSH:
                 cells[same, 0] = self._places.nanoseconds(cells[same, 3])
         time = self._places.nanoseconds(self.column["time"][at])
         first = np.cumsum(size) - size

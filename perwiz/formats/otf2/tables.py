@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
-from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
@@ -20,6 +19,8 @@ from perwiz.formats.otf2.other_records import Rest, topologies
 from perwiz.formats.otf2.own import Own
 from perwiz.formats.otf2.read import Recording
 from perwiz.formats.otf2.regions import Instances
+from perwiz.kernels import records
+from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
@@ -73,7 +74,7 @@ class Builder:
         self.column: dict[str, NDArray[Any]] = {"location": self.columns.locations("call")}
         for name in ("enter", "leave"):
             self.column[name] = self.columns.times(f"call.{name}")
-        for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "flags"):
+        for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "bits"):
             self.column[name] = take(f"call.{name}")
 
     def _requests(self) -> None:
@@ -85,7 +86,7 @@ class Builder:
         get = self.column
         rank = self.places.process[get["location"]]
         collective = operations.COLLECTIVE[get["op"]]
-        get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["flags"] & local.COLLECTIVE_RECORD) != 0)] = NONE
+        get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
         get["comm"] = self.comms.rows(get["comm"], rank)
         get["comm"][(get["op"] == _FINALIZE) & (get["comm"] == NONE)] = 0
@@ -176,11 +177,11 @@ class Builder:
         self.faults: list[str] = []
         state = self.columns.state
         for key, reason in (
-            (local.NEVER_ENDS, defects.NEVER_ENDS),
-            (local.NOT_OPEN, defects.NOT_OPEN),
-            (local.BACKWARDS, defects.BACKWARDS),
-            (local.UNDEFINED, defects.UNDEFINED_REGION),
-            (local.NOT_POSTED, defects.NOT_POSTED),
+            ("never_ends", defects.NEVER_ENDS),
+            ("not_open", defects.NOT_OPEN),
+            ("backwards", defects.BACKWARDS),
+            ("undefined", defects.UNDEFINED_REGION),
+            ("not_posted", defects.NOT_POSTED),
         ):
             for where, number in enumerate(state(key).tolist()):
                 found.add(np.full(number, NONE), reason, where)
@@ -200,22 +201,22 @@ class Builder:
         alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
         state = self.columns.state
         return Counts(
-            records=int(state(local.RECORDS).sum()) + sum(int(one.arrays["state"][local.RECORDS]) for one in self.places.other),
-            states=int(state(local.PAIRS).sum()),
+            records=int(state("records").sum()) + sum(int(one.arrays["state"].view(STATE)["records"][0]) for one in self.places.other),
+            states=int(state("pairs").sum()),
             single_events=rest.singles(kept),
             sends=self.sends,
             receives=self.receives,
             internal_messages=self.internal,
-            internal_calls=int(state(local.INTERNAL).sum()),
+            internal_calls=int(state("internal").sum()),
             to_nobody=int(alone.sum()),
-            bare=int(((self.column["flags"] & local.BARE) != 0).sum()),
+            bare=int(((self.column["bits"] & records.BARE) != 0).sum()),
             unmatched_sends=self.sends - len(self.messages),
             unmatched_receives=self.receives - len(self.messages),
             contradicting=self.contradicting,
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
-            silent_processes=len(np.unique(self.places.process)) - len(np.unique(self.places.process[state(local.CALLS) > 0])),
+            silent_processes=len(np.unique(self.places.process)) - len(np.unique(self.places.process[state("calls") > 0])),
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
         )

@@ -23,8 +23,9 @@ from perwiz.formats.otf2.library import archive as otf2_archive
 from perwiz.formats.otf2.library import binding as otf2_library
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library import worker as otf2_worker
+from perwiz.kernels import records
 
-OTHER = {name: row.OTHER + row.OTHERS.index(name) for name in ("MpiProbe", "ThreadFork", "RmaCollectiveEnd", "IoSeek")}
+OTHER = {name: records.OTHER_KIND + row.OTHERS.index(name) for name in ("MpiProbe", "ThreadFork", "RmaCollectiveEnd", "IoSeek")}
 
 
 def rows(recorded):
@@ -61,40 +62,40 @@ def test_rows__every_kind(tmp_path):
     big = -(1 << 63)
     assert (found.ref, found.records, found.error) == (0, len(small.EVERYTHING), None)
     assert [line[:1] + line[2:] for line in rows(found)] == [
-        [row.PROGRAM_BEGIN, 5, 0, 0, 0, 0, 0],
-        [row.ENTER, 0, 0, 0, 0, 0, 0],
-        [row.SEND, 1, 0, 7, 10, 0, 0],
-        [row.ISEND, 1, 0, -1, big, -1, 0],
-        [row.ISEND_COMPLETE, 0, 0, 0, 0, -1, 0],
-        [row.IRECV_REQUEST, 0, 0, 0, 0, 4, 0],
-        [row.RECV, -1, -1, 0, 0, 0, 0],
-        [row.IRECV, 1, 0, 2, 3, 4, 0],
-        [row.REQUEST_TEST, 0, 0, 0, 0, 5, 0],
-        [row.REQUEST_CANCELLED, 0, 0, 0, 0, 5, 0],
-        [row.COLLECTIVE_BEGIN, 0, 0, 0, 0, 0, 0],
-        [row.COLLECTIVE_END, 11, 0, -2, 8, 0, 16],
-        [row.NONBLOCKING_REQUEST, 0, 0, 0, 0, 6, 0],
-        [row.NONBLOCKING_COMPLETE, 0, 0, 0, 1, 6, 2],
-        [row.METRIC, 0, 0, 4, -1, 0, 0],
-        [row.METRIC, 0, 1, 8, -5, 0, 0],
-        [row.PARAMETER_INT, 0, 0, 0, -3, 0, 0],
-        [row.PARAMETER_UNSIGNED, 0, 0, 0, -2, 0, 0],
-        [row.PARAMETER_STRING, 0, 0, 0, 11, 0, 0],
-        [row.COMM_CREATE, 0, 0, 0, 0, 0, 0],
-        [row.COMM_DESTROY, 0, 0, 0, 0, 0, 0],
+        [records.PROGRAM_BEGIN, 5, 0, 0, 0, 0, 0],
+        [records.ENTER, 0, 0, 0, 0, 0, 0],
+        [records.SEND, 1, 0, 7, 10, 0, 0],
+        [records.ISEND, 1, 0, -1, big, -1, 0],
+        [records.ISEND_COMPLETE, 0, 0, 0, 0, -1, 0],
+        [records.IRECV_REQUEST, 0, 0, 0, 0, 4, 0],
+        [records.RECV, -1, -1, 0, 0, 0, 0],
+        [records.IRECV, 1, 0, 2, 3, 4, 0],
+        [records.REQUEST_TEST, 0, 0, 0, 0, 5, 0],
+        [records.REQUEST_CANCELLED, 0, 0, 0, 0, 5, 0],
+        [records.COLLECTIVE_BEGIN, 0, 0, 0, 0, 0, 0],
+        [records.COLLECTIVE_END, 11, 0, -2, 8, 0, 16],
+        [records.NONBLOCKING_REQUEST, 0, 0, 0, 0, 6, 0],
+        [records.NONBLOCKING_COMPLETE, 0, 0, 0, 1, 6, 2],
+        [records.METRIC, 0, 0, 4, -1, 0, 0],
+        [records.METRIC, 0, 1, 8, -5, 0, 0],
+        [records.PARAMETER_INT, 0, 0, 0, -3, 0, 0],
+        [records.PARAMETER_UNSIGNED, 0, 0, 0, -2, 0, 0],
+        [records.PARAMETER_STRING, 0, 0, 0, 11, 0, 0],
+        [records.COMM_CREATE, 0, 0, 0, 0, 0, 0],
+        [records.COMM_DESTROY, 0, 0, 0, 0, 0, 0],
         [OTHER["MpiProbe"], 1, 0, 9, 77, 0, 0],
-        [row.RECV, 1, 0, 9, 100, 0, 0],
+        [records.RECV, 1, 0, 9, 100, 0, 0],
         [OTHER["MpiProbe"], 0, 0, 8, 78, 0, 0],
-        [row.IRECV_REQUEST, 0, 0, 0, 0, 12, 0],
-        [row.IRECV, 0, 0, 8, 200, 12, 0],
-        [row.RECV, -1, -1, -1, 300, 0, 0],
+        [records.IRECV_REQUEST, 0, 0, 0, 0, 12, 0],
+        [records.IRECV, 0, 0, 8, 200, 12, 0],
+        [records.RECV, -1, -1, -1, 300, 0, 0],
         [OTHER["ThreadFork"], 3, 4, 0, 0, 0, 0],
         [OTHER["RmaCollectiveEnd"], 0, 1, 0, -1, 3, 4],
         [OTHER["IoSeek"], 0, -8, 2, 9, 0, 0],
-        [row.MEASUREMENT, 2, 0, 0, 0, 0, 0],
-        [row.BUFFER_FLUSH, 0, 0, 0, 99, 0, 0],
-        [row.LEAVE, 0, 0, 0, 0, 0, 0],
-        [row.PROGRAM_END, -1, 0, 0, 0, 0, 0],
+        [records.MEASUREMENT, 2, 0, 0, 0, 0, 0],
+        [records.BUFFER_FLUSH, 0, 0, 0, 99, 0, 0],
+        [records.LEAVE, 0, 0, 0, 0, 0, 0],
+        [records.PROGRAM_END, -1, 0, 0, 0, 0, 0],
     ]
     times = [100 + k for k, (name, *_) in enumerate(small.EVERYTHING) for _ in range(2 if name == "Metric" else 1)]
     assert [line[1] for line in rows(found)] == times
@@ -118,8 +119,8 @@ def test_rows__stopping_for_want_of_room_loses_none(tmp_path):
     archive.found(10**6, lambda: None)
     archive.select([0])
     assert archive.clock(0) == []
-    pieces = [piece[:, [row.TIME, row.B, row.D]].tolist() for piece in archive.events(0)]
-    assert list(itertools.chain(*pieces)) == [[100 + k, value, value] for k in range(100) for value in range(200)]
+    pieces = [piece[["time", "communicator", "amount"]].tolist() for piece in archive.events(0)]
+    assert list(itertools.chain(*pieces)) == [(100 + k, value, value) for k in range(100) for value in range(200)]
     assert len(pieces) > 1
     assert archive.records == 100
 

@@ -9,7 +9,6 @@ import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.definitions import Found
@@ -132,7 +131,7 @@ class Archive:
             self._library.Reader_CloseDefReader(self._reader, definitions)
         return offsets
 
-    def events(self, ref: int) -> Iterator[NDArray[np.int64]]:
+    def events(self, ref: int) -> Iterator[NDArray[Any]]:
         """Yield the rows of a location's events in the order of its file, some at a time; the next ones overwrite them."""
         library, reader, buffer = self._library, self._reader, self._buffer
         events = library.call("Reader_GetEvtReader", reader, ref)
@@ -153,7 +152,7 @@ class Archive:
         finally:
             library.Reader_CloseEvtReader(reader, events)
 
-    def _some(self, events: int) -> tuple[NDArray[np.int64], Failure | None, bool]:
+    def _some(self, events: int) -> tuple[NDArray[Any], Failure | None, bool]:
         """Return the next rows, why there are no more, and whether there may be more."""
         read, failure, full = UINT64(), None, False
         try:

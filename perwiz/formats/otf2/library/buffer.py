@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,25 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.binding import INT, INT64, POINTER, UINT64, Library
-from perwiz.kernels import otf2_records
+from perwiz.kernels import otf2_records, records
+from perwiz.kernels.records import ARGUMENTS, RECORD
 
 RECORDS = 1 << 13
 """Records read at a time: their rows stay in the cache."""
-_USED, _ROOM, _DROPPED, _FEWEST = range(4)
-_HEADER = 8 + row.ROW_COLUMNS
-"""Cells before the first row: counts and a spare row."""
 _MOST = 255
 """Rows of the largest record, a Metric."""
-_CELLS = ctypes.POINTER(INT64)
+_ROWS: Any = ctypes.POINTER(np.ctypeslib.as_ctypes_type(RECORD))
+
+
+class User(ctypes.Structure):
+    """What the callbacks expect as user data: the Buffer of the kernel."""
+
+    _fields_ = (*((name, INT64) for name in ("used", "room", "dropped", "fewest")), ("rows", _ROWS))
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], fewest: int) -> User:
+        """Return that for some rows, the first of which is spare."""
+        return cls(room=len(rows) - 1, fewest=fewest, rows=ctypes.cast(rows.ctypes.data, _ROWS))
 
 
 class Buffer:
@@ -28,9 +38,9 @@ class Buffer:
     def __init__(self, library: Library, records: int = RECORDS) -> None:
         """The library is asked for so many records at a time, and stops earlier when they make too many rows."""
         self.records = records
-        self._rows = np.zeros(_HEADER + row.ROW_COLUMNS * (records + 2 * _MOST), "i8")
-        self._rows[_ROOM], self._rows[_FEWEST] = records + 2 * _MOST, _MOST
-        self.address = self._rows.ctypes.data
+        self._rows = np.zeros(1 + records + 2 * _MOST, RECORD).view(np.recarray)
+        self._user = User.of(self._rows, _MOST)
+        self.address = ctypes.addressof(self._user)
         """What the callbacks expect as user data."""
         self._probed: dict[int, tuple[int, ...]] = {}
         self._matched: dict[int, tuple[int, ...]] = {}
@@ -43,14 +53,14 @@ class Buffer:
 
     def begin(self) -> None:
         """Forget what was left of another location."""
-        self._rows[_USED] = 0
+        self._user.used = 0
         self._probed, self._matched = {}, {}
 
-    def take(self) -> NDArray[np.int64]:
+    def take(self) -> NDArray[Any]:
         """Return the rows filled, a view; the next ones are written over them."""
-        used = int(self._rows[_USED])
-        self._rows[_USED] = 0
-        return self._rows[_HEADER : _HEADER + used * row.ROW_COLUMNS].reshape(used, row.ROW_COLUMNS)
+        used = self._user.used
+        self._user.used = 0
+        return self._rows[1 : 1 + used]
 
     def _functions(self) -> dict[str, Any]:
         """Return the callback of every kind of record: an address, or a C function around a Python one."""
@@ -62,24 +72,25 @@ class Buffer:
 
     def _made(self, name: str) -> Any:
         python = interpreted(name) if name in row.COMPILED else self._matching(name) if name in row.MATCHED else self._other(name)
-        function = ctypes.CFUNCTYPE(INT, UINT64, UINT64, UINT64, _CELLS, POINTER, *row.EVENTS[name].values())(python)
+        function = ctypes.CFUNCTYPE(INT, UINT64, UINT64, UINT64, ctypes.POINTER(User), POINTER, *row.EVENTS[name].values())(python)
         self._kept.append(function)
         return function
 
     def _put(self, kind: int, time: int, *fields: int) -> int:
         """Add a row; return 1 for the library to stop, else 0."""
-        cells, used = self._rows, int(self._rows[_USED])
-        if used == cells[_ROOM]:
-            cells[_DROPPED] += 1
+        user = self._user
+        if user.used == user.room:
+            user.dropped += 1
             return 1
-        at = _HEADER + used * row.ROW_COLUMNS
-        values = (kind, time, *fields, *(0,) * (6 - len(fields)))
-        cells[at : at + 8] = [_signed(value) for value in values]
-        cells[_USED] = used + 1
-        return int(cells[_ROOM] - used - 1 < cells[_FEWEST])
+        user.used += 1
+        record = self._rows[user.used]
+        record.kind, record.time = kind, _signed(time)
+        for name, value in itertools.zip_longest(ARGUMENTS, fields, fillvalue=0):
+            record[name] = _signed(value)
+        return int(user.room - user.used < user.fewest)
 
     def _other(self, name: str) -> Any:
-        kind, types = row.OTHER + row.OTHERS.index(name), list(row.EVENTS[name].values())
+        kind, types = records.OTHER_KIND + row.OTHERS.index(name), list(row.EVENTS[name].values())
 
         def keep(_place: int, time: int, _at: int, _user: Any, _notes: int, *arguments: int) -> int:
             fields = [
@@ -96,14 +107,14 @@ class Buffer:
         """Return the callback for a receive of a message that an MpiProbe found before."""
 
         def received(_place: int, time: int, _at: int, _user: Any, _notes: int, message: int, length: int) -> int:
-            return self._put(row.RECV, time, *self._probed.pop(message, _NOBODY), length)
+            return self._put(records.RECV, time, *self._probed.pop(message, _NOBODY), length)
 
         def posted(_place: int, time: int, _at: int, _user: Any, _notes: int, message: int, request: int) -> int:
             self._matched[request] = self._probed.pop(message, _NOBODY)
-            return self._put(row.IRECV_REQUEST, time, 0, 0, 0, 0, request)
+            return self._put(records.IRECV_REQUEST, time, 0, 0, 0, 0, request)
 
         def completed(_place: int, time: int, _at: int, _user: Any, _notes: int, request: int, length: int) -> int:
-            return self._put(row.IRECV, time, *self._matched.pop(request, _NOBODY), length, request)
+            return self._put(records.IRECV, time, *self._matched.pop(request, _NOBODY), length, request)
 
         return {"MpiMrecv": received, "MpiImrecvRequest": posted, "MpiImrecv": completed}[name]
 

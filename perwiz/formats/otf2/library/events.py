@@ -6,6 +6,8 @@ The reader's callbacks and the writer's functions take the same arguments in the
 import ctypes
 from typing import Any
 
+from perwiz.kernels import records
+
 UINT8, UINT32, UINT64, INT64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 REFERENCE = ctypes.c_uint32
 """The number of a definition or of a rank; all ones is none and becomes -1 in a row."""
@@ -123,56 +125,33 @@ EVENTS: dict[str, dict[str, Any]] = {
 """Name of a record -> names and C types of its arguments, behind (location, time, position, user data, attributes) of a callback and
 (writer, attributes, time) of a writing function."""
 
-KIND, TIME, A, B, C, D, E, F, CALLS, INSIDE = range(10)
-"""One row per record, for Metric one per value; TIME in ticks. CALLS and INSIDE are left to who takes the rows."""
-ROW_COLUMNS = 10
-
-ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, REQUEST_TEST, REQUEST_CANCELLED = range(10)
-COLLECTIVE_BEGIN, COLLECTIVE_END, NONBLOCKING_REQUEST, NONBLOCKING_COMPLETE, METRIC, PARAMETER_INT = range(10, 16)
-PARAMETER_UNSIGNED, PARAMETER_STRING, COMM_CREATE, COMM_DESTROY, PROGRAM_BEGIN, PROGRAM_END, MEASUREMENT, BUFFER_FLUSH = range(16, 24)
-"""Values of KIND. What they keep where:
-
-ENTER, LEAVE                         A region
-SEND, ISEND, RECV, IRECV             A the other rank, B communicator, C tag, D length; E request of ISEND and IRECV
-other kinds with a request           E request
-COLLECTIVE_END, NONBLOCKING_COMPLETE A operation, B communicator, C root, D bytes sent, F bytes received; E request of the latter
-METRIC                               A metric, B index of the value in its record, C type, D its 64 bits
-PARAMETER_*                          A parameter, D value or string
-COMM_*                               B communicator
-PROGRAM_BEGIN, PROGRAM_END           A name or exit status
-MEASUREMENT                          A mode
-BUFFER_FLUSH                         D time of its end
-"""
-OTHER = 32
-"""From here on, OTHER + number in OTHERS: A to F are the first six arguments, 0 for arrays."""
-
 COMPILED = {
-    "Enter": ENTER,
-    "Leave": LEAVE,
-    "MpiSend": SEND,
-    "MpiIsend": ISEND,
-    "MpiIsendComplete": ISEND_COMPLETE,
-    "MpiIrecvRequest": IRECV_REQUEST,
-    "MpiRecv": RECV,
-    "MpiIrecv": IRECV,
-    "MpiRequestTest": REQUEST_TEST,
-    "MpiRequestCancelled": REQUEST_CANCELLED,
-    "MpiCollectiveBegin": COLLECTIVE_BEGIN,
-    "MpiCollectiveEnd": COLLECTIVE_END,
-    "NonBlockingCollectiveRequest": NONBLOCKING_REQUEST,
-    "NonBlockingCollectiveComplete": NONBLOCKING_COMPLETE,
-    "Metric": METRIC,
-    "ParameterInt": PARAMETER_INT,
-    "ParameterUnsignedInt": PARAMETER_UNSIGNED,
-    "ParameterString": PARAMETER_STRING,
-    "CommCreate": COMM_CREATE,
-    "CommDestroy": COMM_DESTROY,
-    "ProgramBegin": PROGRAM_BEGIN,
-    "ProgramEnd": PROGRAM_END,
-    "MeasurementOnOff": MEASUREMENT,
-    "BufferFlush": BUFFER_FLUSH,
+    "Enter": records.ENTER,
+    "Leave": records.LEAVE,
+    "MpiSend": records.SEND,
+    "MpiIsend": records.ISEND,
+    "MpiIsendComplete": records.ISEND_COMPLETE,
+    "MpiIrecvRequest": records.IRECV_REQUEST,
+    "MpiRecv": records.RECV,
+    "MpiIrecv": records.IRECV,
+    "MpiRequestTest": records.REQUEST_TEST,
+    "MpiRequestCancelled": records.REQUEST_CANCELLED,
+    "MpiCollectiveBegin": records.COLLECTIVE_BEGIN,
+    "MpiCollectiveEnd": records.COLLECTIVE_END,
+    "NonBlockingCollectiveRequest": records.NONBLOCKING_REQUEST,
+    "NonBlockingCollectiveComplete": records.NONBLOCKING_COMPLETE,
+    "Metric": records.METRIC,
+    "ParameterInt": records.PARAMETER_INT,
+    "ParameterUnsignedInt": records.PARAMETER_UNSIGNED,
+    "ParameterString": records.PARAMETER_STRING,
+    "CommCreate": records.COMM_CREATE,
+    "CommDestroy": records.COMM_DESTROY,
+    "ProgramBegin": records.PROGRAM_BEGIN,
+    "ProgramEnd": records.PROGRAM_END,
+    "MeasurementOnOff": records.MEASUREMENT,
+    "BufferFlush": records.BUFFER_FLUSH,
 }
-"""Name of a record -> KIND, for those with a compiled callback; in the order of KIND."""
+"""Name of a record -> kind of its rows, for those with a compiled callback; in the order of the kinds."""
 MATCHED = ("MpiMrecv", "MpiImrecvRequest", "MpiImrecv")
-"""Records that become RECV, IRECV_REQUEST and IRECV; who sent what they receive is told by an MpiProbe before them, else A, B, C are -1."""
+"""Records that become RECV, IRECV_REQUEST and IRECV; an MpiProbe before tells who sent what they receive, else nobody (-1) did."""
 OTHERS = tuple(name for name in EVENTS if name not in COMPILED and name not in MATCHED)

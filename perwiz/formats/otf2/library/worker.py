@@ -45,7 +45,7 @@ _DIE_WITH_PARENT = 1
 class Consumer(Protocol):
     """Takes the rows of a location, and says what they are."""
 
-    def add(self, rows: NDArray[np.int64]) -> None:
+    def add(self, rows: NDArray[Any]) -> None:
         """Take the next rows, which are overwritten afterwards."""
 
     def result(self) -> dict[str, NDArray[Any]]:
@@ -148,7 +148,7 @@ def _kept(errors: list[str], where: str = "") -> Iterator[None]:
         errors.append(f"{where}{failure}")
 
 
-def _events(archive: Archive, place: Place, size: int) -> Iterator[NDArray[np.int64]]:
+def _events(archive: Archive, place: Place, size: int) -> Iterator[NDArray[Any]]:
     """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm."""
     if size < 0 and place.events:
         raise Failure(0, "ENOENT", f"no file {place.ref}.evt")

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.binding import ERROR, INT, INT64, POINTER, TEXT, UINT8, UINT32, UINT64, Library, load
 from perwiz.kernels import otf2_write as kernel
+from perwiz.kernels import records
 
-COLUMNS = 8
-"""Of the rows of events: KIND, TIME, A to F."""
 UNDEFINED = (1 << 32) - 1
 """The reference of nothing."""
-RECORDS = {"MeasurementOnOff": row.MEASUREMENT, "BufferFlush": row.BUFFER_FLUSH}
-RECORDS |= {name: row.OTHER + number for number, name in enumerate(row.OTHERS)}
+RECORDS = {"MeasurementOnOff": records.MEASUREMENT, "BufferFlush": records.BUFFER_FLUSH}
+RECORDS |= {name: records.OTHER_KIND + number for number, name in enumerate(row.OTHERS)}
 """Kind of row per kind of the table of records."""
 _CHUNK = 1 << 20
 """Bytes of events, and of definitions, that the library keeps before it writes them."""
@@ -96,7 +95,7 @@ class Archive:
         self._call("CloseEvtFiles")
         self._call("CloseDefFiles")
 
-    def location(self, ref: int, pieces: Iterator[NDArray[np.int64]]) -> int:
+    def location(self, ref: int, pieces: Iterator[NDArray[Any]]) -> int:
         """Return the number of events of one location, after writing its rows of events."""
         writer = self._call("GetEvtWriter", ref)
         count = 0
@@ -107,19 +106,19 @@ class Archive:
         self._call("CloseDefWriter", self._call("GetDefWriter", ref))
         return count
 
-    def _rows(self, writer: int, rows: NDArray[np.int64]) -> None:
-        done, code, place = 0, np.zeros(1, "i4"), rows.ctypes.data
-        while (done := kernel.events(self._functions, writer, rows, done, place, code)) < len(rows):
+    def _rows(self, writer: int, rows: NDArray[Any]) -> None:
+        done, code, named = 0, np.zeros(1, "i4"), rows.view(np.recarray)
+        while (done := kernel.events(self._functions, writer, named, done, rows.ctypes.data, code)) < len(rows):
             if code[0]:
                 raise self.library.failure(int(code[0]))
-            self._other(writer, rows[done].tolist())
+            self._other(writer, named[done])
             done += 1
 
-    def _other(self, writer: int, cells: list[int]) -> None:
+    def _other(self, writer: int, record: np.record) -> None:
         """Write a record that the kernel has no call for."""
-        name = row.OTHERS[cells[row.KIND] - row.OTHER]
-        values = cells[row.A : row.A + len(row.EVENTS[name])]
-        self.library.call(f"EvtWriter_{name}", writer, None, cells[row.TIME], *values)
+        name = row.OTHERS[record.kind - records.OTHER_KIND]
+        values = [int(record[column]) for column in records.ARGUMENTS[: len(row.EVENTS[name])]]
+        self.library.call(f"EvtWriter_{name}", writer, None, int(record.time), *values)
 
     @contextlib.contextmanager
     def definitions(self) -> Iterator[Any]:

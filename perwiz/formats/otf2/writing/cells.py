@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
-from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import INT64, SIGNED, STRING, UNSIGNED
 from perwiz.formats.otf2.writing import gaps
-from perwiz.formats.otf2.writing.archive import COLUMNS
 from perwiz.formats.otf2.writing.definitions import OPERATION, Definitions
 from perwiz.formats.otf2.writing.partners import GENERIC, Partners, Side
 from perwiz.formats.otf2.writing.plain import extras, known_root
+from perwiz.kernels import records
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-Matrix = NDArray[np.int64]
+Events = NDArray[Any]
+"""Rows of the dtype RECORD."""
 _RANGES = {SIGNED: (-(1 << 63), 1 << 63), UNSIGNED: (1 << 63, 1 << 64)}
 
 
@@ -59,8 +60,8 @@ class Cells:
         used = {*self._trace.labels.text.tolist()}
         return ((text, number in used) for number, text in enumerate(self._trace.texts))
 
-    def _parameters(self) -> Matrix:
-        """Return kind, reference and value of each parameter."""
+    def _parameters(self) -> NDArray[np.int64]:
+        """Return kind, reference and value of each parameter, one row each."""
         table, texts, definitions = self._trace.parameters, self._trace.texts, self._definitions
         pairs, which = np.unique(np.stack([table.name, table.value], 1), axis=0, return_inverse=True)
         cells = np.empty((len(pairs), 3), "i8")
@@ -68,136 +69,136 @@ class Cells:
             kind, number = _value(texts[value])
             own = extra.PREFIX if texts[name].startswith(extra.PREFIX) else ""
             cells[k] = (
-                (row.PARAMETER_STRING, row.PARAMETER_INT, row.PARAMETER_UNSIGNED)[kind],
+                (records.PARAMETER_STRING, records.PARAMETER_INT, records.PARAMETER_UNSIGNED)[kind],
                 definitions.parameter(own + texts[name], kind),
                 definitions.strings.of(texts[value]) if kind == STRING else number,
             )
         return cells[which.ravel()]
 
-    def enter(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def enter(self, rows: Events, at: Ints, which: slice) -> None:
         """Enter of calls."""
-        rows[at, row.KIND], rows[at, row.TIME] = row.ENTER, self._enter[which]
-        rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
+        rows["kind"][at], rows["time"][at] = records.ENTER, self._enter[which]
+        rows["reference"][at] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def leave(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def leave(self, rows: Events, at: Ints, which: slice) -> None:
         """Leave of calls."""
-        rows[at, row.KIND], rows[at, row.TIME] = row.LEAVE, self._leave[which]
-        rows[at, row.A] = self._definitions.routine[self._trace.calls.op[which]]
+        rows["kind"][at], rows["time"][at] = records.LEAVE, self._leave[which]
+        rows["reference"][at] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def counters_before(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def counters_before(self, rows: Events, at: Ints, which: slice) -> None:
         """Values of counters before the Enter of calls."""
         table = self._trace.counters
         self._metrics(rows, at, table.counter[which], table.entered[which])
-        rows[at, row.TIME] = self._enter[table.call[which]]
+        rows["time"][at] = self._enter[table.call[which]]
 
-    def counters_behind(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def counters_behind(self, rows: Events, at: Ints, which: slice) -> None:
         """Values of counters before the Leave of calls."""
         table = self._trace.counters
         self._metrics(rows, at, table.counter[which], table.returned[which])
-        rows[at, row.TIME] = self._leave[table.call[which]]
+        rows["time"][at] = self._leave[table.call[which]]
 
-    def _metrics(self, rows: Matrix, at: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
+    def _metrics(self, rows: Events, at: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
         kind = self._definitions.counter_types[counter]
         bits, whole = values.view("i8").copy(), kind == INT64
         bits[whole] = values[whole].astype("i8")
-        rows[at, row.KIND], rows[at, row.A], rows[at, row.C], rows[at, row.D] = row.METRIC, counter, kind, bits
+        rows["kind"][at], rows["reference"][at], rows["tag"][at], rows["amount"][at] = records.METRIC, counter, kind, bits
 
-    def extra(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def extra(self, rows: Events, at: Ints, which: slice) -> None:
         """Extras of calls, behind their Enter."""
         name, value = self.extras.name[which], self.extras.value[which]
         text = name == extra.LABEL
-        rows[at, row.KIND] = np.where(text, row.PARAMETER_STRING, row.PARAMETER_INT)
-        rows[at, row.A], rows[at, row.D] = self._extra_refs[name], value
-        rows[at[text], row.D] = self._labels[value[text]]
-        rows[at, row.TIME] = self._enter[self.extras.call[which]]
+        rows["kind"][at] = np.where(text, records.PARAMETER_STRING, records.PARAMETER_INT)
+        rows["reference"][at], rows["amount"][at] = self._extra_refs[name], value
+        rows["amount"][at[text]] = self._labels[value[text]]
+        rows["time"][at] = self._enter[self.extras.call[which]]
 
-    def _message(self, rows: Matrix, at: Ints, side: Side, record: Ints) -> None:
-        rows[at, row.A], rows[at, row.B], rows[at, row.C] = side.rank[record], side.comm[record], side.tag[record]
-        rows[at, row.D], rows[at, row.E] = side.bytes[record], side.request[record] + 1
+    def _message(self, rows: Events, at: Ints, side: Side, record: Ints) -> None:
+        rows["reference"][at], rows["communicator"][at], rows["tag"][at] = side.rank[record], side.comm[record], side.tag[record]
+        rows["amount"][at], rows["request"][at] = side.bytes[record], side.request[record] + 1
 
-    def posts(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def posts(self, rows: Events, at: Ints, which: slice) -> None:
         """Sends, and requests that calls post."""
         items = self.partners.posts
         kind, record = items.kind[which], items.row[which]
-        rows[at, row.KIND], rows[at, row.TIME] = kind, self._enter[items.call[which]]
-        sends = (kind == row.SEND) | (kind == row.ISEND)
+        rows["kind"][at], rows["time"][at] = kind, self._enter[items.call[which]]
+        sends = (kind == records.SEND) | (kind == records.ISEND)
         self._message(rows, at[sends], self.partners.sends, record[sends])
-        rows[at[~sends], row.E] = record[~sends] + 1
+        rows["request"][at[~sends]] = record[~sends] + 1
         generic = at[kind == GENERIC]
-        rows[generic, row.A], rows[generic, row.D] = self._extra_refs[extra.POSTS], rows[generic, row.E]
+        rows["reference"][generic], rows["amount"][generic] = self._extra_refs[extra.POSTS], rows["request"][generic]
 
-    def begins(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def begins(self, rows: Events, at: Ints, which: slice) -> None:
         """Begins of collectives."""
-        rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
+        rows["kind"][at], rows["time"][at] = records.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
 
-    def _collectives(self, rows: Matrix, at: Ints, call: Ints) -> None:
+    def _collectives(self, rows: Events, at: Ints, call: Ints) -> None:
         calls = self._trace.calls
         root = self.partners.ranks.of(calls.comm[call], known_root(self.partners, call))
-        rows[at, row.A], rows[at, row.B], rows[at, row.C] = OPERATION[calls.op[call]], calls.comm[call], root
-        rows[at, row.D], rows[at, row.F] = calls.bytes_sent[call], calls.bytes_received[call]
+        rows["reference"][at], rows["communicator"][at], rows["tag"][at] = OPERATION[calls.op[call]], calls.comm[call], root
+        rows["amount"][at], rows["received"][at] = calls.bytes_sent[call], calls.bytes_received[call]
 
-    def ends(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def ends(self, rows: Events, at: Ints, which: slice) -> None:
         """Ends of collectives."""
         call = self.collective[which]
-        rows[at, row.KIND], rows[at, row.TIME] = row.COLLECTIVE_END, self._leave[call]
+        rows["kind"][at], rows["time"][at] = records.COLLECTIVE_END, self._leave[call]
         self._collectives(rows, at, call)
 
-    def tests(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def tests(self, rows: Events, at: Ints, which: slice) -> None:
         """Requests found not complete."""
         items = self.partners.tests
-        rows[at, row.KIND], rows[at, row.E], rows[at, row.TIME] = row.REQUEST_TEST, items.row[which] + 1, self._leave[items.call[which]]
+        rows["kind"][at], rows["request"][at], rows["time"][at] = records.REQUEST_TEST, items.row[which] + 1, self._leave[items.call[which]]
 
-    def dones(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def dones(self, rows: Events, at: Ints, which: slice) -> None:
         """Receives, and requests that calls complete."""
         items = self.partners.dones
         kind, record = items.kind[which], items.row[which]
-        rows[at, row.KIND], rows[at, row.TIME] = kind, self._leave[items.call[which]]
-        receives, collectives = (kind == row.RECV) | (kind == row.IRECV), kind == row.NONBLOCKING_COMPLETE
-        rows[at[~receives], row.E] = record[~receives] + 1
+        rows["kind"][at], rows["time"][at] = kind, self._leave[items.call[which]]
+        receives, collectives = (kind == records.RECV) | (kind == records.IRECV), kind == records.NONBLOCKING_COMPLETE
+        rows["request"][at[~receives]] = record[~receives] + 1
         self._message(rows, at[receives], self.partners.receives, record[receives])
         self._collectives(rows, at[collectives], self._trace.requests.posted_by[record[collectives]])
 
-    def between(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def between(self, rows: Events, at: Ints, which: slice) -> None:
         """Region boundaries, parameters and records between calls."""
         items = self.gaps.between
         what, record = items.what[which], items.row[which]
-        rows[at, row.TIME] = np.maximum(items.time[which] + self._shift, 0)
+        rows["time"][at] = np.maximum(items.time[which] + self._shift, 0)
         self._regions(rows, at[what == gaps.BOUNDARY], record[what == gaps.BOUNDARY])
         mine = what == gaps.NUMBER
         if mine.any():
-            rows[at[mine], row.KIND], rows[at[mine], row.A] = row.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
-            rows[at[mine], row.D] = self._trace.regions.instance[record[mine]]
+            rows["kind"][at[mine]], rows["reference"][at[mine]] = records.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
+            rows["amount"][at[mine]] = self._trace.regions.instance[record[mine]]
         mine = what == gaps.PARAMETER
         if mine.any():
-            columns = np.array([row.KIND, row.A, row.D])
-            rows[at[mine][:, None], columns] = self._parameter_cells[record[mine]]
+            for column, name in enumerate(("kind", "reference", "amount")):
+                rows[name][at[mine]] = self._parameter_cells[record[mine], column]
         mine = what == gaps.RECORD
         if mine.any():
             self._others(rows, at[mine], record[mine])
 
-    def _regions(self, rows: Matrix, at: Ints, boundary: Ints) -> None:
+    def _regions(self, rows: Events, at: Ints, boundary: Ints) -> None:
         count = len(self._trace.regions)
         leaves = boundary >= count
-        rows[at, row.KIND] = np.where(leaves, row.LEAVE, row.ENTER)
-        rows[at, row.A] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
+        rows["kind"][at] = np.where(leaves, records.LEAVE, records.ENTER)
+        rows["reference"][at] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
 
-    def inside(self, rows: Matrix, at: Ints, which: slice) -> None:
+    def inside(self, rows: Events, at: Ints, which: slice) -> None:
         """Records inside calls."""
         items = self.gaps.inside
-        rows[at, row.TIME] = items.time[which] + self._shift
+        rows["time"][at] = items.time[which] + self._shift
         self._others(rows, at, items.row[which])
 
-    def _others(self, rows: Matrix, at: Ints, record: Ints) -> None:
+    def _others(self, rows: Events, at: Ints, record: Ints) -> None:
         """Fill in records with their raw values."""
         table, values = self._trace.records, self._trace.values
         kind = self._record_kinds[table.kind[record]]
-        rows[at, row.KIND] = kind
+        rows["kind"][at] = kind
         first, size = table.first_value[record], self._value_ends[record] - table.first_value[record]
-        for k in range(min(int(size.max(initial=0)), COLUMNS - row.A)):
-            has = size > k
-            rows[at[has], row.A + k] = values[first[has] + k]
-        flush = at[kind == row.BUFFER_FLUSH]
-        rows[flush, row.D] = rows[flush, row.A] + self._shift
+        for number, name in enumerate(records.ARGUMENTS[: int(size.max(initial=0))]):
+            has = size > number
+            rows[name][at[has]] = values[first[has] + number]
+        flush = at[kind == records.BUFFER_FLUSH]
+        rows["amount"][flush] = rows["reference"][flush] + self._shift
 
 
 def _value(text: str) -> tuple[int, int]:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats import message_ends
-from perwiz.formats.otf2.library import events as row
+from perwiz.kernels import records
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-GENERIC = row.PARAMETER_INT
+GENERIC = records.PARAMETER_INT
 """Stands for the kind of a request that no OTF2 record posts."""
 
 
@@ -79,15 +79,15 @@ class Partners:
         does = operations.COLLECTIVE[calls.op] & (calls.comm >= 0)
         later = does[requests.posted_by] & operations.NONBLOCKING[calls.op[requests.posted_by]]
         first = np.flatnonzero(later & _first(requests.posted_by))
-        self.kind[first] = row.NONBLOCKING_REQUEST
+        self.kind[first] = records.NONBLOCKING_REQUEST
         does[requests.posted_by[first]] = False
         return does
 
     def _receives(self, request: Ints) -> Side:
         calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
-        self.kind[request[request >= 0]] = row.IRECV_REQUEST
+        self.kind[request[request >= 0]] = records.IRECV_REQUEST
         unused = operations.KIND[calls.op[requests.posted_by]] == operations.IRECV
-        self.kind[unused] = row.IRECV_REQUEST
+        self.kind[unused] = records.IRECV_REQUEST
         unused[request[request >= 0]] = False
         lost = message_ends.lost_receives(self.trace)
         open_ = np.flatnonzero(unused & (requests.completed_by >= 0) & (requests.cancelled == 0) & (calls.peer[requests.posted_by] >= 0))
@@ -99,14 +99,14 @@ class Partners:
     def _sends(self, request: Ints) -> Side:
         calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
         request[self._disordered(messages.send, request)] = NONE
-        self.kind[request[request >= 0]] = row.ISEND
+        self.kind[request[request >= 0]] = records.ISEND
         lost = message_ends.lost_sends(self.trace)
         at = np.minimum(np.searchsorted(requests.posted_by, lost), max(len(requests) - 1, 0))
         own = np.full(len(lost), NONE)
         if len(requests):
             free = (requests.posted_by[at] == lost) & (self.kind[at] == GENERIC) & (operations.KIND[calls.op[lost]] == operations.ISEND)
             own[free] = at[free]
-        self.kind[own[own >= 0]] = row.ISEND
+        self.kind[own[own >= 0]] = records.ISEND
         call = np.concatenate([messages.send, lost])
         done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
         return self._side(call, done, np.concatenate([request, own]), self.process[messages.receive], sends=True)
@@ -142,14 +142,14 @@ class Partners:
         dropped = np.ones(len(self.kind), bool)
         for side in (self.sends, self.receives):
             dropped[side.request[side.request >= 0]] = False
-        self.kind[dropped & (self.kind == row.ISEND)] = GENERIC
+        self.kind[dropped & (self.kind == records.ISEND)] = GENERIC
 
     def _completed(self) -> Ints:
         requests, calls = self.trace.requests, self.trace.calls
         done = requests.completed_by.copy()
         received = np.zeros(len(requests), bool)
         received[self.receives.request[self.receives.request >= 0]] = True
-        quiet = (self.kind == GENERIC) | ((self.kind == row.IRECV_REQUEST) & ~received & (requests.cancelled == 0))
+        quiet = (self.kind == GENERIC) | ((self.kind == records.IRECV_REQUEST) & ~received & (requests.cancelled == 0))
         done[quiet | (done < requests.posted_by)] = NONE
         if len(calls):
             done[calls.location[done] != calls.location[requests.posted_by]] = NONE
@@ -163,8 +163,8 @@ class Partners:
 
     def _posts(self) -> Items:
         requests, sends = self.trace.requests, self.sends
-        blocking = np.where(sends.request >= 0, row.ISEND, row.SEND)
-        others = np.flatnonzero(self.kind != row.ISEND)
+        blocking = np.where(sends.request >= 0, records.ISEND, records.SEND)
+        others = np.flatnonzero(self.kind != records.ISEND)
         call = np.concatenate([sends.call, requests.posted_by[others]])
         kind = np.concatenate([blocking, self.kind[others]])
         rows = np.concatenate([np.arange(len(sends.call)), others])
@@ -172,12 +172,12 @@ class Partners:
 
     def _dones(self) -> Items:
         requests, receives = self.trace.requests, self.receives
-        blocking = np.where(receives.request >= 0, row.IRECV, row.RECV)
+        blocking = np.where(receives.request >= 0, records.IRECV, records.RECV)
         left = self.completed >= 0
         left[receives.request[receives.request >= 0]] = False
         others = np.flatnonzero(left)
-        kind = np.where(self.kind[others] == row.ISEND, row.ISEND_COMPLETE, row.NONBLOCKING_COMPLETE)
-        kind[requests.cancelled[others] > 0] = row.REQUEST_CANCELLED
+        kind = np.where(self.kind[others] == records.ISEND, records.ISEND_COMPLETE, records.NONBLOCKING_COMPLETE)
+        kind[requests.cancelled[others] > 0] = records.REQUEST_CANCELLED
         call = np.concatenate([receives.done, self.completed[others]])
         rows = np.concatenate([np.arange(len(receives.call)), others])
         return _items(call, np.concatenate([blocking, kind]), rows, np.concatenate([receives.request, others]))
@@ -191,7 +191,8 @@ class Partners:
         bad = np.zeros(len(calls), bool)
         bad[table.call[~fits]] = True
         good = np.flatnonzero(~bad[table.call])
-        return _items(table.call[good], np.full(len(good), row.REQUEST_TEST), table.request[good], good), np.flatnonzero(bad[table.call])
+        tests = _items(table.call[good], np.full(len(good), records.REQUEST_TEST), table.request[good], good)
+        return tests, np.flatnonzero(bad[table.call])
 
 
 def _first(ordered: Ints) -> NDArray[np.bool_]:

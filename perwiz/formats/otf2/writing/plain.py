@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
-from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.writing.partners import Partners, Side
+from perwiz.kernels import records
 from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import Ints
 from perwiz.trace.matching import Ends
@@ -90,7 +90,7 @@ def told(partners: Partners) -> tuple[Ints, ...]:
 
 def started(partners: Partners) -> Ints:
     """Return the calls that start a collective whose completion has a record."""
-    done = partners.dones.row[partners.dones.kind == row.NONBLOCKING_COMPLETE]
+    done = partners.dones.row[partners.dones.kind == records.NONBLOCKING_COMPLETE]
     return partners.trace.requests.posted_by[done]
 
 
@@ -103,7 +103,7 @@ def known_root(partners: Partners, call: Ints) -> Ints:
 def _requests(partners: Partners) -> list[_Piece]:
     """Return completions and cancellations that no record shows: for all requests of each call with one."""
     requests = partners.trace.requests
-    shown = partners.dones.row[partners.dones.kind == row.REQUEST_CANCELLED]
+    shown = partners.dones.row[partners.dones.kind == records.REQUEST_CANCELLED]
     cancelled = np.zeros(len(requests), "u1")
     cancelled[shown] = 1
     out: list[_Piece] = []

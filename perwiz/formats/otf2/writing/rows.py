@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from perwiz.formats.otf2.library import events as row
-from perwiz.formats.otf2.writing.archive import COLUMNS, UNDEFINED
-from perwiz.formats.otf2.writing.cells import Cells, Matrix
+from perwiz.formats.otf2.writing.archive import UNDEFINED
+from perwiz.formats.otf2.writing.cells import Cells, Events
 from perwiz.formats.otf2.writing.definitions import Definitions
+from perwiz.kernels import records
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 
@@ -25,7 +25,7 @@ class _Group:
     steps: Ints
     """Call, in order; for items of gaps the first call after them + location."""
     gap: bool
-    fill: Callable[[Matrix, Ints, slice], None]
+    fill: Callable[[Events, Ints, slice], None]
 
     def rows(self, base: int, count: int) -> slice:
         """Return the rows of so many steps from `base` on."""
@@ -33,7 +33,7 @@ class _Group:
 
 
 class Rows:
-    """Makes the rows of one trace under one timeline. Rows are events in the columns KIND to F."""
+    """Makes the rows of one trace under one timeline."""
 
     def __init__(self, trace: Trace, timeline: Timeline, definitions: Definitions) -> None:
         times = timeline.calls.enter, timeline.regions.enter, timeline.regions.leave, timeline.locations.enter
@@ -49,26 +49,26 @@ class Rows:
         self.moved = cells.gaps.between.moved + cells.gaps.inside.moved
         """Region boundaries and records that do not have their time, so that no time runs backwards."""
 
-    def of(self, location: int) -> Iterator[Matrix]:
+    def of(self, location: int) -> Iterator[Events]:
         """Yield the rows of one location, in the order of its file."""
         for rows in self._pieces(location):
-            self.start = int(rows[0, row.TIME]) if self.start is None else min(self.start, int(rows[0, row.TIME]))
-            self.end = max(self.end, int(rows[-1, row.TIME]))
+            self.start = int(rows["time"][0]) if self.start is None else min(self.start, int(rows["time"][0]))
+            self.end = max(self.end, int(rows["time"][-1]))
             yield rows
 
-    def _pieces(self, location: int) -> Iterator[Matrix]:
+    def _pieces(self, location: int) -> Iterator[Events]:
         last, ended = int(self._begun[location]), int(self._ended[location])
         if last >= 0:
-            yield _alone(row.PROGRAM_BEGIN, last, UNDEFINED)
+            yield _alone(records.PROGRAM_BEGIN, last, UNDEFINED)
         for rows in self._blocks(location):
-            rows[0, row.TIME] = max(last, rows[0, row.TIME])
-            np.maximum.accumulate(rows[:, row.TIME], out=rows[:, row.TIME])
-            last = int(rows[-1, row.TIME])
+            rows["time"][0] = max(last, rows["time"][0])
+            rows["time"] = np.maximum.accumulate(rows["time"])
+            last = int(rows["time"][-1])
             yield rows
         if ended >= 0:
-            yield _alone(row.PROGRAM_END, max(last, ended), 0)
+            yield _alone(records.PROGRAM_END, max(last, ended), 0)
 
-    def _blocks(self, location: int) -> Iterator[Matrix]:
+    def _blocks(self, location: int) -> Iterator[Events]:
         """Yield rows that still may run back in time."""
         first, end = self._first[location : location + 2].tolist()
         step, steps = first, end + 1
@@ -86,13 +86,13 @@ class Rows:
         calls = min(step + count, end) - step
         return [group.rows(step + location, count) if group.gap else group.rows(step, calls) for group in self._groups]
 
-    def _block(self, location: int, step: int, count: int, slices: list[slice]) -> Matrix:
+    def _block(self, location: int, step: int, count: int, slices: list[slice]) -> Events:
         found = [(group, which) for group, which in zip(self._groups, slices, strict=True) if which.stop > which.start]
         owners = [group.steps[which].astype("i8") - (step + location if group.gap else step) for group, which in found]
         counts = [np.bincount(own, minlength=count) for own in owners]
         total = np.sum(counts, 0) if counts else np.zeros(count, "i8")
         at = np.cumsum(total) - total
-        rows = np.zeros((int(total.sum()), COLUMNS), "i8")
+        rows = np.zeros(int(total.sum()), records.RECORD)
         for (group, which), own, here in zip(found, owners, counts, strict=True):
             before = np.cumsum(here) - here
             group.fill(rows, (at - before)[own] + np.arange(len(own)), which)
@@ -137,8 +137,8 @@ def _instants(trace: Trace, timeline: Timeline, shift: int) -> tuple[Ints, Ints]
     return np.where(times.enter < first, times.enter + shift, -1), np.where(times.leave > last, times.leave + shift, -1)
 
 
-def _alone(kind: int, time: int, value: int) -> Matrix:
+def _alone(kind: int, time: int, value: int) -> Events:
     """Return one row."""
-    rows = np.zeros((1, COLUMNS), "i8")
-    rows[0, [row.KIND, row.TIME, row.A]] = kind, time, value
+    rows = np.zeros(1, records.RECORD)
+    rows["kind"], rows["time"], rows["reference"] = kind, time, value
     return rows
