@@ -1,7 +1,14 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Which call completes a request whose completion was not recorded. Kinds of calls: 1 waits for one, 2 for all, 0 for none of these."""
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Which call completes a request whose completion was not recorded."""
 
 import cython
+
+from perwiz.kernels import records
+
+WAITS_FOR_ONE = cython.declare(cython.int, records.WAITS_FOR_ONE)
+WAITS_FOR_ALL = cython.declare(cython.int, records.WAITS_FOR_ALL)
+ANY = cython.declare(cython.int, 2)
+"""A Waitall takes any requests; 1, sends alone; 0, receives alone."""
 
 
 def later_waits(
@@ -11,15 +18,14 @@ def later_waits(
     left: cython.int[::1],
 ) -> None:
     """Write to `left` how many waits for one follow each call before the next that waits for all or posts (`first[e] < first[e + 1]`)."""
-    e: cython.Py_ssize_t
     count: cython.int = 0
     for e in range(len(left) - 1, -1, -1):
         if e + 1 < len(left) and location[e + 1] != location[e]:
             count = 0
         left[e] = count
-        if kind[e] == 1:
+        if kind[e] == WAITS_FOR_ONE:
             count += 1
-        elif kind[e] == 2 or first[e + 1] > first[e]:
+        elif kind[e] == WAITS_FOR_ALL or first[e + 1] > first[e]:
             count = 0
 
 
@@ -33,29 +39,23 @@ def infer(
     waiting: cython.int[::1],
 ) -> None:
     """Write to `by` the call that completes each request, posted by call e if in first[e] .. first[e + 1] - 1; `waiting` is room."""
-    e: cython.Py_ssize_t
-    r: cython.int
-    k: cython.int
     begin: cython.int = 0
     end: cython.int = 0
-    kept: cython.int
-    take: cython.int
     sending: cython.int = 0
-    which: cython.int
     for e in range(len(kind)):
         if e > 0 and location[e] != location[e - 1]:
             begin, end, sending = 0, 0, 0
-        if kind[e] == 1 and end > begin:
+        if kind[e] == WAITS_FOR_ONE and end > begin:
             by[waiting[begin]] = cython.cast(cython.int, e)
             sending -= sends[waiting[begin]]
             begin += 1
-        elif kind[e] == 2 and end - begin > left[e]:
+        elif kind[e] == WAITS_FOR_ALL and end - begin > left[e]:
             take = end - begin - left[e]
-            which = 1 if take == sending else (0 if take == end - begin - sending else 2)
+            which = 1 if take == sending else (0 if take == end - begin - sending else ANY)
             kept = begin
             for k in range(begin, end):
                 r = waiting[k]
-                if take > 0 and (which == 2 or sends[r] == which):
+                if take > 0 and (which == ANY or sends[r] == which):
                     by[r] = cython.cast(cython.int, e)
                     take -= 1
                     sending -= sends[r]

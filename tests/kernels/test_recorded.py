@@ -47,6 +47,7 @@ def communicators():
     [(0, 0, site, 1, 2, 3, 1, 5, 1, 2, 0) for site in (1, 65, 1)], [(0, 1, 2, 3, 4, 1, 8), (1, 9, 9, 9, 9, 0, 0), (2, 0, 0, -1, 0, 0, 5)], 1
 )
 @example([(0, 0, site, 1, 2, 3, 1, 5, 1, 6, 0) for site in (1, 0, 65)], [], 1)
+@example([(0, 9, 1, 7, 8, 5 << 32 | 3, 1, 6, 0, 5, records.SENDS | records.RECEIVES)], [], 0)
 def test_split(drawn, parts, cut):
     """The records come in two pieces; addresses are numbered -2, -3 ... in order of first occurrence."""
     parts = sorted(parts, key=lambda part: part[0])

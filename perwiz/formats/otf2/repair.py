@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.kernels import otf2_repair as kernel
+from perwiz.kernels import records
 from perwiz.trace import operations
 from perwiz.trace.matching import Ends, fifo
 from perwiz.trace.tables import NONE, Requests
 
 _REQUEST_FREE = operations.OP["MPI_Request_free"]
-_ONE, _ALL = 1, 2
 _COMPLETES = np.zeros(len(operations.OPS), "u1")
-_COMPLETES[operations.OP["MPI_Wait"]], _COMPLETES[operations.OP["MPI_Waitall"]] = _ONE, _ALL
+_COMPLETES[operations.OP["MPI_Wait"]], _COMPLETES[operations.OP["MPI_Waitall"]] = records.WAITS_FOR_ONE, records.WAITS_FOR_ALL
 
 
 def communicators(sends: Ends, receives: Ends) -> int:
@@ -51,7 +51,7 @@ def completions(op: NDArray[np.uint8], location: NDArray[np.int32], requests: Re
         return requests, 0
     kind = _COMPLETES[op]
     done = requests.completed_by[~missing]
-    single = np.flatnonzero(kind == _ONE)
+    single = np.flatnonzero(kind == records.WAITS_FOR_ONE)
     kind[single[np.isin(single, done)]] = 0
     rows = np.flatnonzero(missing).astype("i4")
     first = np.searchsorted(requests.posted_by[rows], np.arange(len(op) + 1)).astype("i4")
