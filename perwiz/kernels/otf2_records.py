@@ -97,28 +97,24 @@ def _put(user: User, kind: I32, time: U64, reference: I64, communicator: I64, ta
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _enter(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
     return _put(user, ENTER, time, _reference(region), 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _leave(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
     return _put(user, LEAVE, time, _reference(region), 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_send(location: U64, time: U64, position: U64, user: User, notes: Notes, peer: U32, comm: U32, tag: I32, length: U64) -> I32:
     return _put(user, SEND, time, _reference(peer), _reference(comm), tag, cast(I64, length), 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_isend(
     location: U64, time: U64, position: U64, user: User, notes: Notes, peer: U32, comm: U32, tag: I32, length: U64, request: U64
 ) -> I32:
@@ -127,28 +123,24 @@ def _mpi_isend(
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_isend_complete(location: U64, time: U64, position: U64, user: User, notes: Notes, request: U64) -> I32:
     return _put(user, ISEND_COMPLETE, time, 0, 0, 0, 0, request, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_irecv_request(location: U64, time: U64, position: U64, user: User, notes: Notes, request: U64) -> I32:
     return _put(user, IRECV_REQUEST, time, 0, 0, 0, 0, request, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_recv(location: U64, time: U64, position: U64, user: User, notes: Notes, peer: U32, comm: U32, tag: I32, length: U64) -> I32:
     return _put(user, RECV, time, _reference(peer), _reference(comm), tag, cast(I64, length), 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_irecv(
     location: U64, time: U64, position: U64, user: User, notes: Notes, peer: U32, comm: U32, tag: I32, length: U64, request: U64
 ) -> I32:
@@ -157,28 +149,24 @@ def _mpi_irecv(
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_request_test(location: U64, time: U64, position: U64, user: User, notes: Notes, request: U64) -> I32:
     return _put(user, REQUEST_TEST, time, 0, 0, 0, 0, request, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_request_cancelled(location: U64, time: U64, position: U64, user: User, notes: Notes, request: U64) -> I32:
     return _put(user, REQUEST_CANCELLED, time, 0, 0, 0, 0, request, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_collective_begin(location: U64, time: U64, position: U64, user: User, notes: Notes) -> I32:
     return _put(user, COLLECTIVE_BEGIN, time, 0, 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _mpi_collective_end(
     location: U64, time: U64, position: U64, user: User, notes: Notes, op: U8, comm: U32, root: I32, sent: U64, received: U64
 ) -> I32:
@@ -187,14 +175,12 @@ def _mpi_collective_end(
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _non_blocking_collective_request(location: U64, time: U64, position: U64, user: User, notes: Notes, request: U64) -> I32:
     return _put(user, NONBLOCKING_REQUEST, time, 0, 0, 0, 0, request, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _non_blocking_collective_complete(
     location: U64, time: U64, position: U64, user: User, notes: Notes, op: U8, comm: U32, root: I32, sent: U64, received: U64, request: U64
 ) -> I32:
@@ -203,7 +189,6 @@ def _non_blocking_collective_complete(
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _metric(location: U64, time: U64, position: U64, user: User, notes: Notes, metric: U32, count: U8, types: Bytes, values: Bits) -> I32:
     stop: I32 = 0
     index: I32
@@ -214,63 +199,54 @@ def _metric(location: U64, time: U64, position: U64, user: User, notes: Notes, m
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _parameter_int(location: U64, time: U64, position: U64, user: User, notes: Notes, parameter: U32, value: I64) -> I32:
     return _put(user, PARAMETER_INT, time, _reference(parameter), 0, 0, value, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _parameter_unsigned_int(location: U64, time: U64, position: U64, user: User, notes: Notes, parameter: U32, value: U64) -> I32:
     return _put(user, PARAMETER_UNSIGNED, time, _reference(parameter), 0, 0, cast(I64, value), 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _parameter_string(location: U64, time: U64, position: U64, user: User, notes: Notes, parameter: U32, string: U32) -> I32:
     return _put(user, PARAMETER_STRING, time, _reference(parameter), 0, 0, _reference(string), 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _comm_create(location: U64, time: U64, position: U64, user: User, notes: Notes, comm: U32) -> I32:
     return _put(user, COMM_CREATE, time, 0, _reference(comm), 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _comm_destroy(location: U64, time: U64, position: U64, user: User, notes: Notes, comm: U32) -> I32:
     return _put(user, COMM_DESTROY, time, 0, _reference(comm), 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _program_begin(location: U64, time: U64, position: U64, user: User, notes: Notes, name: U32, count: U32, arguments: Numbers) -> I32:
     return _put(user, PROGRAM_BEGIN, time, _reference(name), 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _program_end(location: U64, time: U64, position: U64, user: User, notes: Notes, status: I64) -> I32:
     return _put(user, PROGRAM_END, time, status, 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _measurement_on_off(location: U64, time: U64, position: U64, user: User, notes: Notes, mode: U8) -> I32:
     return _put(user, MEASUREMENT, time, mode, 0, 0, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
 def _buffer_flush(location: U64, time: U64, position: U64, user: User, notes: Notes, stop: U64) -> I32:
     return _put(user, BUFFER_FLUSH, time, 0, 0, 0, cast(I64, stop), 0, 0)
 
