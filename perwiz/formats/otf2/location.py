@@ -53,18 +53,18 @@ class _Table:
 
     def __init__(self, dtype: Any, fill: int | None = None) -> None:
         """`fill` is what free rows hold, if that matters."""
-        self.rows: NDArray[Any] = np.empty(0, dtype).view(np.recarray)
-        self._fill = fill
+        self.rows = np.empty(0, dtype)
+        self._fill, self._named = fill, self.rows
 
     def reserve(self, rows: int) -> NDArray[Any]:
-        """Return the table with room for so many rows."""
+        """Return the table with room for so many rows, as the kernel takes it."""
         if rows > len(self.rows):
-            more: NDArray[Any] = np.empty(2 * rows, self.rows.dtype).view(np.recarray)
+            more = np.empty(2 * rows, self.rows.dtype)
             more[: len(self.rows)] = self.rows
             if self._fill is not None:
                 more[len(self.rows) :] = self._fill
-            self.rows = more
-        return self.rows
+            self.rows, self._named = more, more.view(np.recarray)
+        return self._named
 
 
 class Location:
@@ -74,39 +74,43 @@ class Location:
         self.ref = ref
         self._regions = Regions.known(definitions)
         self._state = np.zeros(1, kernel.STATE).view(np.recarray)
-        self._now = self._state[0]
-        self._now.open = self._now.innermost = self._now.first = NONE
-        self._now.clock, self._now.collective_time = np.iinfo("i8").min, records.UNSAID
+        for name in ("open", "innermost", "first"):
+            self._state[name] = NONE
+        self._state["clock"], self._state["collective_time"] = np.iinfo("i8").min, records.UNSAID
         self._stack, self._calls, self._instances = _Table(kernel.FRAME), _Table(kernel.CALL), _Table(kernel.REGION)
         self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
         self._posts = [ref for ref, one in definitions.parameters.items() if definitions.string(one.name) == PREFIX + EVENTS[POSTS].name]
-        self._rest: list[NDArray[Any]] = [np.recarray(0, records.RECORD)]
+        self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
         self._op_of_kind = np.array([operations.OP[f"MPI_{_BARE.get(kind, 'Wait')}"] for kind in range(records.METRIC)], "i4")
         self._op_of_operation = np.array([*(operations.OP[f"MPI_{name}"] for name in _OPERATIONS), 0], "i4")
 
+    def _now(self) -> dict[str, int]:
+        """Return the state by name."""
+        return dict(zip(kernel.STATE.fields or (), self._state.tolist()[0], strict=True))
+
     def add(self, rows: NDArray[Any]) -> None:
         """Take the next rows; some of their columns are written to."""
-        now, count = self._now, len(rows)
+        now, count = self._now(), len(rows)
         if not count:
             return
-        if not now.records:
-            now.first = rows[0].time
+        if not now["records"]:
+            self._state["first"] = rows["time"][0]
         kind = rows["kind"].astype("u1")
         others = np.flatnonzero(kind >= records.METRIC)
-        now.records += count - int(((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)).sum())
+        self._state["records"] += count - int(((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)).sum())
         self._number(rows, kind)
         kernel.calls(
-            rows,
+            rows.view(np.recarray),
             self._regions.op,
             self._op_of_kind,
             self._op_of_operation,
             self._state,
-            self._stack.reserve(int(now.depth) + count),
-            self._calls.reserve(int(now.calls) + count),
-            self._instances.reserve(int(now.regions) + count),
-            self._messages.reserve(int(now.messages) + count),
-            self._requests.reserve(int(now.requests) + count),
+            self._stack.reserve(now["depth"] + count),
+            self._calls.reserve(now["calls"] + count),
+            self._instances.reserve(now["regions"] + count),
+            self._messages.reserve(now["messages"] + count),
+            self._requests.reserve(now["requests"] + count),
             self._open_requests.reserve(self._ids.count),
         )
         others = others[kind[others] >= records.METRIC]
@@ -123,7 +127,7 @@ class Location:
             rows["request"][posts] = rows["amount"][posts]
         regions = np.flatnonzero(kind <= records.LEAVE)
         reference[regions], undefined = self._regions.of(reference[regions])
-        self._now.undefined += undefined
+        self._state["undefined"] += undefined
         collectives = np.flatnonzero((kind == records.COLLECTIVE_END) | (kind == records.NONBLOCKING_COMPLETE))
         reference[collectives] = np.clip(reference[collectives], 0, len(_OPERATIONS))
         requests = np.flatnonzero(_WITH_REQUEST[kind])
@@ -131,15 +135,15 @@ class Location:
 
     def result(self) -> dict[str, NDArray[np.generic]]:
         """Return all columns; call numbers count from 0 on this location. Closes what is still open."""
-        now = self._now
-        kernel.close(self._state, self._stack.rows, self._calls.rows, self._instances.rows)
+        kernel.close(self._state, self._stack.reserve(0), self._calls.reserve(0), self._instances.reserve(0))
+        now = self._now()
         tables = {
-            "call": self._calls.rows[: now.calls],
-            "region": self._instances.rows[: now.regions],
-            "request": self._requests.rows[: now.requests],
+            "call": self._calls.rows[: now["calls"]],
+            "region": self._instances.rows[: now["regions"]],
+            "request": self._requests.rows[: now["requests"]],
         }
         out = {f"{prefix}.{name}": table[name].copy() for prefix, table in tables.items() for name in TABLES[prefix].fields or ()}
-        messages = self._messages.rows[: now.messages]
+        messages = self._messages.rows[: now["messages"]]
         for prefix, kind in (("send", records.SENT), ("receive", records.RECEIVED), ("poll", records.INCOMPLETE)):
             ends = np.flatnonzero(messages["kind"] == kind)
             self._state[f"{prefix}s"] = len(ends)

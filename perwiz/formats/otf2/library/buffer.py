@@ -18,18 +18,24 @@ RECORDS = 1 << 13
 """Records read at a time: their rows stay in the cache."""
 _MOST = 255
 """Rows of the largest record, a Metric."""
-_ROWS: Any = ctypes.POINTER(np.ctypeslib.as_ctypes_type(RECORD))
+_C_TYPES = {"u2": ctypes.c_uint16, "i4": ctypes.c_int32, "i8": INT64}
+
+
+class Row(ctypes.Structure):
+    """A row of the dtype RECORD."""
+
+    _fields_ = tuple((name, _C_TYPES[dtype.str[1:]]) for name, (dtype, *_) in (RECORD.fields or {}).items())
 
 
 class User(ctypes.Structure):
     """What the callbacks expect as user data: the Buffer of the kernel."""
 
-    _fields_ = (*((name, INT64) for name in ("used", "room", "dropped", "fewest")), ("rows", _ROWS))
+    _fields_ = (*((name, INT64) for name in ("used", "room", "dropped", "fewest")), ("rows", ctypes.POINTER(Row)))
 
     @classmethod
     def of(cls, rows: NDArray[Any], fewest: int) -> User:
         """Return that for some rows, the first of which is spare."""
-        return cls(room=len(rows) - 1, fewest=fewest, rows=ctypes.cast(rows.ctypes.data, _ROWS))
+        return cls(room=len(rows) - 1, fewest=fewest, rows=ctypes.cast(rows.ctypes.data, ctypes.POINTER(Row)))
 
 
 class Buffer:
@@ -38,7 +44,7 @@ class Buffer:
     def __init__(self, library: Library, records: int = RECORDS) -> None:
         """The library is asked for so many records at a time, and stops earlier when they make too many rows."""
         self.records = records
-        self._rows = np.zeros(1 + records + 2 * _MOST, RECORD).view(np.recarray)
+        self._rows = np.zeros(1 + records + 2 * _MOST, RECORD)
         self._user = User.of(self._rows, _MOST)
         self.address = ctypes.addressof(self._user)
         """What the callbacks expect as user data."""
@@ -84,7 +90,7 @@ class Buffer:
             return 1
         user.used += 1
         record = self._rows[user.used]
-        record.kind, record.time = kind, _signed(time)
+        record["kind"], record["time"] = kind, _signed(time)
         for name, value in itertools.zip_longest(ARGUMENTS, fields, fillvalue=0):
             record[name] = _signed(value)
         return int(user.room - user.used < user.fewest)
