@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.kernels import records
 
+NO_CALL = cython.declare(cython.int, records.NO_CALL)
 ENTER = cython.declare(cython.int, records.ENTER)
 LEAVE = cython.declare(cython.int, records.LEAVE)
 SEND = cython.declare(cython.int, records.SEND)
@@ -149,9 +150,9 @@ def _enter(state: State[::1], stack: Frame[::1], calls: Call[::1], regions: Regi
     stack[top].name = name
     stack[top].stands_for = A_CALL
     state[0].depth += 1
-    if op >= 0 and state[0].open >= 0:
+    if op != NO_CALL and state[0].open >= 0:
         stack[top].stands_for = INSIDE_A_CALL
-    elif op >= 0:
+    elif op != NO_CALL:
         _open_call(state, calls, op, state[0].clock, 0)
     else:
         stack[top].stands_for = cython.cast(cython.int, row)
@@ -328,7 +329,7 @@ def calls(
 ) -> None:
     """Turn the rows into calls, region instances, message records and requests; all have room for one more per row.
 
-    `op_of_region` is -1 for user regions; `op_of_kind`, and `op_of_operation` of collectives, are the ops of records outside any call.
+    `op_of_region` is NO_CALL for user regions; `op_of_kind`, and `op_of_operation` of collectives, are the ops of records outside any call.
     Rows from METRIC on get the number of calls entered so far, whether one is open, and, below OTHER_KIND, the innermost region.
     `open_requests` is the row of the request that is open under each number, -1 for none.
     """

@@ -29,8 +29,8 @@ PROGRAM_END = cython.declare(cython.int, records.PROGRAM_END)
 MEASUREMENT = cython.declare(cython.int, records.MEASUREMENT)
 BUFFER_FLUSH = cython.declare(cython.int, records.BUFFER_FLUSH)
 ROW = cython.declare(cython.size_t, records.RECORD.itemsize)
-TAG = cython.declare(cython.size_t, records.RECORD.fields["tag"][1])
-AMOUNT = cython.declare(cython.size_t, records.RECORD.fields["amount"][1])
+TAG = cython.declare(cython.size_t, records.TAG_OFFSET)
+AMOUNT = cython.declare(cython.size_t, records.AMOUNT_OFFSET)
 """Bytes of a row, and where two of its columns begin."""
 
 U8 = cython.typedef(cython.uchar)
@@ -217,17 +217,17 @@ def events(
     rows: cython.const[Record][::1],
     begin: cython.Py_ssize_t,
     address: size_t,
-    code: cython.int[::1],
+    refusal: cython.int[::1],
 ) -> int:
-    """Write the rows from `begin` on; return the first that is not written: of a kind without function, or refused with `code[0]`.
+    """Write the rows from `begin` on; return the first that is not written: of a kind without function, or refused by the library.
 
-    `functions` gives the function per kind; `address` is that of the rows in memory.
+    `functions` gives the function per kind; `refusal[0]` gets the error code of the library; `address` is that of the rows in memory.
     """
     for k in range(begin, len(rows)):
         if rows[k].kind >= len(functions):
             return k
-        code[0] = _event(functions[rows[k].kind], writer, rows[k], address + ROW * cast(size_t, k))
-        if code[0] != 0:
+        refusal[0] = _event(functions[rows[k].kind], writer, rows[k], address + ROW * cast(size_t, k))
+        if refusal[0] != 0:
             return k
     return len(rows)
 

@@ -28,7 +28,7 @@ UNSUCCESSFUL_TEST = 1 << 16
 ROOTED, COMPLETES, TESTS, TALKS = (1 << bit for bit in range(4))
 """What an operation of the recorder is beside its op: the peer is a root, it only completes, it tests one request, it talks to one."""
 NO_CALL = -1
-"""The op of an operation that is no MPI call."""
+"""The op of what is no MPI call."""
 
 ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, REQUEST_TEST, REQUEST_CANCELLED = range(10)
 COLLECTIVE_BEGIN, COLLECTIVE_END, NONBLOCKING_REQUEST, NONBLOCKING_COMPLETE, METRIC, PARAMETER_INT = range(10, 16)
@@ -58,6 +58,8 @@ RECORD: np.dtype[Any] = np.dtype(
 )
 """A row of OTF2, `time` in ticks. Who takes the rows fills in the number of its request, or how many calls came before, whether one is
 open, and the innermost region."""
+(_, TAG_OFFSET), (_, AMOUNT_OFFSET) = (RECORD.fields[name] for name in ("tag", "amount"))
+"""Where two columns begin in a row, bytes."""
 OTHER_KIND = 32
 """From here on, OTHER_KIND + number among the others: the six columns from `reference` on are the first six arguments, 0 for arrays."""
 

@@ -9,21 +9,22 @@ import pathlib
 import numpy as np
 import pytest
 
+from perwiz.formats.otf2.library.buffer import User
+
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "perwiz" / "kernels"
 KERNELS = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.py")}
-NOT_YET: set[str] = {
-    *("otf2_calls", "otf2_records", "otf2_repair", "otf2_write", "recorded"),
-}
-"""Kernels whose cells have no names yet. To be emptied."""
 WORDS = ("kind", "code", "lane", "binding", "type", "state", "op", "event", "record")
 """Columns of numbers that each stand for something."""
 FORMATS = {
     "cython.longlong": "i8",
+    "cython.ulonglong": "u8",
     "cython.Py_ssize_t": "i8",
+    "cython.double": "f8",
     "cython.int": "i4",
+    "cython.short": "i2",
+    "cython.ushort": "u2",
     "cython.uchar": "u1",
     "cython.schar": "i1",
-    "cython.double": "f8",
 }
 
 
@@ -85,12 +86,12 @@ def row(fields):
     return np.dtype([(field, FORMATS[ast.unparse(type_)], shape) for field, (type_, shape) in zip(fields, pairs, strict=True)], align=True)
 
 
-@pytest.mark.parametrize("kernel", sorted(set(KERNELS) - NOT_YET))
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
 def test_names(kernel):
     assert nameless(KERNELS[kernel]) == []
 
 
-@pytest.mark.parametrize("kernel", sorted(kernel for kernel in KERNELS if kernel not in NOT_YET and any(structs(KERNELS[kernel]))))
+@pytest.mark.parametrize("kernel", sorted(kernel for kernel in KERNELS if any(structs(KERNELS[kernel]))))
 def test_rows(kernel):
     """A struct that rows of arrays have is beside its dtype, or that in a module for several kernels, of the same name in capitals.
 
@@ -98,7 +99,8 @@ def test_rows(kernel):
     """
     module = importlib.import_module(f"perwiz.kernels.{kernel}")
     known = {name: value for shared in (*shared_with(module), module) for name, value in vars(shared).items()}
-    rows = {name: row(fields) for name, fields in structs(KERNELS[kernel]) if f"{name}[" in ast.unparse(KERNELS[kernel])}
+    text = ast.unparse(KERNELS[kernel])
+    rows = {name: row(fields) for name, fields in structs(KERNELS[kernel]) if f"{name}[" in text or f"rows=cython.pointer({name})" in text}
     assert {name: known[name.upper()] for name in rows} == rows
     assert {field for dtype in rows.values() for field in dtype.names} & {*dir(np.recarray), *dir(np.record)} == set()
 
@@ -106,6 +108,12 @@ def test_rows(kernel):
 def shared_with(module):
     """Return the modules of rows and names that a kernel imports."""
     return [value for value in vars(module).values() if getattr(value, "__name__", "").startswith("perwiz.kernels.")]
+
+
+def test_buffer__as_the_callbacks_take_it():
+    (fields,) = (fields for name, fields in structs(KERNELS["otf2_records"]) if name == "Buffer")
+    assert [*fields] == [name for name, _ in User._fields_]
+    assert [ast.unparse(c_type) for c_type in fields.values()] == [*["cython.longlong"] * 4, "cython.pointer(Record)"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
-"""Rows and names of the kernels that read and write files: structs and dtypes agree, and so do the flags and what the recorder writes."""
+"""Rows, flags and partners of the recorder are in its kernel as recorder.h has them."""
 
-import ast
-import importlib
 import pathlib
 import re
 
@@ -9,37 +7,10 @@ import numpy as np
 import pytest
 
 import perwiz
-from perwiz.formats.otf2.library.buffer import User
 from perwiz.kernels import recorded, records
 
 ROOM = pathlib.Path(perwiz.__file__).parent
-SOURCES = [path for path in sorted((ROOM / "kernels").glob("*.py")) if "cython.struct(" in path.read_text(encoding="utf-8")]
 RECORDER = (ROOM / "record" / "recorder.h").read_text(encoding="utf-8")
-C_TYPES = {"uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "longlong": "i8", "ulonglong": "u8"}
-
-
-def structs(path):
-    """Yield name and fields (name, dtype) of the structs that a kernel declares."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "cython.struct":
-            yield (
-                ast.unparse(node.targets[0]),
-                [(field.arg, ast.unparse(field.value).removeprefix("cython.")) for field in node.value.keywords],
-            )
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_structs__as_the_dtypes_beside_them(path):
-    """The dtype of `Call` is CALL, or in records.py; numpy's own names cannot be fields: interpreted, they would come first."""
-    kernel = importlib.import_module(f"perwiz.kernels.{path.stem}")
-    found = dict(structs(path))
-    assert found
-    if path.stem == "otf2_records":
-        assert found.pop("Buffer") == [(name, "pointer(Record)" if name == "rows" else "longlong") for name, _ in User._fields_]
-    for name, fields in found.items():
-        dtype = getattr(kernel, name.upper(), None) or getattr(records, name.upper())
-        assert dtype == np.dtype([(field, C_TYPES[c_type]) for field, c_type in fields], align=True)
-        assert not {field for field, _ in fields} & {*dir(np.record)}
 
 
 def enum(after):
