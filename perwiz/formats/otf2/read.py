@@ -1,25 +1,25 @@
-"""Reading OTF2: worker processes read shares of an archive, and what they found is collected.
+"""Reading OTF2: worker processes read the locations of an archive, and what they found is collected.
 
-A worker in which the OTF2 library crashes or hangs is replaced by one that leaves out the location it was at.
+A worker in which the OTF2 library crashes or hangs is replaced by another, and the location it was at is left out.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 import pathlib
-import selectors
 import stat
 import time
 from collections.abc import Callable, MutableMapping
+from multiprocessing.connection import wait
 from typing import Any
 
 from numpy.typing import NDArray
 
-from perwiz.errors import LibraryError, TraceError
-from perwiz.formats.otf2.definitions import Definitions, definitions
-from perwiz.formats.otf2.library.child import Child
+from perwiz.errors import TraceError
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.library.packed import Asked, Task, consumer_class
+from perwiz.formats.otf2.library.process import Process
 from perwiz.formats.source import describe
 
 CONSUMER = "perwiz.formats.otf2.location:Location"
@@ -31,8 +31,8 @@ _WORTH = 8 << 20
 """Bytes of event files that are worth another worker: starting it takes as long as reading them does."""
 _PATIENCE = 60.0
 """Seconds without a sign of life after which a worker is taken to hang."""
-_CRASHES = 16
-"""Crashes of one share after which its remaining locations are given up."""
+_LOSSES = 16
+"""Lost workers, for each that there are at a time, after which the remaining locations are given up."""
 _GIVEN_UP = "the OTF2 library crashed too often on other locations"
 
 
@@ -70,12 +70,8 @@ def record(path: str, progress: Callable[[int, int], None] | None = None, consum
     A location whose events cannot be read, or not to their end, says so; what could be read is there.
     Raises TraceError for an archive whose definitions, or none of whose events, can be read, and LibraryError without the library.
     """
-    anchor = _checked(path)
-    sizes = _event_files(anchor)
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    shares = max(1, min(cpus, len(sizes), sum(sizes) // _WORTH))
-    with _Collection(anchor, sizes, shares, progress or (lambda done, total: None), consumer) as collection:
-        return collection.run()
+    with _Workers(_checked(path), consumer) as workers:
+        return workers.run(progress or (lambda done, total: None))
 
 
 def _found(path: str) -> str:
@@ -127,112 +123,117 @@ def _regular(path: str) -> int:
     return found.st_size
 
 
-def _event_files(anchor: str) -> list[int]:
-    """Return the sizes of the event files beside an anchor file."""
+def _event_files(anchor: str) -> dict[str, int]:
+    """Return the sizes of the event files beside an anchor file, by name."""
     folder = pathlib.Path(anchor.removesuffix(".otf2"))
     if not folder.is_dir():
-        return []
+        return {}
     with os.scandir(folder) as entries:
-        return [entry.stat().st_size for entry in entries if entry.name.endswith(".evt") and entry.is_file()]
+        return {entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".evt") and entry.is_file()}
 
 
-class _Collection:
-    """The workers of one archive, and what they found."""
+class _Workers:
+    """The processes that read one archive, each a location at a time, and what they found."""
 
-    def __init__(self, anchor: str, sizes: list[int], shares: int, progress: Callable[[int, int], None], consumer: str) -> None:
-        self._anchor, self._all, self._progress = anchor, sum(sizes), progress
-        size = self._all + os.stat(f"{anchor.removesuffix('.otf2')}.def").st_size
-        self._asked: dict[str, Any] = {"path": anchor, "bytes": size, "shares": shares, "skip": [], "consumer": consumer}
+    def __init__(self, anchor: str, consumer: str) -> None:
+        self._anchor, self._sizes = anchor, _event_files(anchor)
+        self._bytes = sum(self._sizes.values())
+        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._most = max(1, min(cpus, len(self._sizes), self._bytes // _WORTH))
+        size = self._bytes + os.stat(f"{anchor.removesuffix('.otf2')}.def").st_size
+        self._asked = Asked(anchor, size, consumer, definitions=True)
         self._definitions: Definitions | None = None
+        self._left: list[Task] = []
+        self._processes: list[Process] = []
         self._recorded: dict[int, Recorded] = {}
         self._offsets: dict[int, list[tuple[int, int, int, float]]] = {}
-        self._done, self._crashes = [0] * shares, [0] * shares
-        self._children: list[Child] = []
-        self._selector = selectors.DefaultSelector()
+        self._done, self._lost = 0, 0
 
-    def __enter__(self) -> _Collection:
+    def __enter__(self) -> _Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in self._children:
-            child.forget()
-        self._selector.close()
+        for process in self._processes:
+            process.end()
 
-    def run(self) -> Recording:
+    def run(self, progress: Callable[[int, int], None]) -> Recording:
         """Return what all workers found."""
-        for share in range(self._asked["shares"]):
-            self._start({**self._asked, "share": share})
-        while self._children:
-            for key, _ in self._selector.select(min(1.0, _PATIENCE)):
-                self._hear(key.data)
-            for child in [child for child in self._children if time.monotonic() > child.heard + _PATIENCE]:
-                self._close(child, "hangs")
-            self._progress(min(sum(self._done), self._all), self._all)
-        self._progress(self._all, self._all)
+        while len(self._processes) < self._most:
+            self._start()
+        while self._processes:
+            ready = wait([process.connection for process in self._processes], min(1.0, _PATIENCE))
+            for process in [*self._processes]:
+                if process in self._processes and process.connection in ready:
+                    self._hear(process)
+            for process in [*self._processes]:
+                if not process.waits and time.monotonic() > process.heard + _PATIENCE:
+                    self._lose(process, "hangs")
+            progress(min(self._done + sum(process.done for process in self._processes), self._bytes), self._bytes)
+        progress(self._bytes, self._bytes)
         return self._recording()
 
-    def _start(self, asked: dict[str, Any]) -> None:
-        child = Child(asked)
-        self._children.append(child)
-        self._selector.register(child.index, selectors.EVENT_READ, child)
+    def _start(self) -> None:
+        self._processes.append(Process(self._asked))
+        self._asked = self._asked._replace(definitions=False)
 
-    def _hear(self, child: Child) -> None:
-        """Take what a worker says. Raises what it cannot go on with."""
-        said = child.hear()
-        if "failed" in said:
-            raise TraceError(f"{said['failed']}, must be of a sound OTF2 archive")
-        if "library" in said:
-            raise LibraryError(said["library"])
-        if "bug" in said:
-            raise RuntimeError(said["bug"])
-        if "found" in said and self._definitions is None:
-            self._definitions = self._usable(definitions(said["anchor"], said["found"]))
-        share = child.asked["share"]
-        self._done[share] = max(self._done[share], child.done)
-        if child.closed:
-            self._close(child, "" if child.ended else child.fate())
-
-    def _usable(self, found: Definitions) -> Definitions:
-        if not found.locations:
-            raise TraceError(f"{self._anchor}: no location is defined, must have at least one")
-        if found.resolution < 1:
-            raise TraceError(f"{self._anchor}: no clock resolution is defined, must have ticks per second")
-        return found
-
-    def _close(self, child: Child, what: str) -> None:
-        """Keep what a worker has read; if it was lost, say why of the location it was at, and start another for those after it."""
-        self._selector.unregister(child.index)
-        child.kill()
-        columns = child.columns()
-        self._children.remove(child)
-        child.forget()
-        for line in child.read:
-            ref = line["location"]
-            self._recorded[ref] = Recorded(ref, columns[ref], line["records"], line["error"])
-            self._offsets[ref] = [(ref, *offset) for offset in line["offsets"]]
-        if not what:
+    def _hear(self, process: Process) -> None:
+        """Take what a worker says, and give each that waits the next location. Raises what it cannot go on with."""
+        try:
+            defined = process.hear()
+        except (EOFError, OSError):
+            self._lose(process, process.fate())
             return
-        if child.begun < 0:
+        if defined:
+            self._begin(defined)
+        if self._definitions:
+            for waiting in [process for process in self._processes if process.waits]:
+                if self._left:
+                    waiting.give(self._left.pop())
+                else:
+                    self._end(waiting)
+
+    def _begin(self, defined: Definitions) -> None:
+        """Make a task of every location, the smallest first: they are taken from the end."""
+        if not defined.locations:
+            raise TraceError(f"{self._anchor}: no location is defined, must have at least one")
+        if defined.resolution < 1:
+            raise TraceError(f"{self._anchor}: no clock resolution is defined, must have ticks per second")
+        self._definitions = defined
+        tasks = [Task(location, self._sizes.get(f"{location.ref}.evt", -1)) for location in reversed(defined.locations)]
+        self._left = sorted(tasks, key=lambda task: task.bytes)
+
+    def _end(self, process: Process) -> None:
+        """End a worker and keep what it has read."""
+        columns = process.columns()
+        self._processes.remove(process)
+        process.end()
+        self._done += process.done
+        for ref, read in process.read.items():
+            self._recorded[ref] = Recorded(ref, columns[ref], read.records, read.error)
+            self._offsets[ref] = [(ref, *offset) for offset in read.offsets]
+
+    def _lose(self, process: Process, what: str) -> None:
+        """Give up the location that a worker is at, and start another for those left."""
+        self._end(process)
+        if process.task is None:
             raise TraceError(f"{self._anchor}: the OTF2 library {what} on its definitions, must be a sound OTF2 archive")
-        self._recorded.setdefault(child.begun, Recorded(child.begun, {}, 0, f"the OTF2 library {what}"))
-        share = child.asked["share"]
-        self._crashes[share] += 1
-        if self._crashes[share] < _CRASHES:
-            self._start({**child.asked, "skip": [*self._recorded]})
+        ref = process.task.location.ref
+        self._recorded[ref] = Recorded(ref, {}, 0, f"the OTF2 library {what}")
+        self._lost += 1
+        if self._lost >= _LOSSES * self._most:
+            self._left = []
+        if self._left:
+            self._start()
 
     def _recording(self) -> Recording:
         assert self._definitions
-        found = self._definitions
-        locations = [self._recorded.get(place.ref, Recorded(place.ref, {}, 0, _GIVEN_UP)) for place in found.locations]
-        records = sum(one.records for one in locations)
-        errors = [one.error for one in locations if one.error]
-        if not records:
+        locations = [self._recorded.get(location.ref, Recorded(location.ref, {}, 0, _GIVEN_UP)) for location in self._definitions.locations]
+        errors = sorted((recorded.error for recorded in locations if recorded.error), key=lambda error: error == _GIVEN_UP)
+        if not any(recorded.records for recorded in locations):
             what = f"no event record can be read ({errors[0]})" if errors else "no event record"
             raise TraceError(f"{self._anchor}: {what}, must have at least one")
-        whole = [one if one.arrays else dataclasses.replace(one, arrays=self._nothing(one.ref)) for one in locations]
-        return Recording(found, [offset for one in locations for offset in self._offsets.get(one.ref, ())], whole)
-
-    def _nothing(self, ref: int) -> dict[str, NDArray[Any]]:
-        """Return the columns of a location that has no events."""
-        module, _, name = self._asked["consumer"].partition(":")
-        return getattr(importlib.import_module(module), name)(self._definitions, ref).result()
+        consumer = consumer_class(self._asked.consumer)
+        for k, recorded in enumerate(locations):
+            if not recorded.arrays:
+                locations[k] = dataclasses.replace(recorded, arrays=consumer(self._definitions, recorded.ref).result())
+        return Recording(self._definitions, [offset for recorded in locations for offset in self._offsets.get(recorded.ref, ())], locations)

@@ -12,8 +12,6 @@ import sys
 import _otf2
 import otf2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import otf2_small as small
 from perwiz.errors import USAGE, LibraryError, TraceError
@@ -22,7 +20,6 @@ from perwiz.formats.otf2 import read as otf2_read
 from perwiz.formats.otf2.library import archive as otf2_archive
 from perwiz.formats.otf2.library import binding as otf2_library
 from perwiz.formats.otf2.library import events as row
-from perwiz.formats.otf2.library import worker as otf2_worker
 from perwiz.kernels import records
 
 OTHER = {name: records.OTHER_KIND + row.OTHERS.index(name) for name in ("MpiProbe", "ThreadFork", "RmaCollectiveEnd", "IoSeek")}
@@ -192,14 +189,6 @@ def test_shares__give_the_same(three, monkeypatch):
     assert no_children()
 
 
-@given(st.lists(st.integers(-1, 1000)), st.integers(1, 8))
-def test_shares__are_dealt_evenly(sizes, shares):
-    dealt = otf2_worker.deal(sizes, shares)
-    assert sorted(itertools.chain(*dealt)) == list(range(len(sizes)))
-    load = [sum(sizes[k] + 1 for k in share) for share in dealt]
-    assert max(load) - min(load) <= max(sizes, default=0) + 1
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -318,7 +307,7 @@ def test_hanging_worker__loses_one_location(three, monkeypatch):
 def test_lost_worker__all_of_them(three, monkeypatch):
     what = "no event record can be read (the OTF2 library crashed (SIGABRT)), must have at least one"
     assert refused(three, "CrashAlways") == f"traces.otf2: {what}"
-    monkeypatch.setattr(otf2_read, "_CRASHES", 1)
+    monkeypatch.setattr(otf2_read, "_LOSSES", 1)
     assert refused(three, "CrashAlways") == f"traces.otf2: {what}"
 
 

@@ -1,19 +1,53 @@
-"""Columns on their way from a worker process to its parent: integers in as few bytes as their range needs."""
+"""What goes between a worker process and its parent: messages, and columns in as few bytes as their range needs."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import mmap
 from collections.abc import Iterator, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from perwiz.formats.otf2.definitions import Place
 
 Line = tuple[str, str, int, int, str, int]
 """(name, dtype, length, offset in the file, dtype there, least value): what lies in the file is added to the least value."""
 _NARROW = tuple((np.dtype(f"u{size}"), 1 << 8 * size) for size in (1, 2, 4))
 """Dtypes, and how many values each has."""
+
+
+class Asked(NamedTuple):
+    """An archive: its anchor file, bytes of all its files; who takes the rows ("module:class"); whether to send the definitions."""
+
+    path: str
+    bytes: int
+    consumer: str
+    definitions: bool
+
+
+class Task(NamedTuple):
+    """A location to read, and the bytes of its event file, -1 if there is none."""
+
+    location: Place
+    bytes: int
+
+
+class Read(NamedTuple):
+    """What became of a location: records read, (time, offset, deviation) of its clock, where its columns lie, why that is not all."""
+
+    records: int
+    offsets: list[list[Any]]
+    columns: list[Line]
+    error: str | None
+
+
+def consumer_class(name: str) -> Any:
+    """Return the class that "module:class" names."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def packed(column: NDArray[Any]) -> tuple[NDArray[Any], int]:

@@ -1,36 +1,31 @@
-"""Reads an OTF2 archive, or a share of its locations, in a process of its own, where a crash of the OTF2 library hurts nobody.
+"""Reads an OTF2 archive in a process of its own, where a crash of the OTF2 library hurts nobody.
 
-On standard input is a JSON object: `path` of the anchor file, `bytes` of all files, the number `share` of `shares`, the locations to
-`skip`, the `consumer` ("module:class") that rows are handed to, and the descriptors `index` and `data`. Arrays go into the file `data`,
-back to back; everything else goes through the pipe `index`, one JSON object a line: {"anchor", "found"} the definitions, from share 0;
-{"begin"} the location that is read from now on; {"done"} bytes of event files read; {"location", "records", "offsets", "arrays",
-"error"} what became of it; and {"end"}, or {"failed"}, {"library"} or {"bug"} instead of it.
+The parent sends `Asked`, then one `Task` after another. What comes back are messages: the definitions, if they were asked for, else None;
+while a task lasts bytes of its event file, an integer, from time to time; what it has `Read` at its end. An exception is the last message.
+Arrays go into a file that both have open, back to back; only where they lie there is sent.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
-import json
 import os
 import resource
 import signal
-import stat
-import sys
 import time
 import traceback
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import LibraryError
-from perwiz.formats.otf2.definitions import Definitions, Place, definitions
+from perwiz.errors import LibraryError, TraceError
+from perwiz.formats.otf2.definitions import definitions
 from perwiz.formats.otf2.library.archive import Archive
 from perwiz.formats.otf2.library.binding import Failure
-from perwiz.formats.otf2.library.packed import Line, packed
+from perwiz.formats.otf2.library.packed import Asked, Line, Read, Task, consumer_class, packed
 
 ALIGNMENT = 64
 """Bytes to which every array is aligned in the data file."""
@@ -53,91 +48,64 @@ class Consumer(Protocol):
 
 
 class Worker:
-    """One process's share of an archive."""
+    """An archive that is open, and what has been read of it so far."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        """`asked` is described at the head of this module."""
-        self._asked = asked
-        self._index = os.fdopen(asked["index"], "w", encoding="ascii")
-        self._data = os.fdopen(asked["data"], "wb")
-        self._folder = asked["path"].removesuffix(".otf2")
-        module, _, name = asked["consumer"].partition(":")
-        self._consumer = getattr(importlib.import_module(module), name)
-        self._bytes, self._written, self._said = 0, 0, 0.0
-        self.reading = asked["path"]
-        """The file whose damage is everybody's."""
-
-    def say(self, **what: Any) -> None:
-        """Send one line."""
-        self._index.write(f"{json.dumps(what)}\n")
-        self._index.flush()
+    def __init__(self, asked: Asked, parent: Connection[Any, Any], data: int) -> None:
+        """`data` is the descriptor of the file for arrays. Raises TraceError where the definitions are damaged."""
+        self._parent = parent
+        self._data = os.fdopen(data, "wb")
+        self._written, self._said = 0, 0.0
+        reading = asked.path
+        try:
+            self._consumer = consumer_class(asked.consumer)
+            self._archive = Archive(asked.path)
+            anchor = self._archive.anchor()
+            reading = f"{asked.path.removesuffix('.otf2')}.def"
+            self.definitions = definitions(anchor, self._archive.found(os.stat(reading).st_size, self._alive))
+            self._archive.select([location.ref for location in self.definitions.locations])
+        except Failure as failure:
+            raise TraceError(f"{reading}: {failure}, must be of a sound OTF2 archive") from None
+        except MemoryError:
+            raise TraceError(f"{reading}: what it defines needs too much memory, must be of a sound OTF2 archive") from None
 
     def _alive(self, done: int = 0) -> None:
         now = time.monotonic()
         if now > self._said + _PERIOD:
-            self.say(done=self._bytes + done)
+            self._parent.send(done)
             self._said = now
 
-    def run(self) -> None:
-        """Read and send everything. Raises Failure where the definitions are damaged."""
-        archive = Archive(self._asked["path"])
-        anchor = archive.anchor()
-        self.reading = f"{self._folder}.def"
-        found = archive.found(self._size(".def"), self._alive)
-        if self._asked["share"] == 0 and not self._asked["skip"]:
-            self.say(anchor=anchor, found=found)
-        defined = definitions(anchor, found)
-        skip = {*self._asked["skip"]}
-        sizes = [self._size(f"/{place.ref}.evt") for place in defined.locations]
-        mine = deal(sizes, self._asked["shares"])[self._asked["share"]]
-        left = [(defined.locations[k], sizes[k]) for k in mine if defined.locations[k].ref not in skip]
-        archive.select([place.ref for place, _ in left])
-        for place, size in left:
-            self.say(begin=place.ref)
-            self._read(archive, defined, place, size)
-            self._bytes += max(size, 0)
-        self.say(end=True)
-
-    def _size(self, name: str) -> int:
-        """Return the size of a regular file, -1 if there is none."""
-        try:
-            found = os.stat(self._folder + name)
-        except OSError:
-            return -1
-        return found.st_size if stat.S_ISREG(found.st_mode) else -1
-
-    def _read(self, archive: Archive, defined: Definitions, place: Place, size: int) -> None:
-        """Read and send one location."""
+    def read(self, task: Task) -> Read:
+        """Return what became of a location, its columns written to the data file."""
+        archive, location = self._archive, task.location
         offsets: list[list[Any]] = []
         arrays: dict[str, NDArray[Any]] = {}
         errors: list[str] = []
         archive.records = 0
         try:
-            consumer = self._consumer(defined, place.ref)
+            consumer: Consumer = self._consumer(self.definitions, location.ref)
             with _kept(errors, "its definitions: "):
-                offsets = archive.clock(place.ref)
+                offsets = archive.clock(location.ref)
             with _kept(errors):
-                for rows in _events(archive, place, size):
+                for rows in _events(archive, task):
                     consumer.add(rows)
-                    self._alive(size * archive.records // max(place.events, archive.records, 1))
+                    self._alive(task.bytes * archive.records // max(location.events, archive.records, 1))
             arrays = consumer.result()
         except MemoryError:
             errors.append("its events need too much memory")
-        if not errors and archive.records < place.events:
-            errors.append(f"{archive.records} of {place.events} records")
-        error = "; ".join(errors) or None
-        self.say(location=place.ref, records=archive.records, offsets=offsets, arrays=self._write(arrays), error=error)
+        if not errors and archive.records < location.events:
+            errors.append(f"{archive.records} of {location.events} records")
+        return Read(archive.records, offsets, self._write(arrays), "; ".join(errors) or None)
 
     def _write(self, arrays: dict[str, NDArray[Any]]) -> list[Line]:
         """Return where and how arrays lie in the data file, after writing them there."""
-        index: list[Line] = []
+        lines: list[Line] = []
         for name, array in arrays.items():
             stored, low = packed(array)
-            index.append((name, array.dtype.str, len(array), self._written, stored.dtype.str if len(stored) else "", low))
+            lines.append((name, array.dtype.str, len(array), self._written, stored.dtype.str if len(stored) else "", low))
             self._written += self._data.write(np.ascontiguousarray(stored).data)
             self._written += self._data.write(bytes(-self._written % ALIGNMENT))
         self._data.flush()
-        return index
+        return lines
 
 
 @contextlib.contextmanager
@@ -148,23 +116,13 @@ def _kept(errors: list[str], where: str = "") -> Iterator[None]:
         errors.append(f"{where}{failure}")
 
 
-def _events(archive: Archive, place: Place, size: int) -> Iterator[NDArray[Any]]:
+def _events(archive: Archive, task: Task) -> Iterator[NDArray[Any]]:
     """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm."""
-    if size < 0 and place.events:
-        raise Failure(0, "ENOENT", f"no file {place.ref}.evt")
-    if size > 0 or place.events:
-        yield from archive.events(place.ref)
-
-
-def deal(sizes: list[int], shares: int) -> list[list[int]]:
-    """Return the indices of each share: the largest first, each to who has least so far."""
-    dealt: list[list[int]] = [[] for _ in range(shares)]
-    load = [0] * shares
-    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
-        least = min(range(shares), key=load.__getitem__)
-        dealt[least].append(k)
-        load[least] += sizes[k] + 1
-    return [sorted(share) for share in dealt]
+    location = task.location
+    if task.bytes < 0 and location.events:
+        raise Failure(0, "ENOENT", f"no file {location.ref}.evt")
+    if task.bytes > 0 or location.events:
+        yield from archive.events(location.ref)
 
 
 def _isolate(bytes: int) -> None:
@@ -177,23 +135,19 @@ def _isolate(bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_ROOM + _TIMES * bytes,) * 2)
 
 
-def main() -> int:
-    """Return the exit code of a worker."""
-    asked = json.load(sys.stdin)
-    _isolate(asked["bytes"])
-    worker = Worker(asked)
-    try:
-        worker.run()
-    except Failure as failure:
-        worker.say(failed=f"{worker.reading}: {failure}")
-    except MemoryError:
-        worker.say(failed=f"{worker.reading}: what it defines needs too much memory")
-    except LibraryError as error:
-        worker.say(library=str(error))
-    except Exception:
-        worker.say(bug=traceback.format_exc())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def main(connection: int, data: int) -> None:
+    """Do what the parent asks through a connection, until it asks no more. Both arguments are descriptors."""
+    with Connection(connection) as parent, contextlib.suppress(EOFError, BrokenPipeError):
+        asked: Asked = parent.recv()
+        _isolate(asked.bytes)
+        try:
+            worker = Worker(asked, parent, data)
+            parent.send(worker.definitions if asked.definitions else None)
+            while True:
+                parent.send(worker.read(parent.recv()))
+        except (EOFError, BrokenPipeError):
+            raise
+        except (LibraryError, TraceError) as error:
+            parent.send(error)
+        except Exception:
+            parent.send(RuntimeError(traceback.format_exc()))
