@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
     outputs.write({args.output: write})
     state = health(trace)
-    kind = perfetto.FORMAT if view else files.format_of(args.output)
-    missing = perfetto.missing(trace) if view else files.missing(trace, kind)
-    print(_text(trace, args.output, kind, missing, moved, state))
+    form = files.format_of(args.output)
+    missing = perfetto.missing(trace) if view else form.missing(trace)
+    print(_text(trace, args.output, form.name, missing, moved, state))
     return INCOMPLETE if state.incomplete else DONE
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
-from perwiz.formats.otf2.writing import files as archive
-from perwiz.formats.paraver import files as paraver
+from perwiz.errors import DONE, INCOMPLETE, UsageError
+from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
     from perwiz.report.records import Document
@@ -30,32 +27,25 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     from perwiz.formats import files
 
     given = [path for path in inputs if path is not None]
-    parts = [part for path in given for part in archive.found(path)]
-    folders = [os.path.realpath(part) for part in parts if os.path.isdir(part)]
-    read = [os.stat(part) for part in parts if os.path.exists(part)]
+    sources = [*given, *(source for path in given for form in files.FORMATS for source in form.sources(path))]
+    folders = [os.path.realpath(source) for source in sources if os.path.isdir(source)]
+    read = [os.stat(source) for source in sources if os.path.exists(source)]
     if "-" in given:
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
     known: set[str] = set()
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
-        if ".otf2" in path.lower() and path.lower().endswith((".otf2", ".otf2.gz", ".otf2.zst")) and not _is_archive(path):
-            raise UsageError(f"{path}: no name for an OTF2 archive, must end in .otf2")
-        if path.lower().endswith((".prv", ".prv.gz", ".prv.zst")) and not paraver.is_paraver(path):
-            raise UsageError(f"{path}: no name for a Paraver trace, must end in .prv or .prv.gz")
-        if files.is_view(path.lower()) and not files.is_view(path):
-            raise UsageError(f"{path}: no name for Trace Event JSON, must end in .json, .json.gz or .json.zst")
-        own = _own(path)
+        for form in files.FORMATS:
+            form.check_name(path)
+        own = [*files.format_of(path).files(os.path.realpath(path))]
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
         known.update(own)
         there = [os.stat(part) for part in own if os.path.exists(part)]
         if os.path.dirname(own[0]) in folders or any(os.path.samestat(one, other) for one in there for other in read):
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
-        if _is_archive(path):
-            archive.check(path)
-        if paraver.is_paraver(path):
-            paraver.check(path)
+        files.format_of(path).check(path)
     _check_picture(plot)
 
 
@@ -63,21 +53,6 @@ def _clash(own: list[str], given: list[str]) -> str:
     """Return the name of the recorded run among the inputs that lies where an archive has its folder, as the beginning of a message."""
     runs = [path for path in given if os.path.isfile(os.path.join(path, "run.json")) and os.path.realpath(path) in own]
     return f"its folder {runs[0]} " if runs else ""
-
-
-def _is_archive(path: str) -> bool:
-    return path.endswith(".otf2")
-
-
-def _own(path: str) -> list[str]:
-    """Return all that is written for one output."""
-    real, parts = os.path.realpath(path), _parts(path)
-    return [real] if parts is None else [*parts(real)]
-
-
-def _parts(path: str) -> Callable[[str], tuple[str, ...]] | None:
-    """Return what tells the parts of an output of several, None if it is one file."""
-    return archive.parts if _is_archive(path) else paraver.parts if paraver.is_paraver(path) else None
 
 
 def _check_place(path: str) -> None:
@@ -118,40 +93,12 @@ def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
 
     Raises what a job raises, with the name the file was to have, and UsageError when a file cannot be written; then nothing is left.
     """
+    from perwiz.formats.files import format_of
+
     with contextlib.ExitStack() as stack:
-        done = {}
-        for path, job in ((path, job) for path, job in jobs.items() if path is not None):
-            target = os.path.realpath(path)
-            with _naming(path):
-                place = stack.enter_context(tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)))
-            part = os.path.join(place, os.path.basename(path))
-            with _naming(path, part):
-                job(part)
-            done[path] = part, target
-        for path, (part, target) in done.items():
-            with _naming(path):
-                _move(part, target)
-
-
-def _move(part: str, target: str) -> None:
-    parts = _parts(part)
-    if parts is not None:
-        archive.move(part, target, parts)
-        return
-    if os.path.exists(target):
-        shutil.copymode(target, part)
-    os.replace(part, target)
-
-
-@contextlib.contextmanager
-def _naming(path: str, part: str = "") -> Iterator[None]:
-    """Let errors name the file that was asked for."""
-    try:
-        yield
-    except PerwizError as error:
-        raise type(error)(str(error).replace(part, path) if part else str(error)) from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        for path, job in jobs.items():
+            if path is not None:
+                job(stack.enter_context(replacing(path, format_of(path).files)))
 
 
 def tell(args: argparse.Namespace, document: D, text: Callable[[D], str], incomplete: bool) -> int:

@@ -1,6 +1,10 @@
-"""What no viewer's format has a place for."""
+"""What formats have no place for, and names in the ASCII that some are limited to."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -8,21 +12,59 @@ from perwiz.trace import operations
 from perwiz.trace.tables import ANY
 from perwiz.trace.trace import Trace
 
+REQUESTS = "requests"
+WILDCARDS = "wildcards of receives"
+MODES = "send modes that the routine does not tell"
+LABELS = "operations and datatypes of reductions"
+COUNTERS = "values of counters"
+PARAMETERS = "parameters"
+RECORDS = "records of threads, windows, files ..."
+TOPOLOGIES = "topologies"
+SOURCES = "places where regions are defined"
+SITES = "places that calls were made from"
+METAHOSTS = "names of metahosts"
+UNFINISHED = "tests of unfinished requests"
+CANCELLED = "cancelled requests"
+OFFSETS = "measurements of clock offsets"
+NO_ASCII = "names that are not in printable ASCII as they are"
+NEVER_ENTERED = "names of regions never entered"
+DEFECTS = "defects"
 
-def unseen(trace: Trace) -> list[tuple[str, int]]:
-    """Return what neither Paraver nor Perfetto shows of a trace, and how many of each; some counts are 0."""
-    calls, messages = trace.calls, trace.messages
-    implied = operations.MODE[calls.op[messages.send]]
-    return [
-        ("requests", len(trace.requests)),
-        ("wildcards of receives", int(np.count_nonzero((calls.peer == ANY) | (calls.tag == ANY)))),
-        ("send modes that the routine does not tell", int(np.count_nonzero(messages.mode != implied))),
-        ("operations and datatypes of reductions", len(trace.labels)),
-        ("values of counters", len(trace.counters)),
-        ("parameters", len(trace.parameters)),
-        ("records of threads, windows, files ...", len(trace.records)),
-        ("topologies", len(trace.topologies)),
-        ("places where regions are defined", sum(bool(source) for source in trace.sources)),
-        ("measurements of clock offsets", len(trace.offsets)),
-        ("defects", len(trace.defects)),
-    ]
+_COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
+    REQUESTS: lambda trace: len(trace.requests),
+    WILDCARDS: lambda trace: np.count_nonzero((trace.calls.peer == ANY) | (trace.calls.tag == ANY)),
+    MODES: lambda trace: np.count_nonzero(trace.messages.mode != operations.MODE[trace.calls.op[trace.messages.send]]),
+    LABELS: lambda trace: len(trace.labels),
+    COUNTERS: lambda trace: len(trace.counters),
+    PARAMETERS: lambda trace: len(trace.parameters),
+    RECORDS: lambda trace: len(trace.records),
+    TOPOLOGIES: lambda trace: len(trace.topologies),
+    SOURCES: lambda trace: sum(bool(source) for source in trace.sources),
+    SITES: lambda trace: np.count_nonzero(trace.site >= 0),
+    METAHOSTS: lambda trace: len(trace.metahosts),
+    UNFINISHED: lambda trace: len(trace.unfinished),
+    CANCELLED: lambda trace: np.count_nonzero(trace.requests.cancelled),
+    OFFSETS: lambda trace: len(trace.offsets),
+    NO_ASCII: lambda trace: sum(ascii_text(name) != name for name in names(trace)),
+    NEVER_ENTERED: lambda trace: len(trace.names) - len(np.unique(trace.paths.region[trace.regions.path])),
+    DEFECTS: lambda trace: len(trace.defects),
+}
+SHOWN_BY_NO_VIEWER = (REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, OFFSETS, DEFECTS)
+"""What neither Paraver nor Perfetto shows."""
+LONGEST_TEXT = 900
+"""Most characters of a text in a file of lines; with what stands before it, an ALOG line stays below 1000."""
+
+
+def counted(trace: Trace, kinds: Iterable[str], others: Iterable[tuple[str, int | np.integer[Any]]] = ()) -> list[tuple[str, int]]:
+    """Return how many of each kind a trace has, then the others: those of which there are some."""
+    return [(kind, int(count)) for kind, count in (*((kind, _COUNT[kind](trace)) for kind in kinds), *others) if count]
+
+
+def names(trace: Trace) -> list[str]:
+    """Return the names of regions, communicators and nodes."""
+    return [*trace.names, *trace.communicators.names, *trace.nodes]
+
+
+def ascii_text(text: str, blank: str = " ", most: int = LONGEST_TEXT) -> str:
+    """Return the text in printable ASCII, `?` for anything else, blanks inside as `blank`, at most `most` characters."""
+    return re.sub(r"[^ -~]", "?", text).strip().replace(" ", blank)[:most].rstrip()

@@ -16,7 +16,7 @@ import perwiz
 from build import table
 from perwiz.cli import main
 from perwiz.formats import files
-from perwiz.formats.alog import write as alog_write
+from perwiz.formats.alog.format import ALOG
 from perwiz.trace import tables
 from perwiz.trace.trace import Topology
 
@@ -105,8 +105,8 @@ MISSING = [
 
 
 def test_missing__in_alog():
-    assert alog_write.missing(rich()) == MISSING
-    assert files.missing(build.CATALOGUE["halo"](), "ALOG") == []
+    assert ALOG.missing(rich()) == MISSING
+    assert ALOG.missing(build.CATALOGUE["halo"]()) == []
     requests = table(tables.Requests, posted_by=[0], completed_by=[-1], cancelled=[1])
     tested = dataclasses.replace(
         build.CATALOGUE["no_messages"](),
@@ -115,7 +115,7 @@ def test_missing__in_alog():
         requests=requests,
         unfinished=table(tables.Unfinished, call=[0], request=[0]),
     )
-    assert files.missing(tested, "ALOG") == [
+    assert ALOG.missing(tested) == [
         ("tests of unfinished requests", 1),
         ("cancelled requests", 1),
         ("names of regions never entered", 1),

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.format import anchor_of, is_anchor
 from perwiz.formats.otf2.library.packed import Asked, Task, consumer_class
 from perwiz.formats.otf2.library.process import Process
 from perwiz.formats.source import describe
 
 CONSUMER = "perwiz.formats.otf2.location:Location"
-_HEAD = b"OTF2"
-"""Bytes 2 to 6 of every anchor file; the first is its type, the second the order of bytes."""
 _ANCHOR = 64 << 20
 """No anchor file has so many bytes."""
 _WORTH = 8 << 20
@@ -56,14 +55,6 @@ class Recording:
     locations: list[Recorded]
 
 
-def looks_like(path: str) -> bool:
-    """Return whether this is the anchor file of an OTF2 archive, its name without `.otf2`, or a folder that holds just one."""
-    try:
-        return _is_anchor(_found(path))
-    except (OSError, ValueError):
-        return False
-
-
 def record(path: str, progress: Callable[[int, int], None] | None = None, consumer: str = CONSUMER) -> Recording:
     """Return what an archive holds. `progress` is told bytes of event files read, and how many there are.
 
@@ -74,30 +65,12 @@ def record(path: str, progress: Callable[[int, int], None] | None = None, consum
         return workers.run(progress or (lambda done, total: None))
 
 
-def _found(path: str) -> str:
-    """Return the path of the anchor file that is meant."""
-    if os.path.isdir(path):
-        inside = [name for name in os.listdir(path) if name.endswith(".otf2")]
-        if len(inside) == 1:
-            return os.path.join(path, inside[0])
-    whole = f"{path.rstrip('/')}.otf2"
-    anchor = whole if not os.path.isfile(path) and os.path.isfile(whole) else path
-    return os.path.realpath(anchor) if os.path.islink(anchor) else anchor
-
-
-def _is_anchor(path: str) -> bool:
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        return False
-    with open(path, "rb") as file:
-        return file.read(6)[2:] == _HEAD
-
-
 def _checked(path: str) -> str:
     """Return the path of an anchor file that can be one, with definitions beside it. Raises TraceError else."""
     try:
-        anchor = _found(path)
+        anchor = anchor_of(path)
         size = _regular(anchor)
-        if not _is_anchor(anchor):
+        if not is_anchor(anchor):
             with open(anchor, "rb") as file:
                 raise TraceError(f"{anchor}: {describe(file.read(4096))}, must be the anchor file of an OTF2 archive")
         if size > _ANCHOR:

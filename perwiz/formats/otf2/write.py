@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 from perwiz import __version__
 from perwiz.errors import UsageError
-from perwiz.formats import message_ends
+from perwiz.formats import losses
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.library.binding import Failure
 from perwiz.formats.otf2.writing import gaps
 from perwiz.formats.otf2.writing.archive import Archive
 from perwiz.formats.otf2.writing.definitions import Definitions, known
-from perwiz.formats.otf2.writing.files import check, move
 from perwiz.formats.otf2.writing.rows import Rows
 from perwiz.trace.trace import Timeline, Trace
 
 
 def write(trace: Trace, timeline: Timeline, path: str) -> int:
-    """Return how many events could not have their time, after writing the trace with the times of `timeline` to the archive `path`.
+    """Return how many events could not have their time, after writing the trace with the times of `timeline` to a new archive.
 
     Those are region boundaries and records that would lie inside or behind a call that they stand before. `path` is that of the anchor
-    file, `x.otf2`; `x.def` and the folder `x` stand beside it. An archive of that name is replaced. Whole, or not at all.
-    A timeline with instants before 0 is written later by as much, so that the archive begins at 0.
-    Raises TraceError when the timeline belongs to another trace, UsageError when the archive cannot be written, LibraryError without
-    the OTF2 library.
+    file. Raises UsageError when the archive cannot be written, LibraryError without the OTF2 library.
     """
-    message_ends.check(trace, timeline)
-    target = check(path)
     try:
-        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)) as folder:
-            moved = _write(trace, timeline, folder, os.path.basename(target).removesuffix(".otf2"))
-            move(os.path.join(folder, os.path.basename(target)), target)
-            return moved
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        return _write(trace, timeline, os.path.dirname(path), os.path.basename(path).removesuffix(".otf2"))
     except Failure as error:
         raise UsageError(f"{path}: cannot be written: {error}") from None
 
@@ -59,9 +47,10 @@ def _write(trace: Trace, timeline: Timeline, folder: str, name: str) -> int:
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what an archive of a trace does not hold, and how many of each."""
-    found = [
-        ("coordinates known in part", sum(int((~known(one) & (one.coordinates >= 0).any(1)).sum()) for one in trace.topologies)),
-        ("defects", len(trace.defects)),
+    known_in_part = (int((~known(topology) & (topology.coordinates >= 0).any(1)).sum()) for topology in trace.topologies)
+    others = (
+        ("coordinates known in part", sum(known_in_part)),
+        (losses.DEFECTS, len(trace.defects)),
         ("records of unknown kind", int((gaps.kinds(trace)[trace.records.kind] < 0).sum())),
-    ]
-    return [(what, count) for what, count in found if count]
+    )
+    return losses.counted(trace, (), others)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from perwiz.formats.alog.writing.headers import clean
+from perwiz.formats.losses import ascii_text
 from perwiz.formats.paraver import codes
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
@@ -70,7 +70,7 @@ class Places:
     def rows(self) -> str:
         """Return the file of names."""
         trace, places = self._trace, self._trace.locations
-        nodes = [clean(trace.nodes[node], "_") or "unnamed" if node >= 0 else "unknown" for _, node in self._keys.tolist()]
+        nodes = [ascii_text(trace.nodes[node], "_") or "unnamed" if node >= 0 else "unknown" for _, node in self._keys.tolist()]
         threads = bool(places.thread.any())
         pairs = zip(places.process[self._order].tolist(), places.thread[self._order].tolist(), strict=True)
         names = [f"rank {process}.{thread}" if threads else f"rank {process}" for process, thread in pairs]
@@ -95,11 +95,13 @@ def _events(trace: Trace) -> Iterator[str]:
             yield _event(9, kind, label, [*((int(codes.VALUE[op]), operations.OPS[op]) for op in own), (0, "Outside MPI")])
     if operations.COLLECTIVE[used].any():
         yield "EVENT_TYPE\n" + "".join(f"1    {kind}    {label}\n" for kind, label in _COLLECTIVE.items())
-        names = [(row + 1, clean(name) or "unnamed") for row, name in enumerate(trace.communicators.names)]
+        names = [(row + 1, ascii_text(name) or "unnamed") for row, name in enumerate(trace.communicators.names)]
         yield _event(1, codes.COMMUNICATOR, "Communicator in MPI Global OP", names)
     if len(trace.regions):
         rows = np.unique(trace.paths.region[trace.regions.path]).tolist()
-        yield _event(4, codes.REGION, "User function", [(0, "End"), *((row + 1, clean(trace.names[row]) or "unnamed") for row in rows)])
+        yield _event(
+            4, codes.REGION, "User function", [(0, "End"), *((row + 1, ascii_text(trace.names[row]) or "unnamed") for row in rows)]
+        )
     yield _event(6, codes.APPLICATION, "Application", [(0, "End"), (1, "Begin")])
 
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import UsageError
-from perwiz.formats.alog.write import whole
-from perwiz.formats.alog.writing.headers import clean
-from perwiz.formats.losses import unseen
-from perwiz.formats.message_ends import check as check_timeline
-from perwiz.formats.otf2.writing.files import move
+from perwiz.formats import losses
 from perwiz.formats.paraver import codes
-from perwiz.formats.paraver.files import check, parts
 from perwiz.formats.paraver.names import Places, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
+from perwiz.formats.whole import packed
 from perwiz.trace import nesting, operations
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
@@ -48,54 +40,30 @@ _TEMPLATES = (
 )
 
 
-def write(trace: Trace, timeline: Timeline, path: str) -> None:
-    """Write the trace with the times of `timeline` to `path`, x.prv or x.prv.gz, and to x.pcf and x.row beside it; whole, or not at all.
-
-    A trace of that name is replaced. A timeline with instants before 0 is written later by as much, so that the trace begins at 0.
-    Raises TraceError when the timeline belongs to another trace, UsageError when the files cannot be written.
-    """
-    check_timeline(trace, timeline)
-    check(path)
-    target = os.path.realpath(path)
-    try:
-        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(target)) as folder:
-            made = os.path.join(folder, os.path.basename(target))
-            _write(trace, timeline, made)
-            move(made, target, parts)
-    except UsageError as error:
-        raise UsageError(f"{path}: cannot be written: {str(error).rpartition(': ')[2]}") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-
-
 def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what a Paraver trace does not hold of a trace, and how many of each."""
-    names = *trace.names, *trace.communicators.names, *trace.nodes
     lost = trace.calls.peer != NONE
     lost[trace.messages.send], lost[trace.messages.receive] = False, False
-    found = [
-        *unseen(trace),
-        ("partners, tags and sizes of calls without a message", int(np.count_nonzero(lost))),
-        ("messages over another communicator than the world", int(np.count_nonzero(trace.messages.comm > 0))),
-        ("places that calls were made from", int(np.count_nonzero(trace.site >= 0))),
-        ("names of metahosts", len(trace.metahosts)),
-        ("names that are not in printable ASCII as they are", sum(clean(name) != name for name in names)),
-    ]
-    return [(what, count) for what, count in found if count]
+    others = (
+        ("partners, tags and sizes of calls without a message", np.count_nonzero(lost)),
+        ("messages over another communicator than the world", np.count_nonzero(trace.messages.comm > 0)),
+    )
+    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
+    return losses.counted(trace, kinds, others)
 
 
-def _write(trace: Trace, timeline: Timeline, path: str) -> None:
-    """Write the three files."""
+def write(trace: Trace, timeline: Timeline, files: tuple[str, ...]) -> None:
+    """Write the trace with the times of `timeline` to new files: the records, packed or not, the configuration and the names."""
     places, moments = Places(trace), _Moments(trace, timeline)
-    records, *others = parts(path)
-    with whole(records) as file:
+    records, *others = files
+    with packed(records) as file:
         file.write("".join(f"{line}\n" for line in places.header(moments.end)).encode("ascii"))
         cells = _Cells(trace, timeline, places, moments.later)
         for begin in range(0, len(moments.order), ROWS_AT_ONCE):
-            at = moments.order[begin : begin + ROWS_AT_ONCE]
-            file.write(cells.text(moments.kind[at], moments.row[at], moments.time[at]))
+            rows = moments.order[begin : begin + ROWS_AT_ONCE]
+            file.write(cells.text(moments.kind[rows], moments.row[rows], moments.time[rows]))
     for name, text in zip(others, (configuration(trace), places.rows()), strict=True):
-        with whole(name) as file:
+        with packed(name) as file:
             file.write(text.encode("ascii"))
 
 

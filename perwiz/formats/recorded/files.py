@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.formats.recorded.format import MARKER
 from perwiz.kernels.recorded import CALL, PART
 
 VERSION = 1
-MARKER = "run.json"
 _HEADER = 384
 _ABOUT = {"processes", "begun", "real", "clock", "cpu", "metahost", "metahost_name", "host", "mpi", "program", "operations"}
 """What the first definition of a process says beside its rank."""
@@ -44,14 +44,6 @@ class Process:
     def of(self, key: str) -> list[dict[str, Any]]:
         """Return the definitions of one kind."""
         return [line for line in self.definitions if key in line]
-
-
-def folders(path: str) -> list[str]:
-    """Return the directories of a recorded run: the one of that name, or all of several joined by colons; none if it is no such run."""
-    for found in ([path], path.split(os.pathsep)):
-        if all(os.path.isfile(os.path.join(folder, MARKER)) for folder in found):
-            return found
-    return []
 
 
 def processes(paths: list[str]) -> list[Process]:

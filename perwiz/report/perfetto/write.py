@@ -13,18 +13,16 @@ from typing import IO
 
 from perwiz import __version__
 from perwiz.errors import UsageError
-from perwiz.formats.alog.write import whole
-from perwiz.formats.losses import unseen
+from perwiz.formats import losses
 from perwiz.formats.message_ends import check
 from perwiz.formats.templates import ROWS_AT_ONCE
+from perwiz.formats.whole import writing
 from perwiz.report.perfetto.events import batches
 from perwiz.report.perfetto.text import Calls, Rows, quoted
 from perwiz.report.perfetto.tracks import Tracks
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
-
-FORMAT = "Trace Event JSON"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ def write(trace: Trace, views: Sequence[View], path: str) -> None:
         check(trace, view.timeline)
     tracks, calls = Tracks(trace, len(views)), Calls(trace)
     later = -min(_first(view.timeline) for view in views)
-    with whole(path) as file:
+    with writing(path) as file:
         file.write(_head(trace, views, tracks).encode("ascii"))
         for run, view in enumerate(views):
             size = trace.messages.bytes if view.bytes is None else view.bytes
@@ -72,13 +70,11 @@ def _write(file: IO[bytes], trace: Trace, view: View, rows: Rows, tracks: Tracks
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what Trace Event JSON does not hold of a trace, and how many of each."""
-    names = *trace.names, *trace.communicators.names, *trace.nodes
-    losses = [
-        *unseen(trace),
+    others = (
         ("lists of the ranks of communicators", len(trace.communicators)),
-        ("names that are shortened or escaped", sum(json.loads(quoted(name)) != name for name in names)),
-    ]
-    return [(what, count) for what, count in losses if count]
+        ("names that are shortened or escaped", sum(json.loads(quoted(name)) != name for name in losses.names(trace))),
+    )
+    return losses.counted(trace, losses.SHOWN_BY_NO_VIEWER, others)
 
 
 def _first(timeline: Timeline) -> int:

@@ -6,7 +6,6 @@ The amount drawn is bounded by the size of the picture, not by the size of the t
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.formats.whole import writing
 from perwiz.report.picture import lanes, marks
 from perwiz.report.picture.bars import Bars
 from perwiz.trace.trace import Timeline, Trace
@@ -124,23 +124,15 @@ def _size(lanes_drawn: int, panels: int) -> lanes.Size:
 
 
 def write(figure: Figure, path: str, kind: str) -> None:
-    """Write the figure beside its place first and then move it there; leave nothing behind when that fails.
+    """Write the figure, whole or not at all. Raises UsageError when it cannot be written.
 
     A PDF embeds its fonts as TrueType: publishers refuse the Type 3 fonts that matplotlib writes otherwise.
     """
     import matplotlib
 
-    target = Path(path)
-    temporary = target.with_name(f".perwiz-{os.urandom(6).hex()}.{kind}")
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    try:
-        with matplotlib.rc_context({"pdf.fonttype": 42}), temporary.open("xb") as file:
-            figure.savefig(file, format=kind, dpi=_DPI, metadata=undated[kind])
-        os.replace(temporary, target)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with matplotlib.rc_context({"pdf.fonttype": 42}), writing(path) as file:
+        figure.savefig(file, format=kind, dpi=_DPI, metadata=undated[kind])
 
 
 def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curves: Curves | None, overlay: Overlay | None) -> Figure:

@@ -10,6 +10,7 @@ import zstandard
 
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats.alog import write as alog_write
+from perwiz.formats.alog.format import ALOG
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as kinds
 from perwiz.formats.templates import Templates
@@ -89,7 +90,7 @@ def written(tmp_path):
 
     def lines(trace, timeline=None):
         path = tmp_path / "out.alog"
-        alog_write.write(trace, timeline or trace.timeline, str(path))
+        ALOG.write(trace, timeline or trace.timeline, str(path))
         text = path.read_bytes().decode("ascii")
         assert text.endswith("\n")
         return text.splitlines()
@@ -569,8 +570,8 @@ def unzstd(data):
 
 @pytest.mark.parametrize(("suffix", "unpack"), [(".gz", gzip.decompress), (".zst", unzstd)])
 def test_packed(tmp_path, suffix, unpack):
-    alog_write.write(PING, PING.timeline, str(tmp_path / "plain"))
-    alog_write.write(PING, PING.timeline, str(tmp_path / f"packed{suffix}"))
+    ALOG.write(PING, PING.timeline, str(tmp_path / "plain"))
+    ALOG.write(PING, PING.timeline, str(tmp_path / f"packed{suffix}"))
     assert unpack((tmp_path / f"packed{suffix}").read_bytes()) == (tmp_path / "plain").read_bytes()
 
 
@@ -661,7 +662,7 @@ def failing(*_):
 def test_atomic__leaves_nothing_behind(tmp_path, monkeypatch, name):
     monkeypatch.setattr(Templates, "fill", failing)
     with pytest.raises(RuntimeError, match=r"^disk on fire$"):
-        alog_write.write(PING, PING.timeline, str(tmp_path / name))
+        ALOG.write(PING, PING.timeline, str(tmp_path / name))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -670,14 +671,14 @@ def test_atomic__leaves_the_file_before_as_it_was(tmp_path, monkeypatch):
     path.write_text("the file before")
     monkeypatch.setattr(Templates, "fill", failing)
     with pytest.raises(RuntimeError):
-        alog_write.write(PING, PING.timeline, str(path))
+        ALOG.write(PING, PING.timeline, str(path))
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("out.alog", "the file before")]
 
 
 def test_atomic__replaces_the_file_before(tmp_path):
     path = tmp_path / "out.alog"
     path.write_text("the file before")
-    alog_write.write(PING, PING.timeline, str(path))
+    ALOG.write(PING, PING.timeline, str(path))
     assert path.read_text().startswith("-1 0 0 0 0 0 perwiz\n")
     assert [file.name for file in tmp_path.iterdir()] == ["out.alog"]
 
@@ -685,20 +686,20 @@ def test_atomic__replaces_the_file_before(tmp_path):
 def test_refuses__a_folder_that_is_not_there(tmp_path):
     path = str(tmp_path / "nowhere" / "out.alog")
     with pytest.raises(UsageError) as caught:
-        alog_write.write(PING, PING.timeline, path)
+        ALOG.write(PING, PING.timeline, path)
     assert str(caught.value) == f"{path}: cannot be written: no such file or directory"
 
 
 def test_refuses__a_folder(tmp_path):
     (tmp_path / "out.alog").mkdir()
     with pytest.raises(UsageError, match=r"out\.alog: cannot be written: is a directory$"):
-        alog_write.write(PING, PING.timeline, str(tmp_path / "out.alog"))
+        ALOG.write(PING, PING.timeline, str(tmp_path / "out.alog"))
     assert [file.name for file in tmp_path.iterdir()] == ["out.alog"]
 
 
 def test_refuses__the_timeline_of_another_trace(tmp_path):
     with pytest.raises(TraceError) as caught:
-        alog_write.write(PING, random_trace(0).timeline, str(tmp_path / "out.alog"))
+        ALOG.write(PING, random_trace(0).timeline, str(tmp_path / "out.alog"))
     assert str(caught.value) == "by-hand.alog: a timeline of 40 calls, must be of the 5 calls of the trace"
     assert list(tmp_path.iterdir()) == []
 

@@ -17,6 +17,7 @@ import otf2_small as small
 from perwiz.errors import USAGE, LibraryError, TraceError
 from perwiz.formats.otf2 import definitions as defined
 from perwiz.formats.otf2 import read as otf2_read
+from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.library import archive as otf2_archive
 from perwiz.formats.otf2.library import binding as otf2_library
 from perwiz.formats.otf2.library import events as row
@@ -164,7 +165,7 @@ def test_clocks_and_maps__as_the_python_bindings_apply_them(tmp_path):
 @pytest.mark.parametrize("name", ["t/traces.otf2", "t/traces", "t", "t/"])
 def test_paths(three, name):
     path = str(three.parent.parent / name)
-    assert otf2_read.looks_like(path)
+    assert OTF2.looks_like(path)
     assert [one.records for one in read(path).locations] == [20, 40, 60]
 
 
@@ -172,7 +173,7 @@ def test_looks_like__no(three, tmp_path):
     shutil.copy(three, three.parent / "second.otf2")
     (tmp_path / "text.otf2").write_text("hello")
     paths = [three.parent, tmp_path / "text.otf2", tmp_path / "missing", three.parent / "traces.def", "a\0b", "", "/dev/null"]
-    assert [path for path in map(str, paths) if otf2_read.looks_like(path)] == []
+    assert [path for path in map(str, paths) if OTF2.looks_like(path)] == []
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import build
 from build import Builder, table
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
-from perwiz.formats.otf2 import write as otf2_write
+from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.writing import archive as low
 from perwiz.formats.otf2.writing import rows as otf2_write_rows
 from perwiz.trace import operations, tables
@@ -66,7 +66,7 @@ def written(tmp_path):
     """Return written(trace): its archive read by another."""
 
     def write(trace, timeline=None):
-        otf2_write.write(trace, timeline or trace.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, timeline or trace.timeline, str(tmp_path / "t.otf2"))
         return found(tmp_path / "t.otf2")
 
     return write
@@ -152,7 +152,7 @@ def test_law__samples(written, name):
 @given(build.traces())
 def test_law__random_traces(tmp_path_factory, trace):
     folder = tmp_path_factory.mktemp("random")
-    otf2_write.write(trace, trace.timeline, str(folder / "t.otf2"))
+    OTF2.write(trace, trace.timeline, str(folder / "t.otf2"))
     check(trace, found(folder / "t.otf2"))
 
 
@@ -160,7 +160,7 @@ def test_law__random_traces(tmp_path_factory, trace):
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_law__otf2_print_has_nothing_to_say(tmp_path, name):
     trace = build.CATALOGUE[name]()
-    otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     for words in ([], ["-G"], ["-I"]):
         done = subprocess.run([PRINT, *words, str(tmp_path / "t.otf2")], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
@@ -174,7 +174,7 @@ def test_some_events_at_a_time(tmp_path, monkeypatch):
     for steps, events in ((1 << 14, 1 << 17), (3, 1 << 17), (1 << 14, 5), (1, 1)):
         monkeypatch.setattr(otf2_write_rows, "STEPS", steps)
         monkeypatch.setattr(otf2_write_rows, "EVENTS", events)
-        otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
         content.append([(tmp_path / "t" / f"{place}.evt").read_bytes() for place in range(4)])
     assert content[1:] == content[:1] * 3
 
@@ -563,7 +563,7 @@ def test_everything__events(written):
 
 def test_everything__properties(tmp_path):
     trace = everything()
-    otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     text = (tmp_path / "t.otf2").read_bytes()
     for name, value in {
         "MADE_BY": "a guess",
@@ -574,7 +574,7 @@ def test_everything__properties(tmp_path):
     }.items():
         assert b"PERWIZ::" + name.encode() in text
         assert value.encode() in text
-    assert otf2_write.missing(trace) == [("records of unknown kind", 1)]
+    assert OTF2.missing(trace) == [("records of unknown kind", 1)]
 
 
 def test_ordinary_trace__has_no_extras(tmp_path, written):
@@ -603,9 +603,9 @@ def test_timeline__boundaries_that_would_run_backwards(tmp_path):
     b.call(0, "Comm_rank", at=(20, 30))
     trace = b.trace()
     late = dataclasses.replace(trace.timeline, regions=table(tables.Times, enter=[3], leave=[25]))
-    assert otf2_write.write(trace, late, str(tmp_path / "t.otf2")) == 2
+    assert OTF2.write(trace, late, str(tmp_path / "t.otf2")) == 2
     assert [event.time for event in found(tmp_path / "t.otf2").events[0]] == [0, 2, 2, 4, 20, 20, 30]
-    assert otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2")) == 0
+    assert OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2")) == 0
 
 
 def test_timeline__a_child_entered_before_its_parent(tmp_path):
@@ -615,7 +615,7 @@ def test_timeline__a_child_entered_before_its_parent(tmp_path):
         pass
     trace = b.trace()
     odd = dataclasses.replace(trace.timeline, regions=table(tables.Times, enter=[6, 5], leave=[10, 8]))
-    assert otf2_write.write(trace, odd, str(tmp_path / "t.otf2")) == 1
+    assert OTF2.write(trace, odd, str(tmp_path / "t.otf2")) == 1
     line = [(event.region.name, event.time) for event in found(tmp_path / "t.otf2").of((ev.Enter, ev.Leave))]
     assert line == [("a", 6), ("b", 6), ("b", 8), ("a", 10)]
 
@@ -639,14 +639,14 @@ HALO = ["t", "t.def", "t.otf2", *(f"t/{place}.{kind}" for place in range(4) for 
 def test_atomic__replaces_the_archive_before(tmp_path):
     for name in ("nested_regions", "halo"):
         trace = build.CATALOGUE[name]()
-        otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     assert names_in(tmp_path) == sorted(HALO)
     assert len(found(tmp_path / "t.otf2").definitions.locations) == 4
 
 
 def test_atomic__leaves_the_archive_before_as_it_was(tmp_path, monkeypatch):
     trace = build.CATALOGUE["halo"]()
-    otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     before = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     rename, moved = os.rename, []
 
@@ -658,7 +658,7 @@ def test_atomic__leaves_the_archive_before_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(UsageError, match=r"t\.otf2: cannot be written: no space left on device$"):
-        otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     assert len(moved) > 5
     assert {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert names_in(tmp_path) == sorted(HALO)
@@ -671,14 +671,14 @@ def test_atomic__leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(low.Archive, "_rows", failing)
     trace = build.CATALOGUE["halo"]()
     with pytest.raises(RuntimeError, match=r"^disk on fire$"):
-        otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     assert list(tmp_path.iterdir()) == []
 
 
 def refused(path):
     trace = build.CATALOGUE["halo"]()
     with pytest.raises(UsageError) as caught:
-        otf2_write.write(trace, trace.timeline, str(path))
+        OTF2.write(trace, trace.timeline, str(path))
     return str(caught.value)
 
 
@@ -694,7 +694,7 @@ def test_refuses__what_is_in_the_way(tmp_path):
 
 def test_refuses__a_folder_with_other_files(tmp_path):
     trace = build.CATALOGUE["halo"]()
-    otf2_write.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
     (tmp_path / "t" / "notes.txt").write_text("mine")
     assert refused(tmp_path / "t.otf2") == f"{tmp_path}/t: no part of the archive {tmp_path}/t.otf2, must not be there"
 
@@ -707,7 +707,7 @@ def test_refuses__names_and_folders(tmp_path):
 def test_refuses__the_timeline_of_another_trace(tmp_path):
     trace, other = build.CATALOGUE["halo"](), build.CATALOGUE["ring"]()
     with pytest.raises(TraceError, match=r"^built: a timeline of 12 calls, must be of the 32 calls of the trace$"):
-        otf2_write.write(trace, other.timeline, str(tmp_path / "t.otf2"))
+        OTF2.write(trace, other.timeline, str(tmp_path / "t.otf2"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,9 +16,9 @@ import build
 import viewers
 from build import table
 from perwiz.errors import TraceError, UsageError
-from perwiz.formats import files
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver import write as paraver_write
+from perwiz.formats.paraver.format import PARAVER
 from perwiz.trace import operations, tables
 from perwiz.trace.trace import Topology
 
@@ -30,7 +30,7 @@ def inside(tmp_path, monkeypatch):
 
 def written(trace, timeline=None):
     """Return the three files of a trace as text."""
-    paraver_write.write(trace, timeline or trace.timeline, "out.prv")
+    PARAVER.write(trace, timeline or trace.timeline, "out.prv")
     return there()
 
 
@@ -250,11 +250,11 @@ def test_times_before_0():
 
 def test_packed():
     trace = run_by_hand()
-    paraver_write.write(trace, trace.timeline, "out.prv.gz")
+    PARAVER.write(trace, trace.timeline, "out.prv.gz")
     assert sorted(os.listdir()) == ["out.pcf", "out.prv.gz", "out.row"]
     with gzip.open("out.prv.gz", "rt") as file:
         assert file.read() == BY_HAND
-    paraver_write.write(trace, trace.timeline, "out.prv.gz")
+    PARAVER.write(trace, trace.timeline, "out.prv.gz")
 
 
 def test_small_pieces(monkeypatch):
@@ -265,13 +265,13 @@ def test_small_pieces(monkeypatch):
 
 
 def test_missing():
-    assert files.missing(run_by_hand(), "Paraver") == [("requests", 1)]
+    assert PARAVER.missing(run_by_hand()) == [("requests", 1)]
     grid = Topology("grid", 0, (3,), (False,), ("x",), np.array([[0], [1], [2]], "i4"))
     trace = dataclasses.replace(build.CATALOGUE["unmatched"](), topologies=(grid,), metahosts=("here",), nodes=("Größe",))
-    found = dict(files.missing(trace, "Paraver"))
+    found = dict(PARAVER.missing(trace))
     assert found["topologies"] == found["names of metahosts"] == found["names that are not in printable ASCII as they are"] == 1
     assert found["partners, tags and sizes of calls without a message"] >= 1
-    assert dict(files.missing(build.CATALOGUE["wildcard"](), "Paraver"))["wildcards of receives"] >= 1
+    assert dict(PARAVER.missing(build.CATALOGUE["wildcard"]()))["wildcards of receives"] >= 1
 
 
 def test_refuses__what_is_in_the_way():
@@ -281,14 +281,14 @@ def test_refuses__what_is_in_the_way():
         written(trace)
     pathlib.Path("other.prv").write_text("mine")
     with pytest.raises(UsageError, match=r"^other\.prv: no Paraver trace, must be one to be replaced$"):
-        paraver_write.write(trace, trace.timeline, "other.prv")
+        PARAVER.write(trace, trace.timeline, "other.prv")
     with pytest.raises(UsageError, match=r"^\.prv: no name of a Paraver trace, must be one that ends in \.prv or \.prv\.gz$"):
-        paraver_write.write(trace, trace.timeline, ".prv")
+        PARAVER.write(trace, trace.timeline, ".prv")
     with pytest.raises(UsageError, match=r"^nowhere/a\.prv: cannot be written: no such file or directory$"):
-        paraver_write.write(trace, trace.timeline, "nowhere/a.prv")
+        PARAVER.write(trace, trace.timeline, "nowhere/a.prv")
     os.mkdir("folder.prv")
     with pytest.raises(UsageError, match=r"^folder\.prv: no Paraver trace, must be one to be replaced$"):
-        paraver_write.write(trace, trace.timeline, "folder.prv")
+        PARAVER.write(trace, trace.timeline, "folder.prv")
     assert sorted(os.listdir()) == ["folder.prv", "other.prv", "out.row"]
 
 
@@ -299,14 +299,14 @@ def test_refuses__another_timeline():
 
 
 def test_a_full_disk__names_the_file_that_was_asked_for(monkeypatch):
-    replace = os.replace
+    rename = os.rename
 
     def fail(source, target):
         if target.endswith(".row"):
             raise OSError(28, "No space left on device")
-        replace(source, target)
+        rename(source, target)
 
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(UsageError, match=r"^out\.prv: cannot be written: no space left on device$"):
         written(run_by_hand())
     assert os.listdir() == []

@@ -10,7 +10,8 @@ import pytest
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import read as recorded
 from perwiz.formats.recorded.communicators import ranks_of
-from perwiz.formats.recorded.files import folders, stopped
+from perwiz.formats.recorded.files import stopped
+from perwiz.formats.recorded.format import folders
 from perwiz.kernels.recorded import CALL, PART
 from perwiz.trace import defects, operations, threads
 from perwiz.whatif.run import loaded

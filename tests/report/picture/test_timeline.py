@@ -486,7 +486,7 @@ def test_plot__nothing_left_on_error(tmp_path, monkeypatch, error):
         ("a", ["recorded"], [], "a: a picture of type '', must be one of .png .svg .pdf"),
         ("a.png", [], [], "a.png: no timeline to draw, must be one or more"),
         ("a.png", ["recorded"], [0, 2], "folder/ring.alog: no call e2, must be one of the 1 calls from e0 on"),
-        ("none/a.png", ["recorded"], [], "none/a.png: cannot be written: No such file or directory"),
+        ("none/a.png", ["recorded"], [], "none/a.png: cannot be written: no such file or directory"),
     ],
 )
 def test_plot__refuses(tmp_path, monkeypatch, path, titles, zeroed, message):

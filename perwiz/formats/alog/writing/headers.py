@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
+from perwiz.formats.losses import LONGEST_TEXT, ascii_text
 from perwiz.trace import operations
 from perwiz.trace.trace import Timeline, Trace
 
-LINE = 900
-"""Most characters of a text; with the six numbers before it the line stays below 1000."""
 _COLOUR = {
     operations.OTHER: "gray:gray",
     operations.SEND: "blue:gray3",
@@ -39,11 +37,6 @@ _SINGLE = (
 )
 
 
-def clean(text: str, blank: str = " ", most: int = LINE) -> str:
-    """Return the text in printable ASCII, `?` for anything else, blanks inside as `blank`, at most `most` characters."""
-    return re.sub(r"[^ -~]", "?", text).strip().replace(" ", blank)[:most].rstrip()
-
-
 def microseconds(ns: int) -> str:
     """Return a time in us: whole, or with three decimals."""
     return f"{ns // 1000}.{ns % 1000:03d}" if ns % 1000 else f"{ns // 1000}"
@@ -65,8 +58,8 @@ def headers(trace: Trace, timeline: Timeline, found: events.Events) -> Iterator[
     yield from (f"-34 0 {_pair(row)} 0 0 PRGN {name}" for row, name in names.items() if trace.parallel[row])
     yield from _offsets(trace)
     for key, value in {**trace.properties, "made_by": timeline.made_by}.items():
-        word = clean(key, "_", LINE // 2)
-        yield f"-36 0 0 0 0 0 {clean(f'{word}={value}')}"
+        word = ascii_text(key, "_", LONGEST_TEXT // 2)
+        yield f"-36 0 0 0 0 0 {ascii_text(f'{word}={value}')}"
 
 
 def _counts(trace: Trace, found: events.Events, states: int) -> Iterator[str]:
@@ -92,7 +85,7 @@ def _names(trace: Trace) -> dict[int, str]:
     out: dict[int, str] = {}
     taken: set[str] = set()
     for row in np.unique(trace.paths.region[trace.regions.path]).tolist():
-        name = clean(trace.names[row], most=LINE - 20) or "unnamed"
+        name = ascii_text(trace.names[row], most=LONGEST_TEXT - 20) or "unnamed"
         if operations.find(name) is not None and not trace.parallel[row]:
             name = f"user_{name}"
         while name in taken:
@@ -109,8 +102,8 @@ def _pair(row: int) -> str:
 def _communicators(trace: Trace) -> Iterator[str]:
     for row, name in enumerate(trace.communicators.names):
         ranks = trace.communicators.members(row)
-        text = clean(name, most=LINE // 2) or "unnamed"
-        for part, piece in enumerate(_pieces(ranges(ranks), LINE - len(text))):
+        text = ascii_text(name, most=LONGEST_TEXT // 2) or "unnamed"
+        for part, piece in enumerate(_pieces(ranges(ranks), LONGEST_TEXT - len(text))):
             yield f"-31 {part} {len(ranks)} {row} 0 0 {text} {piece}"
 
 
@@ -143,7 +136,7 @@ def _placement(trace: Trace) -> Iterator[str]:
     for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0)):
         node, cpu = places.node[row], places.cpu[row]
         words = [
-            *([f"host={clean(trace.nodes[node], '_', LINE // 2)}"] if node >= 0 else []),
+            *([f"host={ascii_text(trace.nodes[node], '_', LONGEST_TEXT // 2)}"] if node >= 0 else []),
             *([f"cpu={cpu}"] if cpu >= 0 else []),
             f"metahost={places.metahost[row]}",
         ]

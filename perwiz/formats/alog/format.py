@@ -1,0 +1,57 @@
+"""ALOG, the text format of upshot and Jumpshot, plain or packed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perwiz.formats.format import Format, Progress
+
+if TYPE_CHECKING:
+    from perwiz.trace.trace import Timeline, Trace
+
+
+class Alog(Format):
+    """ALOG. Whatever looks like no other format is read as this, and any name will do."""
+
+    name = "ALOG"
+    suffixes = ("",)
+
+    def looks_like(self, path: str) -> bool:
+        """Return true: what is no ALOG file is refused when it is read."""
+        return True
+
+    def read(self, path: str, progress: Progress | None) -> Trace:
+        """Return the trace in a file, `-` for standard input."""
+        from perwiz.formats.alog import read, tables
+        from perwiz.formats.source import Source
+
+        with Source(path, progress) as source:
+            return tables.Builder(read.record(source), path).trace()
+
+    def missing(self, trace: Trace) -> list[tuple[str, int]]:
+        """Return what ALOG does not hold of a trace, and how many of each."""
+        from perwiz.formats import losses
+
+        kinds = (
+            losses.COUNTERS,
+            losses.PARAMETERS,
+            losses.RECORDS,
+            losses.TOPOLOGIES,
+            losses.SOURCES,
+            losses.METAHOSTS,
+            losses.UNFINISHED,
+            losses.CANCELLED,
+            losses.NO_ASCII,
+            losses.NEVER_ENTERED,
+            losses.DEFECTS,
+        )
+        return losses.counted(trace, kinds)
+
+    def _write(self, trace: Trace, timeline: Timeline, path: str) -> int:
+        from perwiz.formats.alog.write import write
+
+        write(trace, timeline, path)
+        return 0
+
+
+ALOG = Alog()

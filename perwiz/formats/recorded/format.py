@@ -1,0 +1,41 @@
+"""A recorded run: the directory that `perwiz record` writes, or several that hold parts of one run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from perwiz.formats.format import Format, Progress
+
+if TYPE_CHECKING:
+    from perwiz.trace.trace import Trace
+
+MARKER = "run.json"
+"""The file that makes a directory one of a recorded run."""
+
+
+class Recorded(Format):
+    """A recorded run, read alone: perwiz record writes it."""
+
+    name = "recorded run"
+
+    def looks_like(self, path: str) -> bool:
+        """Return whether this is the directory of a recorded run, or several joined by colons."""
+        return bool(folders(path))
+
+    def read(self, path: str, progress: Progress | None) -> Trace:
+        """Return the trace of a run."""
+        from perwiz.formats.recorded.read import read
+
+        return read(*folders(path))
+
+
+def folders(path: str) -> list[str]:
+    """Return the directories of a recorded run: the one of that name, or all of several joined by colons; none if it is no such run."""
+    for names in ([path], path.split(os.pathsep)):
+        if all(os.path.isfile(os.path.join(folder, MARKER)) for folder in names):
+            return names
+    return []
+
+
+RECORDED = Recorded()
