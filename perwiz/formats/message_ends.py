@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import NONE, Messages, Requests
 from perwiz.trace.trace import Communicators, Timeline, Trace
 
@@ -21,7 +20,7 @@ class Ranks:
         order = np.argsort(keys, kind="stable")
         self._keys, self._rank = keys[order], (np.arange(len(keys)) - comms.first[comm])[order]
 
-    def of(self, comm: Ints, process: Ints) -> NDArray[np.int64]:
+    def of(self, comm: Ints, process: Ints) -> I8:
         """Return the ranks of processes in communicators, int64; -1 where there is none. Communicator -1 is the world."""
         if not len(self._keys):
             return np.full(len(process), NONE, "i8")
@@ -30,7 +29,7 @@ class Ranks:
         return np.where(self._keys[at] == wanted, self._rank[at], NONE)
 
 
-def requests_of_messages(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def requests_of_messages(trace: Trace) -> tuple[I4, I4]:
     """Return the request of each message on the sending and on the receiving side, int32, -1 for those that need or have none.
 
     Which of the requests that one call posts and another completes is whose, a trace does not tell: sends come first.
@@ -50,7 +49,7 @@ def requests_of_messages(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.in
     return _spread(np.where(sent >= 0, sent, other), sends, messages), _spread(received, receives, messages)
 
 
-def _paired(post: NDArray[np.int32], done: NDArray[np.int32], requests: Requests) -> NDArray[np.int64]:
+def _paired(post: I4, done: I4, requests: Requests) -> I8:
     """Return per (post, done) the next request posted by the one and completed by the other, or -1."""
     known, wanted = _key(requests.posted_by, requests.completed_by), _key(post, done)
     row, order = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
@@ -62,7 +61,7 @@ def _paired(post: NDArray[np.int32], done: NDArray[np.int32], requests: Requests
     return out
 
 
-def _in_order(post: NDArray[np.int32], requests: Requests) -> NDArray[np.int64]:
+def _in_order(post: I4, requests: Requests) -> I8:
     """Return per message the k-th request of the call that posts it, if that posts as many as it has messages, or -1."""
     order = np.argsort(post, kind="stable")
     first, count = np.searchsorted(requests.posted_by, post[order]), _count(requests.posted_by, post[order])
@@ -71,26 +70,26 @@ def _in_order(post: NDArray[np.int32], requests: Requests) -> NDArray[np.int64]:
     return out
 
 
-def _nth(ordered: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+def _nth(ordered: I8 | I4) -> I8:
     """Return how many equal values stand before each value of an ordered array."""
     return np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
 
 
-def _count(ordered: NDArray[np.int32], values: NDArray[np.int32]) -> NDArray[np.int64]:
+def _count(ordered: I4, values: I4) -> I8:
     return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values)
 
 
-def _key(post: NDArray[np.int32], done: NDArray[np.int32]) -> NDArray[np.int64]:
+def _key(post: I4, done: I4) -> I8:
     return (post.astype("i8") << 32) + done
 
 
-def _spread(values: NDArray[np.int64], rows: NDArray[np.int64], messages: Messages) -> NDArray[np.int32]:
+def _spread(values: I8, rows: I8, messages: Messages) -> I4:
     out = np.full(len(messages), NONE, "i4")
     out[rows] = values
     return out
 
 
-def lost_sends(trace: Trace) -> NDArray[np.int64]:
+def lost_sends(trace: Trace) -> I8:
     """Return the calls that send to somebody and have no message. A started request that receives is none of them."""
     kind = operations.KIND[trace.calls.op]
     lost = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV)) & (trace.calls.peer >= 0)
@@ -99,7 +98,7 @@ def lost_sends(trace: Trace) -> NDArray[np.int64]:
     return np.flatnonzero(lost)
 
 
-def lost_receives(trace: Trace) -> NDArray[np.int64]:
+def lost_receives(trace: Trace) -> I8:
     """Return the blocking receives from somebody that have no message."""
     lost = (operations.KIND[trace.calls.op] == operations.RECV) & (trace.calls.peer >= 0)
     lost[trace.messages.receive] = False

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.alog.headers import Headers, Listed
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
@@ -17,7 +16,7 @@ MOST_RANKS = 1 << 22
 _PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
-def ranks(pieces: str, most: int = MOST_RANKS) -> NDArray[np.int32]:
+def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
     """Return the ranks that a list such as `0-3,8,10-11` names, int32. Raises ValueError for more than `most` or one named twice."""
     bounds = []
     for piece in pieces.split(","):
@@ -37,7 +36,7 @@ def ranks(pieces: str, most: int = MOST_RANKS) -> NDArray[np.int32]:
     return found
 
 
-def _listed(listed: Listed, most: int) -> NDArray[np.int32]:
+def _listed(listed: Listed, most: int) -> I4:
     found = ranks(",".join(listed.parts[part] for part in sorted(listed.parts)), most)
     if listed.size and listed.size != len(found):
         raise ValueError(listed.name)

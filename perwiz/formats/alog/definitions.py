@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.alog.headers import Headers
 from perwiz.kernels import alog
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 
 MOST_STATES = 1 << 16
 _TABLE = 1 << 16
@@ -64,7 +64,7 @@ class States:
         """The names of user regions, in order of definition."""
         return list(self._names)
 
-    def far(self, types: NDArray[np.int64]) -> NDArray[np.int64]:
+    def far(self, types: I8) -> I8:
         """Return the slot of event types from 65536 on, -1 where one is in no state."""
         events, slots = self._far
         at = np.minimum(np.searchsorted(events, types), len(events) - 1)

@@ -12,9 +12,8 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.kernels import alog
 
-(CREATOR, PROCESSES, EVENT, ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY) = (
-    *(-1, -3, -9, -11, -13, -30, -31, -32, -33, -34, -35, -36),
-)
+CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
+SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY = range(-30, -37, -1)
 EXTENSION = "perwiz-ext 1"
 MOST_RECORDS = 1 << 18
 """Most records of the types above; what they say is kept in Python objects."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.alog.headers import Headers
 from perwiz.kernels import alog
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 
 class Places:
     """Where each location stands in the tables, and when the trace starts. `pairs` are (process, task) in order of first occurrence."""
 
-    def __init__(self, pairs: NDArray[np.int64], used: alog.Records) -> None:
+    def __init__(self, pairs: I8, used: alog.Records) -> None:
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         self.row = np.argsort(order).astype("i4")
         """Row of locations per location in order of first occurrence."""

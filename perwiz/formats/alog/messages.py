@@ -12,7 +12,7 @@ from perwiz.formats.alog.notes import Notes
 from perwiz.formats.columns import Columns
 from perwiz.kernels import alog
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Calls, Messages, Requests
 
@@ -20,7 +20,7 @@ from perwiz.trace.tables import NONE, Calls, Messages, Requests
 class Records:
     """All message records, in the order of their calls: send, call, peer, tag, comm, bytes, mode; id and request if one has some."""
 
-    def __init__(self, columns: Columns, notes: Notes, places: Places, first: I8, mode: NDArray[np.uint8]) -> None:
+    def __init__(self, columns: Columns, notes: Notes, places: Places, first: I8, mode: U1) -> None:
         place = places.row[columns.take("location")]
         order = in_order(place, len(places))
         start = first.astype("i4")[place[order]]
@@ -70,12 +70,12 @@ class Records:
         return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["bytes"], get.get("id"))
 
 
-def in_order(location: NDArray[np.int32], count: int) -> I8:
+def in_order(location: I4, count: int) -> I8:
     """Return the order that sorts by location and keeps the order within each; `count` locations there are."""
     return np.argsort(location.astype("u2") if count <= 1 << 16 else location, kind="stable")
 
 
-def _find(call: NDArray[np.int32], request: I8, wanted_call: NDArray[np.int32], wanted: I8) -> I8:
+def _find(call: I4, request: I8, wanted_call: I4, wanted: I8) -> I8:
     """Return the last row with each wanted (call, request), or -1."""
     numbers = Numbers()
     known = numbers.of(call, request)

@@ -11,7 +11,7 @@ from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
 from perwiz.formats.columns import Columns
 from perwiz.kernels import alog, alog_lines
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS
 
 _TEXT = -(1 << 61)
@@ -28,9 +28,9 @@ class _Key(NamedTuple):
     text: bool = False
     """Whether text will do, too."""
 
-    def wrong(self, value: I8) -> NDArray[np.bool_]:
+    def wrong(self, value: I8) -> Mask:
         """Return which values are none of these; a text may not be empty."""
-        wrong: NDArray[np.bool_] = (value < self.low) | (value > self.high)
+        wrong: Mask = (value < self.low) | (value > self.high)
         return wrong & (value >= _TEXT) if self.text else wrong
 
 
@@ -102,7 +102,7 @@ class Notes:
             columns.add({"location": lines.location[line], "number": lines.owner_number[line], "value": value[kept]}, len(line))
         return np.unique(np.concatenate(bad))
 
-    def _translated(self, key: str, text: bytes, notes: alog.Records, comm: I8) -> tuple[I8, NDArray[np.bool_]]:
+    def _translated(self, key: str, text: bytes, notes: alog.Records, comm: I8) -> tuple[I8, Mask]:
         """Return the values as they go into tables, and which are wrong; `c` fills `comm`, the communicator of each line."""
         at, value = notes.line, notes.value
         wrong = _KEYS[key].wrong(value)

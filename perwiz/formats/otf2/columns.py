@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2.locations import Places
+from perwiz.trace.arrays import I4, I8
 
 _COUNTS = {prefix: f"{prefix}s" for prefix in local.TABLES}
 """What the state of a location calls how many there are."""
@@ -21,15 +22,15 @@ class Columns:
     def __init__(self, places: Places) -> None:
         self._places = places
 
-    def state(self, name: str) -> NDArray[np.int64]:
+    def state(self, name: str) -> I8:
         """Return one number of each location's state."""
         return self._places.state[name]
 
-    def sizes(self, prefix: str) -> NDArray[np.int64]:
+    def sizes(self, prefix: str) -> I8:
         """Return how many rows of a kind each location has."""
         return self.state(_COUNTS[prefix])
 
-    def starts(self, prefix: str) -> NDArray[np.int64]:
+    def starts(self, prefix: str) -> I8:
         """Return where the rows of each location begin, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.sizes(prefix))]).astype("i8")
 
@@ -37,7 +38,7 @@ class Columns:
         """Return what each row of a kind has of its location, given one value per location."""
         return np.repeat(values, self.sizes(prefix))
 
-    def locations(self, prefix: str) -> NDArray[np.int32]:
+    def locations(self, prefix: str) -> I4:
         """Return the location of each row of a kind."""
         return self.each(prefix, np.arange(len(self._places), dtype="i4"))
 
@@ -45,12 +46,12 @@ class Columns:
         """Return a column of all locations."""
         return self._joined(name, lambda part, location: part)
 
-    def shifted(self, name: str, by: NDArray[np.int64]) -> NDArray[np.int32]:
+    def shifted(self, name: str, by: I8) -> I4:
         """Return a column of rows that count from 0 on each location, as rows of the whole; -1 stays. `by` as `starts` returns it."""
         shift = by.astype("i4")
         return self._joined(name, lambda part, location: part + shift[location] * (part >= 0))
 
-    def times(self, name: str) -> NDArray[np.int64]:
+    def times(self, name: str) -> I8:
         """Return a column of ticks as ns since the start of the trace."""
         return self._joined(name, lambda part, location: self._places.nanoseconds(part))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import I4, Ints, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
@@ -76,7 +75,7 @@ class Comms:
         self._names.append(name)
         self._members.append(members)
 
-    def rows(self, ref: Ints, rank: Ints) -> NDArray[np.int32]:
+    def rows(self, ref: Ints, rank: Ints) -> I4:
         """Return the row of each communicator as the process `rank` sees it, -1 for one that is not defined, int32."""
         out = np.full(len(ref), NONE, "i4")
         for piece in chunks(len(ref) if len(self._refs) else 0):
@@ -88,7 +87,7 @@ class Comms:
                 out[mine] = self._own(name, rank[mine])
         return out
 
-    def _own(self, name: str, rank: Ints) -> NDArray[np.int32]:
+    def _own(self, name: str, rank: Ints) -> I4:
         """Return the row of each process's communicator of itself."""
         ranks, back = np.unique(rank, return_inverse=True)
         rows = []
@@ -107,7 +106,7 @@ class Comms:
         ranks = np.array([rank for members in self._members for rank in members], "i4")
         return Communicators(tuple(self._names), np.concatenate([[0], np.cumsum(sizes)]), ranks)
 
-    def processes_of(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints, roots: bool = False) -> NDArray[np.int32]:
+    def processes_of(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints, roots: bool = False) -> I4:
         """Return the process that `peer` means to the process `rank` in each communicator, -1 where there is none, int32.
 
         In an inter-communicator a peer is one of the other group; among `roots`, ROOT_SELF is the caller.
@@ -120,7 +119,7 @@ class Comms:
             out[own] = rank[own]
         return out
 
-    def _piece(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> NDArray[np.int32]:
+    def _piece(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> I4:
         place = peer.astype("i8")
         for split, size in self._split.items():
             at = np.flatnonzero((row == split) & (peer >= 0))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2.communicators import world
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_calls import STATE
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 _GIGA = 10**9
@@ -52,7 +52,7 @@ class Places:
     def __len__(self) -> int:
         return len(self.recorded)
 
-    def nanoseconds(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+    def nanoseconds(self, ticks: I8) -> I8:
         """Return ticks as ns since the start of the trace, rounded once, to the nearest."""
         return nanoseconds(ticks - self.start, self._per_tick) + self._begin
 
@@ -91,7 +91,7 @@ def _host(definitions: Definitions, group: int) -> int:
     return found.creator if found is not None and found.type == ACCELERATOR else group
 
 
-def nanoseconds(ticks: NDArray[np.int64], per_tick: Fraction) -> NDArray[np.int64]:
+def nanoseconds(ticks: I8, per_tick: Fraction) -> I8:
     """Return `ticks * per_tick`, rounded to the nearest, int64; exact as long as a tick is longer than about 0.1 ns."""
     if per_tick.denominator == 1:
         return ticks * per_tick.numerator

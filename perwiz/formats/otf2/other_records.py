@@ -16,7 +16,7 @@ from perwiz.formats.otf2.location import REST
 from perwiz.formats.otf2.locations import Places
 from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
@@ -166,7 +166,7 @@ class Rest:
         return Records(self.location[at], number, self.call[at], time, first), values
 
 
-def _values(kind: I8, bits: I8) -> NDArray[np.float64]:
+def _values(kind: I8, bits: I8) -> F8:
     """Return the values of 64 raw bits each, by type."""
     value = bits.astype("f8")
     unsigned = kind == UINT64
@@ -176,7 +176,7 @@ def _values(kind: I8, bits: I8) -> NDArray[np.float64]:
     return value
 
 
-def _last(key: I8, value: NDArray[np.float64], where: NDArray[np.bool_]) -> tuple[I8, NDArray[np.float64]]:
+def _last(key: I8, value: F8, where: Mask) -> tuple[I8, F8]:
     """Return the keys that occur, sorted, and the last value of each."""
     key, value = key[where][::-1], value[where][::-1]
     found, at = np.unique(key, return_index=True)
@@ -198,13 +198,12 @@ def topologies(definitions: Definitions, comms: Comms) -> tuple[Topology, ...]:
                 coordinates[place.rank] = place.values
         out.append(
             Topology(
-                *(
-                    definitions.string(found.name),
-                    comm,
-                    tuple(one.size for one in dimensions),
-                    tuple(one.periodic > 0 for one in dimensions),
-                ),
-                *(tuple(definitions.string(one.name) for one in dimensions), coordinates),
+                name=definitions.string(found.name),
+                comm=comm,
+                sizes=tuple(dimension.size for dimension in dimensions),
+                periodic=tuple(dimension.periodic > 0 for dimension in dimensions),
+                dimensions=tuple(definitions.string(dimension.name) for dimension in dimensions),
+                coordinates=coordinates,
             )
         )
     return tuple(out)

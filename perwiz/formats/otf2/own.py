@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.other_records import Rest
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.table import Table
 from perwiz.trace.tables import Requests, Unfinished
@@ -104,7 +104,7 @@ class Own:
         self._each(extra.CANCELLED, table.posted_by, cancelled, 0, 2)
         return Requests(table.posted_by, done, cancelled)
 
-    def sends(self, ends: Ends, mode: NDArray[np.uint8], number: I8, calls: int, comms: int) -> None:
+    def sends(self, ends: Ends, mode: U1, number: I8, calls: int, comms: int) -> None:
         """Put the extras of send records into them, their modes and message numbers."""
         posted = ends.call.copy()
         for which, out, low, high in (

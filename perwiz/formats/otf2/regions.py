@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import PARALLEL
 from perwiz.formats.otf2.own import Own
-from perwiz.trace.arrays import chunks
+from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
@@ -23,7 +22,7 @@ _PREFIX = "PRGN "
 class Names:
     """The user regions that occur: one row per name and place of definition, however often defined."""
 
-    def __init__(self, definitions: Definitions, used: NDArray[np.int32], own: Own) -> None:
+    def __init__(self, definitions: Definitions, used: I4, own: Own) -> None:
         """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one."""
         self._definitions, self._refs = definitions, sorted(definitions.regions)
         self._written = own.written
@@ -67,7 +66,7 @@ class Names:
 class Instances:
     """The table of regions, their times and paths."""
 
-    def __init__(self, columns: Columns, definitions: Definitions, own: Own, first: NDArray[np.int64], leave: NDArray[np.int64]) -> None:
+    def __init__(self, columns: Columns, definitions: Definitions, own: Own, first: I8, leave: I8) -> None:
         """`first` is the first call of each location, `leave` when calls return, ns."""
         location = columns.locations("region")
         number = columns.take("region.name")
@@ -89,19 +88,19 @@ class Instances:
         )
         self.table = Regions(location, path, parent, instance, begin, end)
 
-    def path_of(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    def path_of(self, rows: I4) -> I4:
         """Return the path of each instance, -1 for -1."""
         return np.append(self.table.path, np.int32(NONE))[rows]
 
 
-def _occurring(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+def _occurring(numbers: I4) -> I4:
     """Return the different ones of small numbers, sorted."""
     seen = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
     seen[numbers] = True
     return np.flatnonzero(seen).astype("i4")
 
 
-def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[NDArray[np.int32], Paths]:
+def _renumbered(path: I4, found: Paths, listed: Paths) -> tuple[I4, Paths]:
     """Return paths numbered as `listed` does, and that; as they are if it lacks one of them."""
     rows = {pair: row for row, pair in enumerate(zip(listed.parent.tolist(), listed.region.tolist(), strict=True))}
     new: list[int] = []
@@ -112,9 +111,7 @@ def _renumbered(path: NDArray[np.int32], found: Paths, listed: Paths) -> tuple[N
     return np.array(new, "i4")[path], listed
 
 
-def _outside(
-    times: NDArray[np.int64], call: NDArray[np.int32], first: NDArray[np.int64], location: NDArray[np.int32], leave: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _outside(times: I8, call: I4, first: I8, location: I4, leave: I8) -> I8:
     """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
     for piece in chunks(len(times)):
         has = np.flatnonzero(call[piece] > first[location[piece]]) + piece.start

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import otf2_repair as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations
+from perwiz.trace.arrays import I4, U1, Mask
 from perwiz.trace.matching import Ends, fifo
 from perwiz.trace.tables import NONE, Requests
 
@@ -38,7 +38,7 @@ def communicators(sends: Ends, receives: Ends) -> int:
     return int(found.sum())
 
 
-def completions(op: NDArray[np.uint8], location: NDArray[np.int32], requests: Requests, posts: NDArray[np.bool_]) -> tuple[Requests, int]:
+def completions(op: U1, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:
     """Return the requests with missing completions put where the program must have waited, and how many were put.
 
     `posts` says which requests are sends. A Wait that completed nothing completes the oldest open request of its process; a Waitall

@@ -22,6 +22,7 @@ from perwiz.formats.otf2.regions import Instances
 from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.trace.arrays import I4, U1
 from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
@@ -34,7 +35,7 @@ class Half:
     """One side of all messages, and the request of each, row of the requests or -1."""
 
     ends: matching.Ends
-    request: NDArray[np.int32]
+    request: I4
 
 
 def properties(definitions: Definitions) -> dict[str, str]:
@@ -133,10 +134,10 @@ class Builder:
         call, *ends, request = columns
         return Half(matching.Ends(call, call.copy(), *ends), request)
 
-    def _calls_of(self, side: str) -> NDArray[np.int32]:
+    def _calls_of(self, side: str) -> I4:
         return self.columns.shifted(f"{side}.call", self.first)
 
-    def _requests_of(self, side: str) -> NDArray[np.int32]:
+    def _requests_of(self, side: str) -> I4:
         return self.columns.shifted(f"{side}.request", self.columns.starts("request"))
 
     def _complete(self, sends: Half, receives: Half) -> None:
@@ -146,7 +147,7 @@ class Builder:
         at = np.flatnonzero(receives.request >= 0)
         receives.ends.call[at] = self.requests.posted_by[receives.request[at]]
 
-    def _extras(self, sends: matching.Ends, receives: matching.Ends, mode: NDArray[np.uint8]) -> None:
+    def _extras(self, sends: matching.Ends, receives: matching.Ends, mode: U1) -> None:
         """Put in what an archive of perwiz says of single messages."""
         calls, comms = len(self.column["op"]), len(self.comms.table())
         sent, received = np.full(len(sends.call), NONE, "i8"), np.full(len(receives.call), NONE, "i8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats import losses
 from perwiz.formats.paraver import codes
@@ -11,7 +10,7 @@ from perwiz.formats.paraver.names import Places, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
 from perwiz.trace import nesting, operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -20,10 +19,9 @@ _BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST = range(8)
 gone. Each is one line or more, so that a process has a state at all times."""
 _STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2], "i8")
 """The order of moments of one time and one place in the program."""
-_COLUMNS = (
-    *("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root"),
-    *("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag"),
-)
+_RECORD = ("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root")
+_MESSAGE_ENDS = ("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag")
+_COLUMNS = (*_RECORD, *_MESSAGE_ENDS)
 _PLACE = "%(cpu)d:1:%(task)d:%(thread)d:"
 _STATE = f"1:{_PLACE}%(time)d:%(until)d:%(state)d\n"
 _EVENT = f"2:{_PLACE}%(time)d:%(type)d:%(value)d"
@@ -132,7 +130,7 @@ class _Cells:
         some = np.flatnonzero(first[1:] > first[:-1])
         self._computing[some] = self._enter[first[some]]
 
-    def text(self, kind: NDArray[np.uint8], row: Ints, time: Ints) -> memoryview:
+    def text(self, kind: U1, row: Ints, time: Ints) -> memoryview:
         """Return the lines of some moments."""
         cells = np.full((len(kind), len(_COLUMNS)), ABSENT)
         cells[:, _COLUMNS.index("time")] = time

@@ -11,17 +11,17 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.recorded.files import Process, Rows
 from perwiz.kernels.recorded import COMMUNICATOR
+from perwiz.trace.arrays import I4
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators, Topology
 
 _NOT_BY_PARENT = ("Comm_create_group", "Intercomm_create", "found")
 
 
-def ranks_of(runs: list[int]) -> NDArray[np.int32]:
+def ranks_of(runs: list[int]) -> I4:
     """Return the ranks that runs (first, step, count, first, step, count ...) stand for."""
     parts = [first + step * np.arange(count) for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True)]
     return np.concatenate([np.empty(0, "i8"), *parts]).astype("i4")
@@ -32,16 +32,16 @@ class Comms:
 
     def __init__(self, size: int) -> None:
         self._row: dict[Any, int] = {"world": 0}
-        self._members: list[NDArray[np.int32]] = [np.arange(size, dtype="i4")]
+        self._members: list[I4] = [np.arange(size, dtype="i4")]
         self._names = ["MPI_COMM_WORLD"]
         self._shape: dict[int, tuple[list[int], list[int]]] = {}
         self._places: dict[int, dict[int, list[int]]] = {}
 
-    def add(self, process: Process) -> tuple[Rows, NDArray[np.int32]]:
+    def add(self, process: Process) -> tuple[Rows, I4]:
         """Add those of one process; return a COMMUNICATOR per number it uses, and the members that its peers mean."""
         definitions = process.of("how")
         table = np.recarray(len(definitions), COMMUNICATOR)
-        peers: list[NDArray[np.int32]] = [np.empty(0, "i4")]
+        peers: list[I4] = [np.empty(0, "i4")]
         keys: list[Any] = []
         times: Counter[Any] = Counter()
         for number, found in enumerate(definitions):

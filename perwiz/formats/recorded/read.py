@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.recorded.clocks import readings
@@ -17,6 +16,7 @@ from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import Places
 from perwiz.formats.recorded.sites import Sites
 from perwiz.trace import defects, matching, matching_collectives
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Offsets, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
@@ -66,8 +66,15 @@ class Builder:
     def _collectives(self) -> None:
         get = self.columns
         self.calls = Calls(
-            *(get.location(), get["op"], self.regions.path_of_calls, get["peer"], get["tag"], get["comm"], get["root"]),
-            *(get["sent"], get["received"]),
+            location=get.location(),
+            op=get["op"],
+            path=self.regions.path_of_calls,
+            peer=get["peer"],
+            tag=get["tag"],
+            comm=get["comm"],
+            root=get["root"],
+            bytes_sent=get["sent"],
+            bytes_received=get["received"],
         )
         done = matching.completions(self.calls.op, self.traffic.requests)
         counted, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
@@ -126,7 +133,7 @@ class Builder:
             silent_processes=self.silent,
         )
 
-    def _marks(self) -> tuple[Records, NDArray[np.int64]]:
+    def _marks(self) -> tuple[Records, I8]:
         """Return when the recorder itself took time."""
         locations, calls, begin, end = [], [], [], []
         for where, (rest, before) in enumerate(self.columns.rest):

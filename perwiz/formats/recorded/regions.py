@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.recorded.columns import BEGIN, END, Columns
 from perwiz.formats.recorded.files import Rows
 from perwiz.kernels import recorded as kernel
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
@@ -19,13 +18,13 @@ from perwiz.trace.tables import NONE, Paths, Regions, Times
 class _Instances:
     """The instances of one location, in the order in which they begin."""
 
-    name: NDArray[np.int32]
-    parent: NDArray[np.int32]
+    name: I4
+    parent: I4
     begin: I8
     end: I8
     enter: I8
     leave: I8
-    inner: NDArray[np.int32]
+    inner: I4
     """Per call of the location: the innermost one it lies in, or -1."""
 
 
@@ -60,9 +59,7 @@ class Places:
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(
-        self, where: int, rows: Rows, before: I8, begins: NDArray[np.bool_], last: tuple[int, int], known: dict[int, int]
-    ) -> _Instances:
+    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], known: dict[int, int]) -> _Instances:
         """`last`: number of calls of the location, and the time of its last record."""
         at = np.flatnonzero(begins)
         parent, end = np.empty(len(at), "i4"), np.empty(len(at), "i4")
@@ -74,15 +71,13 @@ class Places:
             name[name < 0] = self._number("undefined region", False)
         time = np.append(rows["enter"], last[1])
         return _Instances(
-            *(
-                name,
-                parent,
-                before[at],
-                np.append(before, last[0])[end],
-                time[at],
-                time[end],
-                _innermost(begins, end, parent, before, last[0]),
-            )
+            name=name,
+            parent=parent,
+            begin=before[at],
+            end=np.append(before, last[0])[end],
+            enter=time[at],
+            leave=time[end],
+            inner=_innermost(begins, end, parent, before, last[0]),
         )
 
     def _join(self, columns: Columns, parts: list[_Instances], start: int) -> None:
@@ -90,7 +85,7 @@ class Places:
         first = np.cumsum(counts) - counts
         location = np.repeat(np.arange(len(parts), dtype="i4"), counts)
 
-        def joined(name: str, shift: I8 | None = None) -> NDArray[np.int32]:
+        def joined(name: str, shift: I8 | None = None) -> I4:
             shifts = np.zeros(len(parts), "i8") if shift is None else shift
             values = [getattr(part, name) for part in parts]
             moved = [np.where(one >= 0, one + more, one) for one, more in zip(values, shifts.tolist(), strict=True)]
@@ -108,7 +103,7 @@ class Places:
         self.path_of_calls = np.full(int(columns.first[-1]), NONE, "i4") if inner is None else np.append(path, np.int32(NONE))[inner]
 
 
-def _innermost(begins: NDArray[np.bool_], end: NDArray[np.int32], parent: NDArray[np.int32], before: I8, calls: int) -> NDArray[np.int32]:
+def _innermost(begins: Mask, end: I4, parent: I4, before: I8, calls: int) -> I4:
     """Return per call the innermost instance, -1 none."""
     if not len(begins):
         return np.full(calls, NONE, "i4")

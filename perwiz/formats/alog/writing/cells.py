@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,12 +74,21 @@ class Cells:
         """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
         cells = np.full((len(kind), len(COLUMNS)), ABSENT)
         cells[:, TIME] = time
-        for which, fill in (
-            *((events.BORN, self._born), (events.DIED, self._died), (events.ENTER, self._enter), (events.LEAVE, self._leave)),
-            *((events.BEGIN, self._begin), (events.POSTED, self._posted), (events.COMPLETED, self._completed), (events.END, self._end)),
-            *((events.SEND, self._send), (events.LOST_SEND, self._lost_send)),
-            *((events.RECEIVE, self._receive), (events.LOST_RECEIVE, self._lost_receive)),
-        ):
+        fillers: dict[int, Callable[..., None]] = {
+            events.BORN: self._born,
+            events.DIED: self._died,
+            events.ENTER: self._enter,
+            events.LEAVE: self._leave,
+            events.BEGIN: self._begin,
+            events.POSTED: self._posted,
+            events.COMPLETED: self._completed,
+            events.END: self._end,
+            events.SEND: self._send,
+            events.LOST_SEND: self._lost_send,
+            events.RECEIVE: self._receive,
+            events.LOST_RECEIVE: self._lost_receive,
+        }
+        for which, fill in fillers.items():
             at = np.flatnonzero(kind == which)
             if len(at):
                 fill(cells, at, row[at])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.losses import LONGEST_TEXT, ascii_text
 from perwiz.trace import operations
+from perwiz.trace.arrays import I4
 from perwiz.trace.trace import Timeline, Trace
 
 _COLOUR = {
@@ -107,7 +107,7 @@ def _communicators(trace: Trace) -> Iterator[str]:
             yield f"-31 {part} {len(ranks)} {row} 0 0 {text} {piece}"
 
 
-def ranges(ranks: NDArray[np.int32]) -> list[str]:
+def ranges(ranks: I4) -> list[str]:
     """Return the runs of an int32 array of ranks, in its order, each as `first-last` or one rank."""
     if not len(ranks):
         return []

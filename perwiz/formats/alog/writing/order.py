@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from perwiz.formats.alog.writing.requests import Lists
 from perwiz.formats.message_ends import lost_receives, lost_sends
 from perwiz.trace import nesting
+from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.trace import Timeline, Trace
 
 KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
@@ -25,10 +26,10 @@ _RANK = np.array([0, 1, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7])
 class Events:
     """Kind, row of its table (i4) and time (i8, ns) per event, in no order; `order` holds their numbers in the order of the file."""
 
-    kind: NDArray[np.uint8]
-    row: NDArray[np.int32]
-    time: NDArray[np.int64]
-    order: NDArray[np.int64]
+    kind: U1
+    row: I4
+    time: I8
+    order: I8
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -55,7 +56,7 @@ def order(trace: Trace, timeline: Timeline, lists: Lists) -> Events:
     return events
 
 
-_Piece = tuple[int | NDArray[np.signedinteger], NDArray[np.signedinteger], NDArray[np.int64], NDArray[np.int64]]
+_Piece = tuple[int | NDArray[np.signedinteger], NDArray[np.signedinteger], I8, I8]
 
 
 def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
@@ -103,6 +104,6 @@ def _of_messages(trace: Trace, timeline: Timeline) -> list[_Piece]:
     ]
 
 
-def _step(trace: Trace, call: NDArray[np.signedinteger]) -> NDArray[np.int64]:
-    step: NDArray[np.int64] = 2 * (call.astype("i8") + trace.calls.location[call]) + 1
+def _step(trace: Trace, call: NDArray[np.signedinteger]) -> I8:
+    step: I8 = 2 * (call.astype("i8") + trace.calls.location[call]) + 1
     return step

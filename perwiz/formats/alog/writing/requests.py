@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.trace.arrays import I4
 from perwiz.trace.trace import Trace
 
 LISTED = 60
@@ -17,17 +18,17 @@ LISTED = 60
 class Lists:
     """Request rows per call: call e has `pool[first[e]:first[e + 1]]`, where first is one of the other two columns."""
 
-    pool: NDArray[np.int32]
-    posted: NDArray[np.int32]
+    pool: I4
+    posted: I4
     """First entry of those a call posts, and one more."""
-    completed: NDArray[np.int32]
+    completed: I4
     """First entry of those a call completes, and one more."""
 
-    def start(self, first: NDArray[np.int32], call: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def start(self, first: I4, call: I4) -> tuple[I4, I4]:
         """Return where in the pool the lists of these calls begin and how many entries go on the first line, int32 each."""
         return first[call], np.minimum(first[call + 1] - first[call], LISTED)
 
-    def rest(self, first: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    def rest(self, first: I4) -> tuple[I4, I4, I4]:
         """Return the further lines of all lists longer than LISTED as (call, first in the pool, number of entries), int32 each."""
         count = np.diff(first)
         call = np.flatnonzero(count > LISTED)
@@ -49,5 +50,5 @@ def lists(trace: Trace) -> Lists:
     )
 
 
-def _i4(values: NDArray[np.signedinteger]) -> NDArray[np.int32]:
+def _i4(values: NDArray[np.signedinteger]) -> I4:
     return values.astype("i4")

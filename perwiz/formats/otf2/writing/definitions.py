@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.library.codes import (
@@ -35,10 +34,10 @@ from perwiz.formats.otf2.library.codes import (
 )
 from perwiz.formats.otf2.library.events import EVENTS
 from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
-from perwiz.formats.otf2.writing.locations import Places
-from perwiz.formats.otf2.writing.strings import Strings
+from perwiz.formats.otf2.writing.locations import Places, Strings
 from perwiz.trace import numbers as number
 from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
 
@@ -114,7 +113,7 @@ class Definitions:
         """Return the number of a parameter of a type."""
         return self._parameters.setdefault((name, kind), len(self._parameters))
 
-    def _counter_types(self) -> NDArray[np.int64]:
+    def _counter_types(self) -> I8:
         table, out = self._trace.counters, np.full(len(self._trace.counter_names), INT64)
         for values in (table.entered, table.returned):
             whole = (np.abs(values) < 1 << 62) & (np.floor(values) == values)
@@ -227,13 +226,13 @@ class Definitions:
         return list(dict.fromkeys([*(trace.texts[text] for text in rows), *kinds]))
 
 
-def _seen(values: NDArray[np.int32]) -> list[int]:
+def _seen(values: I4) -> list[int]:
     """Return the different values in order of their first occurrence."""
     found, at = np.unique(values, return_index=True)
     return [int(value) for value in found[np.argsort(at)]]
 
 
-def known(topology: Topology) -> NDArray[np.bool_]:
+def known(topology: Topology) -> Mask:
     """Return the ranks whose coordinates are all known."""
     return np.asarray((topology.coordinates >= 0).all(1))
 

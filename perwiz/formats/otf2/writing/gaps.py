@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2.library.binding import load
 from perwiz.formats.otf2.writing.archive import RECORDS
 from perwiz.kernels import otf2_write as kernel
 from perwiz.trace import nesting
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import I8, Ints, Mask, chunks
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
@@ -20,7 +19,7 @@ BOUNDARY, NUMBER, PARAMETER, RECORD = range(4)
 """What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record."""
 
 
-def kinds(trace: Trace) -> NDArray[np.int64]:
+def kinds(trace: Trace) -> I8:
     """Return the kind of row that each text names as the kind of a record, -1 none that OTF2 and its library know."""
     library = load()
     return np.array([RECORDS.get(text, NONE) if library.has(f"EvtWriter_{text}") else NONE for text in trace.texts], "i8")
@@ -85,7 +84,7 @@ class Gaps:
         order = np.lexsort((np.concatenate([place for _, place in pieces]), step))
         return Items(step[order], what[order], rows[order], time[order], sum(piece.moved for piece, _ in pieces))
 
-    def _numbered(self) -> NDArray[np.bool_]:
+    def _numbered(self) -> Mask:
         """Return which region instances do not have the number that counting gives."""
         regions = self._trace.regions
         return running(regions.location, self._trace.paths.region[regions.path]) + 1 != regions.instance

@@ -10,11 +10,25 @@ import numpy as np
 
 from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
 from perwiz.formats.otf2.writing.archive import UNDEFINED, numbers
-from perwiz.formats.otf2.writing.strings import Strings
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _MACHINE = "machine"
+
+
+class Strings:
+    """Gives every text a number; the empty one has 0."""
+
+    def __init__(self) -> None:
+        self._number = {"": 0}
+
+    def of(self, text: str) -> int:
+        """Return the number of a text."""
+        return self._number.setdefault(text, len(self._number))
+
+    def all(self) -> tuple[str, ...]:
+        """Return all texts in order of their numbers."""
+        return tuple(self._number)
 
 
 class Places:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats import message_ends
 from perwiz.kernels import records
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -74,7 +73,7 @@ class Partners:
         self.posts, self.dones = self._posts(), self._dones()
         self.tests, self.untested = self._tests()
 
-    def _collective(self) -> NDArray[np.bool_]:
+    def _collective(self) -> Mask:
         calls, requests = self.trace.calls, self.trace.requests
         does = operations.COLLECTIVE[calls.op] & (calls.comm >= 0)
         later = does[requests.posted_by] & operations.NONBLOCKING[calls.op[requests.posted_by]]
@@ -111,7 +110,7 @@ class Partners:
         done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
         return self._side(call, done, np.concatenate([request, own]), self.process[messages.receive], sends=True)
 
-    def _disordered(self, call: Ints, request: Ints) -> NDArray[np.bool_]:
+    def _disordered(self, call: Ints, request: Ints) -> Mask:
         """Return the messages of calls that post their requests in another order than they send."""
         back = (call[1:] == call[:-1]) & (request[1:] < request[:-1])
         bad = np.zeros(len(self.trace.calls), bool)
@@ -195,7 +194,7 @@ class Partners:
         return tests, np.flatnonzero(bad[table.call])
 
 
-def _first(ordered: Ints) -> NDArray[np.bool_]:
+def _first(ordered: Ints) -> Mask:
     """Return which values of an ordered array are the first of their kind."""
     return np.diff(ordered, prepend=-1) != 0
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.writing.partners import Partners, Side
 from perwiz.kernels import records
 from perwiz.trace import matching, matching_collectives, operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.matching import Ends
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE, Messages
@@ -24,10 +23,10 @@ _FINALIZE = operations.OP["MPI_Finalize"]
 class Extras:
     """Extras of calls in the order they are written; `value` of a LABEL is a row of texts."""
 
-    call: NDArray[np.int32]
-    name: NDArray[np.uint8]
+    call: I4
+    name: U1
     """Row of perwiz.formats.otf2.extras.EVENTS."""
-    value: NDArray[np.int64]
+    value: I8
 
 
 def extras(partners: Partners, timeline: Timeline) -> Extras:
@@ -116,7 +115,7 @@ def _requests(partners: Partners) -> list[_Piece]:
     return out
 
 
-def _whole(call: Ints, differs: NDArray[np.bool_], calls: int) -> Ints:
+def _whole(call: Ints, differs: Mask, calls: int) -> Ints:
     """Return the rows of all calls for which one differs."""
     bad = np.zeros(calls, bool)
     bad[call[differs]] = True
@@ -183,12 +182,12 @@ def _ends(partners: Partners, side: Side) -> Ends:
     return Ends(side.call, side.done, partners.process[side.call], side.peer, side.tag, side.comm, side.bytes)
 
 
-def _partners_of(messages: Messages) -> NDArray[np.int64]:
+def _partners_of(messages: Messages) -> I8:
     """Return who is matched with whom: sending, posting and completing call of each message, int64."""
     return np.stack([messages.send, messages.receive_done, messages.receive], 1).astype("i8")
 
 
-def _difference(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def _difference(one: I8, other: I8) -> I8:
     """Return the rows that stand in different places, or in one of them alone."""
     count = min(len(one), len(other))
     differs = (one[:count] != other[:count]).any(1)
