@@ -35,8 +35,8 @@ class LocationGroup(NamedTuple):
     creator: int
 
 
-class Place(NamedTuple):
-    """A location: a thread (type 1), an accelerator's stream (2) or a place for metrics (3); how many events its file has."""
+class Location(NamedTuple):
+    """A location: a thread (type 1), an accelerator's stream (2) or one for metrics (3); how many events its file has."""
 
     ref: int
     name: int
@@ -198,7 +198,7 @@ class Definitions:
     nodes: dict[int, Node]
     node_properties: list[NodeProperty]
     location_groups: dict[int, LocationGroup]
-    locations: list[Place]
+    locations: list[Location]
     """In the order of their definition."""
     regions: dict[int, Region]
     groups: list[Group]
@@ -240,7 +240,7 @@ def definitions(anchor: dict[str, Any], found: Found) -> Definitions:
             NodeProperty(node, name, kind, value & _MASKS.get(kind, _LOW)) for node, name, kind, value in found["SystemTreeNodeProperty"]
         ],
         location_groups=table("LocationGroup", LocationGroup),
-        locations=list(table("Location", Place).values()),
+        locations=list(table("Location", Location).values()),
         regions=table("Region", Region),
         groups=[Group(*line) for line in found["Group"]],
         comms=table("Comm", Comm),

@@ -133,7 +133,7 @@ def test_definitions(tmp_path):
     assert found.nodes == {0: defined.Node(0, 1, 2, -1)}
     assert found.node_properties == [defined.NodeProperty(0, 11, 11, 12)]
     assert found.location_groups == {0: defined.LocationGroup(0, 3, 1, 0, -1)}
-    assert found.locations == [defined.Place(5, 4, 1, 2, 0), defined.Place(1 << 40, 4, 1, 2, 0)]
+    assert found.locations == [defined.Location(5, 4, 1, 2, 0), defined.Location(1 << 40, 4, 1, 2, 0)]
     assert found.regions[2] == defined.Region(2, 9, 9, 0, 1, 4, 0, 8, 10, 20)
     assert [(group.ref, group.type, group.members) for group in found.groups] == [(0, 4, [5, 1 << 40]), (0, 5, [1, 0])]
     assert found.comms == {0: defined.Comm(0, 7, 0, -1, 0)}
@@ -239,7 +239,7 @@ def test_refused__definitions(tmp_path):
 
 
 def test_refused__members_without_end(three, monkeypatch):
-    monkeypatch.setattr(otf2_archive, "_CALLBACKS", {"MetricClass": otf2_archive._CALLBACKS["MetricClass"]})
+    monkeypatch.setattr(otf2_archive, "DEFINITIONS", {"MetricClass": otf2_archive.DEFINITIONS["MetricClass"]})
     archive = otf2_archive.Archive(str(three))
     with pytest.raises(otf2_library.Failure, match=r"^MetricClass 0 of 2 members \(INVALID_RECORD\)$"):
         archive.found(1, lambda: None)

@@ -14,30 +14,8 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.definitions import Found
 from perwiz.formats.otf2.library.binding import DOUBLE, ERROR, INT, INT64, POINTER, TEXT, UINT8, UINT32, UINT64, Failure, load
 from perwiz.formats.otf2.library.buffer import Buffer
+from perwiz.formats.otf2.library.definitions import DEFINITIONS, LISTS
 
-_NUMBERS, _WIDE = ctypes.POINTER(UINT32), ctypes.POINTER(UINT64)
-_U8, _U32, _U64 = UINT8, UINT32, UINT64
-_CALLBACKS: dict[str, tuple[Any, ...]] = {
-    "ClockProperties": (_U64, _U64, _U64, _U64),
-    "String": (_U32, TEXT),
-    "SystemTreeNode": (_U32, _U32, _U32, _U32),
-    "SystemTreeNodeProperty": (_U32, _U32, _U8, _U64),
-    "LocationGroup": (_U32, _U32, _U8, _U32, _U32),
-    "Location": (_U64, _U32, _U8, _U64, _U32),
-    "Region": (_U32, _U32, _U32, _U32, _U8, _U8, _U32, _U32, _U32, _U32),
-    "Group": (_U32, _U32, _U8, _U8, _U32, _U32, _WIDE),
-    "Comm": (_U32, _U32, _U32, _U32, _U32),
-    "InterComm": (_U32, _U32, _U32, _U32, _U32, _U32),
-    "Parameter": (_U32, _U32, _U8),
-    "MetricMember": (_U32, _U32, _U32, _U8, _U8, _U8, _U8, INT64, _U32),
-    "MetricClass": (_U32, _U8, _NUMBERS, _U8, _U8),
-    "MetricInstance": (_U32, _U32, _U64, _U8, _U64),
-    "CartDimension": (_U32, _U32, _U32, _U8),
-    "CartTopology": (_U32, _U32, _U32, _U8, _NUMBERS),
-    "CartCoordinate": (_U32, _U32, _U8, _NUMBERS),
-    "RmaWin": (_U32, _U32, _U32, _U32),
-}
-"""The arguments of each kind of definition, as in the tuples of otf2_definitions; before an array comes its length."""
 _AT_ONCE = 1 << 14
 """Definitions read between two signs of life."""
 _ALL = (1 << 64) - 1
@@ -86,7 +64,7 @@ class Archive:
         """Return the global definitions, whose file has so many bytes; `alive` is called from time to time."""
         taken = _Taken(size)
         callbacks = self._library.call("GlobalDefReaderCallbacks_New")
-        for name, types in _CALLBACKS.items():
+        for name, types in DEFINITIONS.items():
             self._set(f"GlobalDefReaderCallbacks_Set{name}Callback", callbacks, taken.callback(name, types))
         definitions = self._library.call("Reader_GetGlobalDefReader", self._reader)
         self._library.call("Reader_RegisterGlobalDefCallbacks", self._reader, definitions, callbacks, None)
@@ -168,7 +146,7 @@ class _Taken:
     """What the callbacks of one reading took."""
 
     def __init__(self, size: int) -> None:
-        self.found: Found = {name: [] for name in _CALLBACKS}
+        self.found: Found = {name: [] for name in DEFINITIONS}
         self.failure: Failure | None = None
         self._size = size
         self._callbacks: list[Any] = []
@@ -176,7 +154,7 @@ class _Taken:
     def callback(self, name: str, types: tuple[Any, ...]) -> Any:
         """Return a C function that keeps a kind of definition; this object keeps the function."""
         lines = self.found[name]
-        array = next((k for k, kind in enumerate(types) if kind in (_NUMBERS, _WIDE)), 0)
+        array = next((k for k, kind in enumerate(types) if kind in LISTS), 0)
         short = [k for k, kind in enumerate(types) if kind is UINT32]
 
         def keep(_user: int, *arguments: Any) -> int:

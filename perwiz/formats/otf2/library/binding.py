@@ -61,10 +61,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "Reader_GetVersion": (ERROR, POINTER, POINTER, POINTER, POINTER),
     "Reader_GetPropertyNames": (ERROR, POINTER, POINTER, POINTER),
     "Reader_GetProperty": (ERROR, POINTER, TEXT, POINTER),
-    "Reader_GetChunkSize": (ERROR, POINTER, POINTER, POINTER),
-    **{f"Reader_Get{what}": _GET for what in ("MachineName", "Creator", "Description", "FileSubstrate", "Compression", "TraceId")},
-    "Reader_GetNumberOfLocations": _GET,
-    "Reader_GetNumberOfGlobalDefinitions": _GET,
+    **{f"Reader_Get{what}": _GET for what in ("MachineName", "Creator", "Description", "FileSubstrate")},
     **{f"EvtReaderCallbacks_Set{name}Callback": (ERROR, POINTER, POINTER) for name in EVENTS},
     **{f"EvtWriter_{name}": (ERROR, POINTER, POINTER, UINT64, *types.values()) for name, types in EVENTS.items()},
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.otf2.definitions import Place
+from perwiz.formats.otf2.definitions import Location
 
 Line = tuple[str, str, int, int, str, int]
 """(name, dtype, length, offset in the file, dtype there, least value): what lies in the file is added to the least value."""
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 class Task(NamedTuple):
     """A location to read, and the bytes of its event file, -1 if there is none."""
 
-    location: Place
+    location: Location
     bytes: int
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.library import events as row
-from perwiz.formats.otf2.library.binding import ERROR, INT, INT64, POINTER, TEXT, UINT8, UINT32, UINT64, Library, load
+from perwiz.formats.otf2.library.binding import ERROR, INT, POINTER, TEXT, UINT8, UINT32, UINT64, Library, load
+from perwiz.formats.otf2.library.definitions import DEFINITIONS
 from perwiz.kernels import otf2_write as kernel
 from perwiz.kernels import records
 
@@ -23,7 +24,6 @@ RECORDS |= {name: records.OTHER_KIND + number for number, name in enumerate(row.
 _CHUNK = 1 << 20
 """Bytes of events, and of definitions, that the library keeps before it writes them."""
 _WRITE, _POSIX, _UNPACKED, _FLUSH = 0, 1, 1, 1
-_NUMBERS, _WIDE = ctypes.POINTER(UINT32), ctypes.POINTER(UINT64)
 _ARCHIVE: dict[str, tuple[Any, ...]] = {
     "Open": (POINTER, TEXT, TEXT, UINT8, UINT64, UINT64, UINT8, UINT8),
     "SetFlushCallbacks": (ERROR, POINTER, POINTER, POINTER),
@@ -35,25 +35,6 @@ _ARCHIVE: dict[str, tuple[Any, ...]] = {
     "GetGlobalDefWriter": (POINTER, POINTER),
     **{f"Close{kind}Writer": (ERROR, POINTER, POINTER) for kind in ("Evt", "Def", "GlobalDef")},
 }
-_DEFINITIONS: dict[str, tuple[Any, ...]] = {
-    "ClockProperties": (UINT64, UINT64, UINT64, UINT64),
-    "String": (UINT32, TEXT),
-    "Paradigm": (UINT8, UINT32, UINT8),
-    "SystemTreeNode": (UINT32, UINT32, UINT32, UINT32),
-    "LocationGroup": (UINT32, UINT32, UINT8, UINT32, UINT32),
-    "Location": (UINT64, UINT32, UINT8, UINT64, UINT32),
-    "Region": (UINT32, UINT32, UINT32, UINT32, UINT8, UINT8, UINT32, UINT32, UINT32, UINT32),
-    "Group": (UINT32, UINT32, UINT8, UINT8, UINT32, UINT32, _WIDE),
-    "Comm": (UINT32, UINT32, UINT32, UINT32, UINT32),
-    "Parameter": (UINT32, UINT32, UINT8),
-    "MetricMember": (UINT32, UINT32, UINT32, UINT8, UINT8, UINT8, UINT8, INT64, UINT32),
-    "MetricClass": (UINT32, UINT8, _NUMBERS, UINT8, UINT8),
-    "CartDimension": (UINT32, UINT32, UINT32, UINT8),
-    "CartTopology": (UINT32, UINT32, UINT32, UINT8, _NUMBERS),
-    "CartCoordinate": (UINT32, UINT32, UINT8, _NUMBERS),
-    "RmaWin": (UINT32, UINT32, UINT32, UINT32),
-}
-"""The arguments of each kind of definition behind its writer; a list is given as its length and its values."""
 _BeforeFlush = ctypes.CFUNCTYPE(UINT8, POINTER, UINT8, UINT64, POINTER, ctypes.c_bool)
 
 
@@ -69,7 +50,7 @@ class Archive:
         self.library = load()
         for function, prototype in _ARCHIVE.items():
             self.library.declare(f"Archive_{function}", *prototype)
-        for kind, arguments in _DEFINITIONS.items():
+        for kind, arguments in DEFINITIONS.items():
             self.library.declare(f"GlobalDefWriter_Write{kind}", ERROR, POINTER, *arguments)
         self._flush = _Flush(_BeforeFlush(lambda *_: _FLUSH), None)
         path = (text.encode("utf-8", "surrogateescape") for text in (folder, name))
