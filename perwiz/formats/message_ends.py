@@ -50,7 +50,12 @@ def requests_of_messages(trace: Trace) -> tuple[I4, I4]:
 
 
 def _paired(post: I4, done: I4, requests: Requests) -> I8:
-    """Return per (post, done) the next request posted by the one and completed by the other, or -1."""
+    """Return per (post, done) the next request posted by the one and completed by the other, or -1.
+
+    posted_by     5 5 7        post  5 5 5 7
+    completed_by  9 9 9        done  9 9 9 8
+                               out   0 1 -1 -1
+    """
     known, wanted = _key(requests.posted_by, requests.completed_by), _key(post, done)
     row, order = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
     known, wanted = known[row], wanted[order]
@@ -62,7 +67,11 @@ def _paired(post: I4, done: I4, requests: Requests) -> I8:
 
 
 def _in_order(post: I4, requests: Requests) -> I8:
-    """Return per message the k-th request of the call that posts it, if that posts as many as it has messages, or -1."""
+    """Return per message the k-th request of the call that posts it, if that posts as many as it has messages, or -1.
+
+    posted_by  5 5 7        post  7 5 5 7
+                            out  -1 0 1 -1
+    """
     order = np.argsort(post, kind="stable")
     first, count = np.searchsorted(requests.posted_by, post[order]), _count(requests.posted_by, post[order])
     out = np.full(len(post), NONE, "i8")

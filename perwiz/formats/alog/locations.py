@@ -10,7 +10,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, Locations, Offsets, Times
 
 
-class Places:
+class RecordedLocations:
     """Where each location stands in the tables, and when the trace starts. `pairs` are (process, task) in order of first occurrence."""
 
     def __init__(self, pairs: I8, used: alog.Records) -> None:

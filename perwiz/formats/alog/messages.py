@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.notes import Notes
 from perwiz.formats.columns import Columns
 from perwiz.kernels import alog
@@ -20,10 +20,10 @@ from perwiz.trace.tables import NONE, Calls, Messages, Requests
 class Records:
     """All message records, in the order of their calls: send, call, peer, tag, comm, bytes, mode; id and request if one has some."""
 
-    def __init__(self, columns: Columns, notes: Notes, places: Places, first: I8, mode: U1) -> None:
-        place = places.row[columns.take("location")]
-        order = in_order(place, len(places))
-        start = first.astype("i4")[place[order]]
+    def __init__(self, columns: Columns, notes: Notes, locations: RecordedLocations, first: I8, mode: U1) -> None:
+        location = locations.row[columns.take("location")]
+        order = in_order(location, len(locations))
+        start = first.astype("i4")[location[order]]
         self._column: dict[str, NDArray[Any]] = {
             "send": (columns.take("type") == alog.MESSAGE_SENT)[order],
             "comm": np.zeros(len(order), "i4"),
@@ -35,7 +35,7 @@ class Records:
         at = np.empty(len(order), "i4")
         at[order] = np.arange(len(order), dtype="i4")
         for name, key in (("comm", "c"), ("bytes", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
-            rows, values = notes.take(alog.MESSAGE_RECORD, key, first, places.row)
+            rows, values = notes.take(alog.MESSAGE_RECORD, key, first, locations.row)
             if len(rows):
                 self._column.setdefault(name, np.full(len(order), NONE))[at[rows]] = values
 
@@ -76,7 +76,12 @@ def in_order(location: I4, count: int) -> I8:
 
 
 def _find(call: I4, request: I8, wanted_call: I4, wanted: I8) -> I8:
-    """Return the last row with each wanted (call, request), or -1."""
+    """Return the last row with each wanted (call, request), or -1.
+
+    call     4 4 4        wanted_call  4 4
+    request  1 2 1        wanted       1 3
+                          out          2 -1
+    """
     numbers = Numbers()
     known = numbers.of(call, request)
     out = np.full(numbers.count + len(wanted), NONE, "i8")

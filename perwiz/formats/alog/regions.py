@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.read import Recording
 from perwiz.kernels import alog
 from perwiz.trace.arrays import I8
@@ -15,12 +15,12 @@ from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 
-class Instances:
+class RegionInstances:
     """The table of regions with its times, the names and paths that occur, and the path of each instance the recording numbers."""
 
-    def __init__(self, recording: Recording, places: Places, first: I8, returned: I8) -> None:
+    def __init__(self, recording: Recording, locations: RecordedLocations, first: I8, returned: I8) -> None:
         column: dict[str, NDArray[Any]] = {name: recording.regions.take(name) for name in alog.REGION.names or ()}
-        column["location"] = places.row[column["location"]]
+        column["location"] = locations.row[column["location"]]
         order = np.lexsort((column["number"], column["location"]))
         new = np.empty(len(order) + 1, "i4")
         new[column["number"][order]] = np.arange(len(order))
@@ -36,11 +36,11 @@ class Instances:
         self.path_of = np.append(path, np.int32(NONE))[new]
         """Path per number of an instance; the last, so also -1, is none."""
         instance = running(location, name).astype("i4") + np.int32(1)
-        rows, values = recording.notes.take(alog.REGION_BEGIN, "i", first, places.row)
+        rows, values = recording.notes.take(alog.REGION_BEGIN, "i", first, locations.row)
         instance[new[rows]] = values
         begin, end = (column[key] + first[location] for key in ("first_call", "end_call"))
         self.times = Times(
-            *(_outside(column[key] - places.start, call, first[location], returned) for key, call in (("enter", begin), ("leave", end)))
+            *(_outside(column[key] - locations.start, call, first[location], returned) for key, call in (("enter", begin), ("leave", end)))
         )
         self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
 

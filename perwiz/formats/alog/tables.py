@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.locations import Places
+from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
-from perwiz.formats.alog.regions import Instances
+from perwiz.formats.alog.regions import RegionInstances
 from perwiz.kernels import alog
 from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
@@ -24,12 +24,12 @@ class Builder:
 
     def __init__(self, recording: Recording, path: str) -> None:
         self.recording, self.path = recording, path
-        self.places = Places(recording.locations, recording.places)
+        self.locations = RecordedLocations(recording.locations, recording.places)
 
     def trace(self) -> Trace:
         """Return the trace."""
         self._calls()
-        self.regions = Instances(self.recording, self.places, self.first, self.column["leave"])
+        self.regions = RegionInstances(self.recording, self.locations, self.first, self.column["leave"])
         self.column["path"] = self.regions.path_of[self.column.pop("region")]
         self._attributes()
         self._requests()
@@ -39,19 +39,19 @@ class Builder:
 
     def _calls(self) -> None:
         take = self.recording.calls.take
-        location = self.places.row[take("location")]
-        order = in_order(location, len(self.places))
-        sizes = np.bincount(location, minlength=len(self.places))
+        location = self.locations.row[take("location")]
+        order = in_order(location, len(self.locations))
+        sizes = np.bincount(location, minlength=len(self.locations))
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.column: dict[str, NDArray[Any]] = {"location": np.repeat(np.arange(len(sizes), dtype="i4"), sizes)}
         for name in alog.CALL.names or ():
             if name != "location":
                 self.column[name] = take(name)[order]
         for name in ("enter", "leave"):
-            self.column[name] -= self.places.start
+            self.column[name] -= self.locations.start
 
     def _notes(self, owner: int, key: str) -> tuple[I8, NDArray[np.signedinteger]]:
-        return self.recording.notes.take(owner, key, self.first, self.places.row)
+        return self.recording.notes.take(owner, key, self.first, self.locations.row)
 
     def _attributes(self) -> None:
         column, count = self.column, len(self.column["op"])
@@ -65,7 +65,7 @@ class Builder:
             column[name][rows] = values
         rows, values = self._notes(alog.CALL_BEGIN, "c")
         column["comm"][rows] = np.maximum(values, NONE)
-        self.comms = self.recording.groups.table(self.places.process)
+        self.comms = self.recording.groups.table(self.locations.process)
         self._foreign_roots()
 
     def _foreign_roots(self) -> None:
@@ -84,8 +84,8 @@ class Builder:
         self.request_id = posted_id[np.argsort(posted, kind="stable")]
 
     def _messages(self) -> None:
-        records = Records(self.recording.messages, self.recording.notes, self.places, self.first, self.column.pop("mode"))
-        found = records.matched(self._call_table(), self.places.process, self.requests, self.request_id)
+        records = Records(self.recording.messages, self.recording.notes, self.locations, self.first, self.column.pop("mode"))
+        found = records.matched(self._call_table(), self.locations.process, self.requests, self.request_id)
         self.messages, self.size_differs, self.sends, self.receives = found
 
     def _collectives(self) -> None:
@@ -95,7 +95,7 @@ class Builder:
         rows, values = self._notes(alog.CALL_BEGIN, "s")
         sequence[rows] = values
         found = matching_collectives.collectives(
-            self._call_table(), done, self.places.process, sequence, get["internal"], self.comms, get["enter"]
+            self._call_table(), done, self.locations.process, sequence, get["internal"], self.comms, get["enter"]
         )
         get["root"] = get["root"].copy()
         get["root"][found.members.call] = found.collectives.root[found.members.collective]
@@ -138,7 +138,7 @@ class Builder:
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
-            silent_processes=max(self.recording.headers.processes - len(np.unique(self.places.process)), 0),
+            silent_processes=max(self.recording.headers.processes - len(np.unique(self.locations.process)), 0),
         )
 
     def _assemble(self) -> Trace:
@@ -146,7 +146,7 @@ class Builder:
         properties = dict(recording.headers.properties)
         made_by = properties.pop("made_by", "measured")
         times = Times(self.column["enter"], self.column["leave"])
-        locations, nodes = self.places.table(recording.headers)
+        locations, nodes = self.locations.table(recording.headers)
         return Trace(
             path=self.path,
             format="ALOG, perwiz-ext 1" if recording.headers.extended else "ALOG",
@@ -161,11 +161,11 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(times, regions.times, self.places.instants, made_by),
+            timeline=Timeline(times, regions.times, self.locations.instants, made_by),
             labels=self._labels(),
             texts=recording.notes.texts,
             nodes=nodes,
-            offsets=self.places.offsets(recording.headers),
+            offsets=self.locations.offsets(recording.headers),
             defects=recording.defects.table(),
             counts=self._counts(),
             properties=properties,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import location as local
-from perwiz.formats.otf2.locations import Places
+from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.trace.arrays import I4, I8
 
 _COUNTS = {prefix: f"{prefix}s" for prefix in local.TABLES}
@@ -19,12 +19,12 @@ _COUNTS = {prefix: f"{prefix}s" for prefix in local.TABLES}
 class Columns:
     """Takes the arrays of the locations, in their order, and gives each away once, joined."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, locations: RecordedLocations) -> None:
+        self._locations = locations
 
     def state(self, name: str) -> I8:
         """Return one number of each location's state."""
-        return self._places.state[name]
+        return self._locations.state[name]
 
     def sizes(self, prefix: str) -> I8:
         """Return how many rows of a kind each location has."""
@@ -40,7 +40,7 @@ class Columns:
 
     def locations(self, prefix: str) -> I4:
         """Return the location of each row of a kind."""
-        return self.each(prefix, np.arange(len(self._places), dtype="i4"))
+        return self.each(prefix, np.arange(len(self._locations), dtype="i4"))
 
     def take(self, name: str) -> NDArray[Any]:
         """Return a column of all locations."""
@@ -53,13 +53,13 @@ class Columns:
 
     def times(self, name: str) -> I8:
         """Return a column of ticks as ns since the start of the trace."""
-        return self._joined(name, lambda part, location: self._places.nanoseconds(part))
+        return self._joined(name, lambda part, location: self._locations.nanoseconds(part))
 
     def _joined(self, name: str, made: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
         """Return a column of all locations, each location's part made into another."""
         prefix, _, column = name.partition(".")
         starts = self.starts(prefix)
         out = np.empty(int(starts[-1]), local.TABLES[prefix][column])
-        for location, one in enumerate(self._places.recorded):
+        for location, one in enumerate(self._locations.recorded):
             out[starts[location] : starts[location + 1]] = made(one.arrays.pop(name), location)
         return out

@@ -17,7 +17,7 @@ from perwiz.trace.tables import NONE, Locations, Offsets, Times
 _GIGA = 10**9
 
 
-class Places:
+class RecordedLocations:
     """The locations in order of (process, thread), and what each recorded."""
 
     def __init__(self, recording: Recording, begin: int = 0) -> None:
@@ -65,12 +65,12 @@ class Places:
     def table(self, definitions: Definitions) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
         """Return the locations, the names of the nodes and those of the metahosts."""
         tree = Tree(definitions)
-        places = [
+        parents = [
             tree.place(definitions.location_groups[group].node) if group in definitions.location_groups else (0, NONE)
             for group in self._group
         ]
         metahost, node = (
-            (np.array(column, "i4") for column in zip(*places, strict=True)) if places else (np.empty(0, "i4"), np.empty(0, "i4"))
+            (np.array(column, "i4") for column in zip(*parents, strict=True)) if parents else (np.empty(0, "i4"), np.empty(0, "i4"))
         )
         table = Locations(metahost, node, self.process, self.thread, np.full(len(self), NONE, "i4"))
         return table, tuple(tree.nodes), tuple(tree.metahosts)

@@ -13,7 +13,7 @@ from perwiz.formats.otf2.definitions import Definitions, MetricMember
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
-from perwiz.formats.otf2.locations import Places
+from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
 from perwiz.trace.arrays import F8, I8, Mask
@@ -43,15 +43,15 @@ class Texts:
         return tuple(self._all)
 
 
-class Rest:
+class OtherRecords:
     """The records behind those of MPI and regions, of all locations: a column each, in program order of the locations."""
 
-    def __init__(self, places: Places, definitions: Definitions, first: I8, regions: I8, texts: tuple[str, ...]) -> None:
+    def __init__(self, locations: RecordedLocations, definitions: Definitions, first: I8, regions: I8, texts: tuple[str, ...]) -> None:
         """`first` is the first call of each location and the end of the last; `regions` the same of its region instances."""
-        self._places, self._definitions, self.texts = places, definitions, Texts(texts)
-        self._own: list[I8] = []
+        self._locations, self._definitions, self.texts = locations, definitions, Texts(texts)
+        self._extras: list[I8] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
-        parts = [one.arrays for one in places.recorded]
+        parts = [one.arrays for one in locations.recorded]
         sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
         self.location = np.repeat(np.arange(len(parts), dtype="i4"), sizes)
         self.column: dict[str, NDArray[Any]] = {
@@ -73,10 +73,10 @@ class Rest:
         names: dict[str, int] = {}
         counter, scale = np.full(len(at), NONE, "i8"), np.ones(len(at))
         metric, index = self.column["reference"][at], self.column["communicator"][at]
-        for ref, place in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
-            member = self._member(ref, place)
+        for ref, member_number in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
+            member = self._member(ref, member_number)
             if member is not None:
-                same = (metric == ref) & (index == place)
+                same = (metric == ref) & (index == member_number)
                 counter[same] = names.setdefault(self._counter_name(member), len(names))
                 scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
         value = _values(self.column["tag"][at], self.column["amount"][at]) * scale
@@ -89,11 +89,11 @@ class Rest:
         call, counter = np.divmod(both, max(len(names), 1))
         return Counters(call.astype("i4"), counter.astype("i4"), entered[one], returned[other]), tuple(names)
 
-    def _member(self, ref: int, place: int) -> MetricMember | None:
+    def _member(self, ref: int, number: int) -> MetricMember | None:
         definitions = self._definitions
         instance = definitions.metric_instances.get(ref)
         found = definitions.metric_classes.get(instance.metric_class if instance else ref)
-        return definitions.metric_members.get(found.members[place]) if found and place < len(found.members) else None
+        return definitions.metric_members.get(found.members[number]) if found and number < len(found.members) else None
 
     def _counter_name(self, member: MetricMember) -> str:
         name, unit = self._definitions.string(member.name), self._definitions.string(member.unit)
@@ -120,14 +120,14 @@ class Rest:
         rest = name.removeprefix(extra.PREFIX)
         return rest if rest.startswith(extra.PREFIX) else None
 
-    def own(self, name: str, of_regions: bool) -> tuple[I8, I8]:
+    def extras(self, name: str, of_regions: bool) -> tuple[I8, I8]:
         """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
         at = self._parameters()
         refs = [ref for ref in np.unique(self.column["reference"][at]).tolist() if self.parameter(ref) == name]
         at = at[np.isin(self.column["reference"][at], refs)]
         rows = self.region[at] if of_regions else self.call[at] - 1
         good = rows >= 0 if of_regions else self.inside[at]
-        self._own.append(at)
+        self._extras.append(at)
         at, rows = at[good], rows[good]
         values = self.column["amount"][at].copy()
         texts = np.flatnonzero(self.column["kind"][at] == records.PARAMETER_STRING)
@@ -146,8 +146,8 @@ class Rest:
 
     def singles(self, kept: int) -> int:
         """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
-        own = sum(len(rows) for rows in self._own)
-        return int((self.column["kind"] != records.METRIC).sum()) - own - kept
+        extras = sum(len(rows) for rows in self._extras)
+        return int((self.column["kind"] != records.METRIC).sum()) - extras - kept
 
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
@@ -159,8 +159,8 @@ class Rest:
             same = kinds[at] == kind
             number[same], size[same] = self.texts.of(_KEPT[kind]), min(len(row.EVENTS[_KEPT[kind]]), 6)
             if kind == records.BUFFER_FLUSH:
-                cells[same, 0] = self._places.nanoseconds(cells[same, 3])
-        time = self._places.nanoseconds(self.column["time"][at])
+                cells[same, 0] = self._locations.nanoseconds(cells[same, 3])
+        time = self._locations.nanoseconds(self.column["time"][at])
         first = np.cumsum(size) - size
         values = cells[np.arange(6) < size[:, None]]
         return Records(self.location[at], number, self.call[at], time, first), values
@@ -177,7 +177,11 @@ def _values(kind: I8, bits: I8) -> F8:
 
 
 def _last(key: I8, value: F8, where: Mask) -> tuple[I8, F8]:
-    """Return the keys that occur, sorted, and the last value of each."""
+    """Return the keys that occur, sorted, and the last value of each.
+
+    key  3 1 3 2   value  .1 .2 .3 .4   where  1 1 1 0
+    out  1 3              .2 .3
+    """
     key, value = key[where][::-1], value[where][::-1]
     found, at = np.unique(key, return_index=True)
     return found, value[at]
@@ -193,9 +197,9 @@ def topologies(definitions: Definitions, comms: Comms) -> tuple[Topology, ...]:
         if comm < 0 or len(dimensions) != len(found.dimensions):
             continue
         coordinates = np.full((len(table.members(comm)), len(dimensions)), NONE, "i4")
-        for place in definitions.coordinates:
-            if place.topology == found.ref and place.rank < len(coordinates) and len(place.values) == len(dimensions):
-                coordinates[place.rank] = place.values
+        for entry in definitions.coordinates:
+            if entry.topology == found.ref and entry.rank < len(coordinates) and len(entry.values) == len(dimensions):
+                coordinates[entry.rank] = entry.values
         out.append(
             Topology(
                 name=definitions.string(found.name),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.other_records import Rest
+from perwiz.formats.otf2.other_records import OtherRecords
 from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.table import Table
@@ -29,7 +29,7 @@ _COLUMN = {
 }
 
 
-class Own:
+class Extras:
     """The extras of an archive, none for one that perwiz did not write. What lies outside its range is left out and counted in `bad`."""
 
     def __init__(self, definitions: Definitions) -> None:
@@ -38,10 +38,13 @@ class Own:
         self._definitions = definitions
         self._rows: dict[int, tuple[I8, I8]] = {}
 
-    def take(self, rest: Rest) -> None:
-        """Take the records of extras from the rest."""
+    def take(self, other_records: OtherRecords) -> None:
+        """Take the records of extras from the other records."""
         if self.written:
-            self._rows = {number: rest.own(extra.PREFIX + one.name, number == extra.INSTANCE) for number, one in enumerate(extra.EVENTS)}
+            self._rows = {
+                number: other_records.extras(extra.PREFIX + event.name, number == extra.INSTANCE)
+                for number, event in enumerate(extra.EVENTS)
+            }
 
     def property(self, name: str, otherwise: Any, make: Callable[[str], Any] = json.loads) -> Any:
         """Return a property of the anchor file made of its text, or `otherwise` if there is none that can be used."""
@@ -121,7 +124,10 @@ class Own:
         self._each(extra.RECEIVED, ends.done, number, -1, 1 << 62)
 
     def _each(self, which: int, call: NDArray[Any], out: NDArray[Any], low: int, high: int) -> None:
-        """Put values that come one per record of a call into `out`, a row per record; `call` is the call of each."""
+        """Put values that come one per record of a call into `out`, a row per record; `call` is the call of each.
+
+        call  3 5 3   extras  (3, 70) (3, 80)   out  70 . 80
+        """
         rows, values = self._get(which, low, high)
         if not len(rows):
             return
@@ -139,7 +145,7 @@ class Own:
         order = np.argsort(call, kind="stable")
         return Unfinished(call[order], np.concatenate([table.request, values.astype("i4")])[order])
 
-    def one(self, which: int, out: NDArray[Any], low: int, high: int) -> None:
+    def put(self, which: int, out: NDArray[Any], low: int, high: int) -> None:
         """Put values that a call, or a region, has one of into `out`, a row per call or region."""
         rows, values = self._get(which, low, high)
         out[rows] = values

@@ -10,7 +10,7 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import PARALLEL
-from perwiz.formats.otf2.own import Own
+from perwiz.formats.otf2.read_extras import Extras
 from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
@@ -22,11 +22,11 @@ _PREFIX = "PRGN "
 class Names:
     """The user regions that occur: one row per name and place of definition, however often defined."""
 
-    def __init__(self, definitions: Definitions, used: I4, own: Own) -> None:
+    def __init__(self, definitions: Definitions, used: I4, extras: Extras) -> None:
         """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one."""
         self._definitions, self._refs = definitions, sorted(definitions.regions)
-        self._written = own.written
-        listed = own.property("NAMES", None, int)
+        self._written = extras.written
+        listed = extras.property("NAMES", None, int)
         if listed is not None:
             used = np.union1d(np.flatnonzero(np.array(self._refs, "i8") >= listed), used).astype("i4")
         self.row = np.full(len(self._refs) + 1, NONE, "i4")
@@ -63,26 +63,26 @@ class Names:
         return name if name not in self.names else f"{name} #{len(self.names)}"
 
 
-class Instances:
+class RegionInstances:
     """The table of regions, their times and paths."""
 
-    def __init__(self, columns: Columns, definitions: Definitions, own: Own, first: I8, leave: I8) -> None:
+    def __init__(self, columns: Columns, definitions: Definitions, extras: Extras, first: I8, leave: I8) -> None:
         """`first` is the first call of each location, `leave` when calls return, ns."""
         location = columns.locations("region")
         number = columns.take("region.name")
-        self.known = Names(definitions, _occurring(number), own)
+        self.known = Names(definitions, _occurring(number), extras)
         name = self.known.row[number]
         del number
         parent = columns.shifted("region.parent", columns.starts("region"))
         path, *above = paths(parent, name)
         self.paths = Paths(*above)
-        listed = own.table("PATHS", Paths)
+        listed = extras.table("PATHS", Paths)
         if listed is not None:
             path, self.paths = _renumbered(path, self.paths, listed)
         begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
         instance = running(location, name)
         instance += 1
-        own.one(extra.INSTANCE, instance, 0, 1 << 31)
+        extras.put(extra.INSTANCE, instance, 0, 1 << 31)
         self.times = Times(
             *(_outside(columns.times(f"region.{key}"), call, first, location, leave) for key, call in (("enter", begin), ("leave", end)))
         )

@@ -14,11 +14,11 @@ from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.locations import Places
-from perwiz.formats.otf2.other_records import Rest, topologies
-from perwiz.formats.otf2.own import Own
+from perwiz.formats.otf2.locations import RecordedLocations
+from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
-from perwiz.formats.otf2.regions import Instances
+from perwiz.formats.otf2.read_extras import Extras
+from perwiz.formats.otf2.regions import RegionInstances
 from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations
@@ -31,7 +31,7 @@ _TALKS = (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, 
 
 
 @dataclasses.dataclass
-class Half:
+class Side:
     """One side of all messages, and the request of each, row of the requests or -1."""
 
     ends: matching.Ends
@@ -50,18 +50,18 @@ class Builder:
 
     def __init__(self, recording: Recording, path: str) -> None:
         self.recording, self.path = recording, path
-        self.own = Own(recording.definitions)
-        self.places = Places(recording, self.own.property("START", 0, int))
-        self.columns = Columns(self.places)
-        self.comms = Comms(recording.definitions, self.places.world)
+        self.extras = Extras(recording.definitions)
+        self.locations = RecordedLocations(recording, self.extras.property("START", 0, int))
+        self.columns = Columns(self.locations)
+        self.comms = Comms(recording.definitions, self.locations.world)
 
     def trace(self) -> Trace:
         """Return the trace."""
         self._calls()
-        texts = self.own.texts("TEXTS", ())
-        self.rest = Rest(self.places, self.recording.definitions, self.first, self.columns.starts("region"), texts)
-        self.own.take(self.rest)
-        self.regions = Instances(self.columns, self.recording.definitions, self.own, self.first, self.column["leave"])
+        texts = self.extras.texts("TEXTS", ())
+        self.other_records = OtherRecords(self.locations, self.recording.definitions, self.first, self.columns.starts("region"), texts)
+        self.extras.take(self.other_records)
+        self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"])
         self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
         self._requests()
         self._partners()
@@ -80,12 +80,12 @@ class Builder:
 
     def _requests(self) -> None:
         posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
-        self.requests = self.own.requests(Requests(posted, done, self.columns.take("request.cancelled")), len(self.column["op"]))
+        self.requests = self.extras.requests(Requests(posted, done, self.columns.take("request.cancelled")), len(self.column["op"]))
 
     def _partners(self) -> None:
         """Communicators become rows, ranks in them processes."""
         get = self.column
-        rank = self.places.process[get["location"]]
+        rank = self.locations.process[get["location"]]
         collective = operations.COLLECTIVE[get["op"]]
         get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
@@ -94,37 +94,37 @@ class Builder:
         table = self.comms.table()
         for name in ("peer", "root"):
             get[name] = self.comms.processes_of(table, get["comm"], get[name], rank, roots=name == "root")
-        self.own.calls(get, self.comms.processes, len(table))
+        self.extras.calls(get, self.comms.processes, len(table))
 
     def _messages(self) -> None:
-        polls = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
-        self.unfinished = self.own.unfinished(polls, len(self.requests))
-        self.strangers = self.internal = 0
-        sends, receives = self._half("send"), self._half("receive")
+        tests = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
+        self.unfinished = self.extras.unfinished(tests, len(self.requests))
+        self.not_members = self.internal = 0
+        sends, receives = self._side("send"), self._side("receive")
         self.talked = np.zeros(len(self.column["op"]), bool)
         self.talked[sends.ends.call] = self.talked[receives.ends.call] = True
         self.inferred = self.repaired = 0
-        if not self.own.written:
+        if not self.extras.written:
             posts = np.zeros(len(self.requests), bool)
             posts[sends.request[sends.request >= 0]] = True
             self.requests, self.inferred = repair.completions(self.column["op"], self.column["location"], self.requests, posts)
         self._complete(sends, receives)
         mode = operations.MODE[self.column["op"][sends.ends.call]]
-        if self.own.written:
+        if self.extras.written:
             self._extras(sends.ends, receives.ends, mode)
         else:
             self.repaired = repair.communicators(sends.ends, receives.ends)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
         self.messages: Messages
-        self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, equal=not self.own.written)
+        self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, equal=not self.extras.written)
 
-    def _half(self, side: str) -> Half:
-        rank = self.columns.each(side, self.places.process)
+    def _side(self, side: str) -> Side:
+        rank = self.columns.each(side, self.locations.process)
         refs = self.columns.take(f"{side}.comm")
         comm = self.comms.rows(refs, rank)
         self.undefined += int(((comm == NONE) & (refs != NONE)).sum())
         peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
-        self.strangers += int(((peer == NONE) & (comm != NONE)).sum())
+        self.not_members += int(((peer == NONE) & (comm != NONE)).sum())
         call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
         columns = [call, rank, peer, tag, comm, size, self._requests_of(side)]
         inside = operations.COLLECTIVE[self.column["op"][call]]
@@ -132,7 +132,7 @@ class Builder:
             self.internal += int(inside.sum())
             columns = [column[~inside] for column in columns]
         call, *ends, request = columns
-        return Half(matching.Ends(call, call.copy(), *ends), request)
+        return Side(matching.Ends(call, call.copy(), *ends), request)
 
     def _calls_of(self, side: str) -> I4:
         return self.columns.shifted(f"{side}.call", self.first)
@@ -140,7 +140,7 @@ class Builder:
     def _requests_of(self, side: str) -> I4:
         return self.columns.shifted(f"{side}.request", self.columns.starts("request"))
 
-    def _complete(self, sends: Half, receives: Half) -> None:
+    def _complete(self, sends: Side, receives: Side) -> None:
         """A send is completed where its request is; a receive was posted where its request was."""
         at = np.flatnonzero(sends.request >= 0)
         sends.ends.done[at] = self.requests.completed_by[sends.request[at]]
@@ -151,8 +151,8 @@ class Builder:
         """Put in what an archive of perwiz says of single messages."""
         calls, comms = len(self.column["op"]), len(self.comms.table())
         sent, received = np.full(len(sends.call), NONE, "i8"), np.full(len(receives.call), NONE, "i8")
-        self.own.sends(sends, mode, sent, calls, comms)
-        self.own.receives(receives, received, calls)
+        self.extras.sends(sends, mode, sent, calls, comms)
+        self.extras.receives(receives, received, calls)
         sends.id, receives.id = sent, received
 
     def _call_table(self) -> Calls:
@@ -163,11 +163,11 @@ class Builder:
         calls = self._call_table()
         done = matching.completions(calls.op, self.requests)
         sequence, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
-        self.own.one(extra.DONE, done, -1, len(done))
-        self.own.one(extra.SEQUENCE, sequence, -1, 1 << 62)
+        self.extras.put(extra.DONE, done, -1, len(done))
+        self.extras.put(extra.SEQUENCE, sequence, -1, 1 << 62)
         comm = calls.comm.copy()
-        comm[self.own.apart()] = NONE
-        process = self.places.process.astype("i8")
+        comm[self.extras.apart()] = NONE
+        process = self.locations.process.astype("i8")
         together = dataclasses.replace(calls, comm=comm)
         self.instances = matching_collectives.collectives(
             together, done, process, sequence, quiet, self.comms.table(), self.column["enter"]
@@ -186,25 +186,26 @@ class Builder:
         ):
             for where, number in enumerate(state(key).tolist()):
                 found.add(np.full(number, NONE), reason, where)
-        for where, recorded in enumerate(self.places.recorded):
+        for where, recorded in enumerate(self.locations.recorded):
             if recorded.error:
                 found.add(NONE, defects.UNREADABLE, where)
-                self.faults.append(f"location {recorded.ref} (rank {self.places.process[where]}): {recorded.error}")
+                self.faults.append(f"location {recorded.ref} (rank {self.locations.process[where]}): {recorded.error}")
         found.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
-        found.add(np.full(self.strangers, NONE), defects.STRANGER)
-        found.add(np.full(self.own.bad, NONE), defects.BAD_ATTRIBUTE)
+        found.add(np.full(self.not_members, NONE), defects.STRANGER)
+        found.add(np.full(self.extras.bad, NONE), defects.BAD_ATTRIBUTE)
         return found.table()
 
-    def _counts(self, rest: Rest, kept: int) -> Counts:
+    def _counts(self, other_records: OtherRecords, kept: int) -> Counts:
         kind = operations.KIND[self.column["op"]]
         posts = np.zeros(len(kind), bool)
         posts[self.requests.posted_by] = True
         alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
         state = self.columns.state
         return Counts(
-            records=int(state("records").sum()) + sum(int(one.arrays["state"].view(STATE)["records"][0]) for one in self.places.other),
+            records=int(state("records").sum())
+            + sum(int(recorded.arrays["state"].view(STATE)["records"][0]) for recorded in self.locations.other),
             states=int(state("pairs").sum()),
-            single_events=rest.singles(kept),
+            single_events=other_records.singles(kept),
             sends=self.sends,
             receives=self.receives,
             internal_messages=self.internal,
@@ -217,33 +218,33 @@ class Builder:
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
-            silent_processes=len(np.unique(self.places.process)) - len(np.unique(self.places.process[state("calls") > 0])),
+            silent_processes=len(np.unique(self.locations.process)) - len(np.unique(self.locations.process[state("calls") > 0])),
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
         )
 
-    def _told(self, locations: Locations) -> Locations:
+    def _implied(self, locations: Locations) -> Locations:
         """Return the locations with the columns that an archive of perwiz tells otherwise."""
-        for name, values in self.own.property("LOCATIONS", {}).items():
+        for name, values in self.extras.property("LOCATIONS", {}).items():
             if name in ("metahost", "node", "thread", "cpu") and isinstance(values, list) and len(values) == len(locations):
                 locations = dataclasses.replace(locations, **{name: np.array(values, "i4")})
         return locations
 
     def _properties(self) -> dict[str, str]:
-        found = self.own.property("PROPERTIES", {})
-        return {str(key): str(value) for key, value in found.items()} if self.own.written else properties(self.recording.definitions)
+        found = self.extras.property("PROPERTIES", {})
+        return {str(key): str(value) for key, value in found.items()} if self.extras.written else properties(self.recording.definitions)
 
     def _assemble(self) -> Trace:
         definitions, regions = self.recording.definitions, self.regions
-        rest, own = self.rest, self.own
-        counters, counter_names = rest.counters()
-        parameters, (records, values) = rest.parameters(), rest.records()
-        locations, nodes, metahosts = self.places.table(definitions)
-        locations = self._told(locations)
+        other_records, extras = self.other_records, self.extras
+        counters, counter_names = other_records.counters()
+        parameters, (records, values) = other_records.parameters(), other_records.records()
+        locations, nodes, metahosts = self.locations.table(definitions)
+        locations = self._implied(locations)
         arranged = topologies(definitions, self.comms)
-        label, text = own.labels(len(rest.texts.all()))
-        offsets = own.table("OFFSETS", Offsets)
-        made_by, told = own.property("MADE_BY", "measured", str), self._properties()
+        label, text = extras.labels(len(other_records.texts.all()))
+        offsets = extras.table("OFFSETS", Offsets)
+        made_by = extras.property("MADE_BY", "measured", str)
         times = Times(self.column["enter"], self.column["leave"])
         left_out = self._defects()
         return Trace(
@@ -260,21 +261,21 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(times, regions.times, self.places.instants(), made_by),
+            timeline=Timeline(times, regions.times, self.locations.instants(), made_by),
             labels=Labels(label.astype("i4"), text.astype("i4")),
-            texts=rest.texts.all(),
-            nodes=own.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
-            offsets=self.places.offsets(self.recording) if offsets is None else offsets,
+            texts=other_records.texts.all(),
+            nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
+            offsets=self.locations.offsets(self.recording) if offsets is None else offsets,
             defects=left_out,
             faults=tuple(self.faults),
-            counts=own.counts(self._counts(rest, len(parameters) + len(records))),
-            properties=told,
+            counts=extras.counts(self._counts(other_records, len(parameters) + len(records))),
+            properties=self._properties(),
             sources=tuple(regions.known.sources),
-            metahosts=own.texts("METAHOSTS", metahosts),
+            metahosts=extras.texts("METAHOSTS", metahosts),
             topologies=arranged,
             unfinished=self.unfinished,
             counters=counters,
-            counter_names=own.texts("COUNTERS", counter_names, len(counter_names)),
+            counter_names=extras.texts("COUNTERS", counter_names, len(counter_names)),
             parameters=parameters,
             records=records,
             values=values,

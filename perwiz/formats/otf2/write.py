@@ -34,7 +34,7 @@ def _write(trace: Trace, timeline: Timeline, folder: str, name: str) -> int:
     rows = Rows(trace, timeline, definitions)
     with archive.events():
         events = [archive.location(ref, rows.of(ref)) for ref in range(len(trace.locations))]
-        for ref in range(len(events), len(events) + len(definitions.places.silent)):
+        for ref in range(len(events), len(events) + len(definitions.locations.silent)):
             archive.location(ref, iter(()))
     with archive.definitions() as define:
         for kind, *arguments in definitions.all(rows.end, events):

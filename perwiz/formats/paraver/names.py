@@ -36,22 +36,22 @@ _DATE = "01/01/1970 at 00:00"
 """No trace tells when it was recorded, and a file written twice is to be the same."""
 
 
-class Places:
+class LocationNumbers:
     """Numbers, all from 1: a task per process, a processor per location, node by node."""
 
     def __init__(self, trace: Trace) -> None:
-        places = trace.locations
+        locations = trace.locations
         self._trace = trace
-        self._keys, node = np.unique(np.stack([places.metahost, places.node], 1), axis=0, return_inverse=True)
+        self._keys, node = np.unique(np.stack([locations.metahost, locations.node], 1), axis=0, return_inverse=True)
         self.node = node.reshape(-1) + 1
-        self._processes, task = np.unique(places.process, return_inverse=True)
+        self._processes, task = np.unique(locations.process, return_inverse=True)
         self.task = task + 1
-        self._order = np.lexsort((places.thread, places.process))
-        self.thread, self.cpu = np.ones(len(places), "i8"), np.empty(len(places), "i8")
+        self._order = np.lexsort((locations.thread, locations.process))
+        self.thread, self.cpu = np.ones(len(locations), "i8"), np.empty(len(locations), "i8")
         ordered = self.task[self._order]
-        self.thread[self._order] = np.arange(len(places)) - np.searchsorted(ordered, ordered) + 1
-        by_node = np.lexsort((places.thread, places.process, self.node))
-        self.cpu[by_node] = np.arange(len(places)) + 1
+        self.thread[self._order] = np.arange(len(locations)) - np.searchsorted(ordered, ordered) + 1
+        by_node = np.lexsort((locations.thread, locations.process, self.node))
+        self.cpu[by_node] = np.arange(len(locations)) + 1
 
     def header(self, end: int) -> Iterator[str]:
         """Yield the lines before the records, in ASCII, without newlines; `end` is that of the trace, ns."""
@@ -69,10 +69,10 @@ class Places:
 
     def rows(self) -> str:
         """Return the file of names."""
-        trace, places = self._trace, self._trace.locations
+        trace, locations = self._trace, self._trace.locations
         nodes = [ascii_text(trace.nodes[node], "_") or "unnamed" if node >= 0 else "unknown" for _, node in self._keys.tolist()]
-        threads = bool(places.thread.any())
-        pairs = zip(places.process[self._order].tolist(), places.thread[self._order].tolist(), strict=True)
+        threads = bool(locations.thread.any())
+        pairs = zip(locations.process[self._order].tolist(), locations.thread[self._order].tolist(), strict=True)
         names = [f"rank {process}.{thread}" if threads else f"rank {process}" for process, thread in pairs]
         cpus = [f"{cpu}.{nodes[node - 1]}" for cpu, node in sorted(zip(self.cpu.tolist(), self.node.tolist(), strict=True))]
         levels = (("CPU", cpus), ("NODE", nodes), ("THREAD", names))

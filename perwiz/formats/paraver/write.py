@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.formats import losses
 from perwiz.formats.paraver import codes
-from perwiz.formats.paraver.names import Places, configuration
+from perwiz.formats.paraver.names import LocationNumbers, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
 from perwiz.trace import nesting, operations
@@ -52,15 +52,15 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
 
 def write(trace: Trace, timeline: Timeline, files: tuple[str, ...]) -> None:
     """Write the trace with the times of `timeline` to new files: the records, packed or not, the configuration and the names."""
-    places, moments = Places(trace), _Moments(trace, timeline)
+    numbers, moments = LocationNumbers(trace), _Moments(trace, timeline)
     records, *others = files
     with packed(records) as file:
-        file.write("".join(f"{line}\n" for line in places.header(moments.end)).encode("ascii"))
-        cells = _Cells(trace, timeline, places, moments.later)
+        file.write("".join(f"{line}\n" for line in numbers.header(moments.end)).encode("ascii"))
+        cells = _Cells(trace, timeline, numbers, moments.later)
         for begin in range(0, len(moments.order), ROWS_AT_ONCE):
             rows = moments.order[begin : begin + ROWS_AT_ONCE]
             file.write(cells.text(moments.kind[rows], moments.row[rows], moments.time[rows]))
-    for name, text in zip(others, (configuration(trace), places.rows()), strict=True):
+    for name, text in zip(others, (configuration(trace), numbers.rows()), strict=True):
         with packed(name) as file:
             file.write(text.encode("ascii"))
 
@@ -117,8 +117,8 @@ def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
 class _Cells:
     """Makes text of moments; what it takes from the tables is looked up once."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, places: Places, later: int) -> None:
-        self._trace, self._places = trace, places
+    def __init__(self, trace: Trace, timeline: Timeline, numbers: LocationNumbers, later: int) -> None:
+        self._trace, self._numbers = trace, numbers
         self._templates = Templates(_COLUMNS, _TEMPLATES, [])
         self._enter, self._leave = timeline.calls.enter + later, timeline.calls.leave + later
         self._begun, self._ended = timeline.locations.enter + later, timeline.locations.leave + later
@@ -143,8 +143,8 @@ class _Cells:
         return self._templates.fill(np.ascontiguousarray(kind[there]), np.ascontiguousarray(cells[there]))
 
     def _place(self, location: Ints, to: str = "") -> dict[str, Ints]:
-        places = self._places
-        return {f"{to}cpu": places.cpu[location], f"{to}task": places.task[location], f"{to}thread": places.thread[location]}
+        numbers = self._numbers
+        return {f"{to}cpu": numbers.cpu[location], f"{to}task": numbers.task[location], f"{to}thread": numbers.thread[location]}
 
     def _before(self, row: Ints) -> dict[str, Ints | int]:
         return {**self._place(row), "until": self._begun[row], "state": codes.NOT_CREATED}

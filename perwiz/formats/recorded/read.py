@@ -13,7 +13,7 @@ from perwiz.formats.recorded.clocks import readings
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.files import Process, processes
-from perwiz.formats.recorded.regions import Places
+from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
 from perwiz.trace import defects, matching, matching_collectives
 from perwiz.trace.arrays import I8
@@ -57,7 +57,7 @@ class Builder:
 
     def trace(self) -> Trace:
         """Return the trace."""
-        self.regions = Places(self.columns, self.start)
+        self.regions = RegionInstances(self.columns, self.start)
         self.traffic = self.columns.traffic
         self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.found], "i4"))
         self._collectives()

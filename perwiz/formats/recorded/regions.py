@@ -15,7 +15,7 @@ from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 
 @dataclasses.dataclass
-class _Instances:
+class _LocationInstances:
     """The instances of one location, in the order in which they begin."""
 
     name: I4
@@ -28,7 +28,7 @@ class _Instances:
     """Per call of the location: the innermost one it lies in, or -1."""
 
 
-class Places:
+class RegionInstances:
     """The table of regions, their times and paths, the path of every call, and what did not nest."""
 
     def __init__(self, columns: Columns, start: int) -> None:
@@ -41,7 +41,7 @@ class Places:
         self.parallel = np.array(self._parallel, bool)
         self._join(columns, parts, start)
 
-    def _of(self, columns: Columns, where: int) -> _Instances:
+    def _of(self, columns: Columns, where: int) -> _LocationInstances:
         process = columns.processes[columns.process[where]]
         named = process.about["operations"]
         rest, before = columns.rest[where]
@@ -59,7 +59,7 @@ class Places:
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], known: dict[int, int]) -> _Instances:
+    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], known: dict[int, int]) -> _LocationInstances:
         """`last`: number of calls of the location, and the time of its last record."""
         at = np.flatnonzero(begins)
         parent, end = np.empty(len(at), "i4"), np.empty(len(at), "i4")
@@ -70,7 +70,7 @@ class Places:
         if (name < 0).any():
             name[name < 0] = self._number("undefined region", False)
         time = np.append(rows["enter"], last[1])
-        return _Instances(
+        return _LocationInstances(
             name=name,
             parent=parent,
             begin=before[at],
@@ -80,7 +80,7 @@ class Places:
             inner=_innermost(begins, end, parent, before, last[0]),
         )
 
-    def _join(self, columns: Columns, parts: list[_Instances], start: int) -> None:
+    def _join(self, columns: Columns, parts: list[_LocationInstances], start: int) -> None:
         counts = np.array([len(part.name) for part in parts], "i8")
         first = np.cumsum(counts) - counts
         location = np.repeat(np.arange(len(parts), dtype="i4"), counts)
@@ -104,7 +104,12 @@ class Places:
 
 
 def _innermost(begins: Mask, end: I4, parent: I4, before: I8, calls: int) -> I4:
-    """Return per call the innermost instance, -1 none."""
+    """Return per call the innermost instance, -1 none.
+
+    Of two nested regions { call 0 { call 1 } } call 2:
+    begins  1 1 0 0   before  0 1 2 2   end  3 2   parent  -1 0   calls  3
+    out     0 1 -1
+    """
     if not len(begins):
         return np.full(calls, NONE, "i4")
     after = np.full(len(begins) + 1, NONE, "i4")

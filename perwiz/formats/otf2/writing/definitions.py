@@ -34,7 +34,7 @@ from perwiz.formats.otf2.library.codes import (
 )
 from perwiz.formats.otf2.library.events import EVENTS
 from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
-from perwiz.formats.otf2.writing.locations import Places, Strings
+from perwiz.formats.otf2.writing.locations import Strings, WrittenLocations
 from perwiz.trace import numbers as number
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
@@ -98,7 +98,7 @@ class Definitions:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.strings = Strings()
-        self.places = Places(trace)
+        self.locations = WrittenLocations(trace)
         self.ops = np.unique(trace.calls.op)
         self.routine = np.zeros(len(operations.OPS), "i8")
         """Region per op."""
@@ -126,10 +126,10 @@ class Definitions:
         found = list(
             itertools.chain(
                 [("Paradigm", MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
-                self.places.tree(strings),
-                self.places.locations(strings, events),
+                self.locations.tree(strings),
+                self.locations.locations(strings, events),
                 self._regions(),
-                self.places.comms(strings),
+                self.locations.comms(strings),
                 self._topologies(),
                 self._counters(),
                 [("Parameter", ref, strings.of(name), kind) for (name, kind), ref in self._parameters.items()],
@@ -188,7 +188,7 @@ class Definitions:
     def properties(self, timeline: Timeline, start: int) -> dict[str, str]:
         """Return the extras of the whole trace; `start` is the time of the first event."""
         trace = self._trace
-        out = self.places.unsaid()
+        out = self.locations.extras()
         if timeline.made_by != "measured":
             out["MADE_BY"] = timeline.made_by
         if start:
@@ -200,9 +200,9 @@ class Definitions:
         lacking = {name: getattr(trace.counts, name) for name in LACKING}
         if any(lacking.values()):
             out["COUNTS"] = json.dumps(lacking)
-        return out | self._unsaid()
+        return out | self._other_extras()
 
-    def _unsaid(self) -> dict[str, str]:
+    def _other_extras(self) -> dict[str, str]:
         """Return names, paths, texts and counters that reading would number otherwise."""
         trace, out = self._trace, {}
         used = np.unique(trace.paths.region[trace.regions.path])

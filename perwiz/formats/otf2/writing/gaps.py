@@ -129,7 +129,11 @@ class Gaps:
         return out
 
     def _risen(self, time: Ints, step: Ints) -> Ints:
-        """Return the running maximum of the times within each gap."""
+        """Return the running maximum of the times within each gap.
+
+        step  0 0 0 1 1   time  5 3 6 2 1
+                          out   5 5 6 2 2
+        """
         if not len(time):
             return time
         fresh = np.diff(step, prepend=-1) != 0

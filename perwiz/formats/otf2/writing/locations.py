@@ -1,4 +1,4 @@
-"""The places of an OTF2 archive that is written: machines, nodes, processes and threads, and what they leave unsaid."""
+"""The locations of an OTF2 archive that is written: machines, nodes, processes and threads, and what they do not tell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Strings:
         return tuple(self._number)
 
 
-class Places:
+class WrittenLocations:
     """The tree of machines, the location groups, and a location for each process, also for those that recorded nothing."""
 
     def __init__(self, trace: Trace) -> None:
@@ -87,17 +87,17 @@ class Places:
         for comm, name in enumerate(comms.names):
             yield "Comm", comm, strings.of(name), comm + 1, 0 if comm else UNDEFINED, 0
 
-    def unsaid(self) -> dict[str, str]:
+    def extras(self) -> dict[str, str]:
         """Return the properties for what these definitions would tell otherwise."""
         trace, table = self._trace, self._trace.locations
         hosts = [self._machines[host] for host, _ in self._place]
         nodes = [self._nodes.get(pair, NONE) for pair in self._place]
         first = np.searchsorted(table.process, table.process)
-        told = {"metahost": hosts, "node": nodes, "thread": (np.arange(len(table)) - first).tolist(), "cpu": [NONE] * len(table)}
-        differ = {name: getattr(table, name).tolist() for name, values in told.items() if getattr(table, name).tolist() != values}
+        implied = {"metahost": hosts, "node": nodes, "thread": (np.arange(len(table)) - first).tolist(), "cpu": [NONE] * len(table)}
+        differ = {name: getattr(table, name).tolist() for name, values in implied.items() if getattr(table, name).tolist() != values}
         lists = {
             "NODES": (trace.nodes, [trace.nodes[node] for _, node in self._nodes]),
             "METAHOSTS": (trace.metahosts, [self._machine(host) for host in self._machines] if self._place else []),
         }
-        out = {name: json.dumps(list(names)) for name, (names, said) in lists.items() if list(names) != said}
+        out = {name: json.dumps(list(names)) for name, (names, implied) in lists.items() if list(names) != implied}
         return out | ({"LOCATIONS": json.dumps(differ)} if differ else {})

@@ -58,14 +58,14 @@ def _columns(partners: Partners) -> list[_Piece]:
     calls = partners.trace.calls
     names = (extra.PEER, extra.TAG, extra.COMM, extra.ROOT, extra.BYTES_SENT, extra.BYTES_RECEIVED)
     out: list[_Piece] = []
-    for name, said in zip(names, told(partners), strict=True):
+    for name, implied in zip(names, implied_columns(partners), strict=True):
         column = getattr(calls, extra.EVENTS[name].name)
-        at = np.flatnonzero(said != column)
+        at = np.flatnonzero(implied != column)
         out.append((name, at, column[at]))
     return out
 
 
-def told(partners: Partners) -> tuple[Ints, ...]:
+def implied_columns(partners: Partners) -> tuple[Ints, ...]:
     """Return peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
 
     Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted or, without a
@@ -106,38 +106,45 @@ def _requests(partners: Partners) -> list[_Piece]:
     cancelled = np.zeros(len(requests), "u1")
     cancelled[shown] = 1
     out: list[_Piece] = []
-    for name, said, column in (
+    for name, implied, column in (
         (extra.COMPLETED_BY, partners.completed, requests.completed_by),
         (extra.CANCELLED, cancelled, requests.cancelled),
     ):
-        at = _whole(requests.posted_by, said != column, len(partners.trace.calls))
+        at = _whole(requests.posted_by, implied != column, len(partners.trace.calls))
         out.append((name, requests.posted_by[at], column[at]))
     return out
 
 
 def _whole(call: Ints, differs: Mask, calls: int) -> Ints:
-    """Return the rows of all calls for which one differs."""
+    """Return the rows of all calls for which one differs.
+
+    call  4 4 6 6   differs  0 1 0 0   out  0 1
+    """
     bad = np.zeros(calls, bool)
     bad[call[differs]] = True
     return np.flatnonzero(bad[call])
 
 
 def _sends(partners: Partners) -> list[_Piece]:
-    """Return mode, completion and communicator of sends, for all of each call where one is not as told."""
+    """Return mode, completion and communicator of sends, for all of each call where one is not as implied."""
     trace, side = partners.trace, partners.sends
     real = side.message >= 0
     at = np.flatnonzero(real)
     messages = side.message[at]
     mode, done, comm = operations.MODE[trace.calls.op[side.call]], side.done.copy(), side.comm.copy()
-    implied = mode.copy()
+    implied_mode = mode.copy()
     mode[at], comm[at] = trace.messages.mode[messages], trace.messages.comm[messages]
-    told_done = side.call.copy()
+    implied_done = side.call.copy()
     later = np.flatnonzero(side.request >= 0)
-    told_done[later] = trace.requests.completed_by[side.request[later]]
+    implied_done[later] = trace.requests.completed_by[side.request[later]]
     return [
         (name, side.call[rows], values[rows])
-        for name, values, said in ((extra.MODE, mode, implied), (extra.SEND_DONE, done, told_done), (extra.MESSAGE_COMM, comm, side.comm))
-        for rows in (_whole(side.call, real & (values != said), len(trace.calls)),)
+        for name, values, implied in (
+            (extra.MODE, mode, implied_mode),
+            (extra.SEND_DONE, done, implied_done),
+            (extra.MESSAGE_COMM, comm, side.comm),
+        )
+        for rows in (_whole(side.call, real & (values != implied), len(trace.calls)),)
     ]
 
 
@@ -188,7 +195,10 @@ def _partners_of(messages: Messages) -> I8:
 
 
 def _difference(one: I8, other: I8) -> I8:
-    """Return the rows that stand in different places, or in one of them alone."""
+    """Return the rows that stand in different places, or in one of them alone.
+
+    one  [1] [2]   other  [1] [3] [4]   out  [2] [3] [4]
+    """
     count = min(len(one), len(other))
     differs = (one[:count] != other[:count]).any(1)
     return np.concatenate([one[:count][differs], other[:count][differs], one[count:], other[count:]])
@@ -196,8 +206,8 @@ def _difference(one: I8, other: I8) -> I8:
 
 def _done(trace: Trace) -> list[_Piece]:
     members = trace.members
-    said = matching.completions(trace.calls.op, trace.requests)[members.call]
-    at = np.flatnonzero(said != members.done)
+    implied = matching.completions(trace.calls.op, trace.requests)[members.call]
+    at = np.flatnonzero(implied != members.done)
     return [(extra.DONE, members.call[at], members.done[at])]
 
 
