@@ -25,8 +25,8 @@ class Ranks:
         if not len(self._keys):
             return np.full(len(process), NONE, "i8")
         wanted = (np.maximum(comm, 0).astype("i8") << 32) + process
-        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where(self._keys[at] == wanted, self._rank[at], NONE)
+        nearest = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[nearest] == wanted, self._rank[nearest], NONE)
 
 
 def requests_of_messages(trace: Trace) -> tuple[I4, I4]:
@@ -44,9 +44,9 @@ def requests_of_messages(trace: Trace) -> tuple[I4, I4]:
     post = np.concatenate([messages.send[sends], messages.receive[receives]])
     done = np.concatenate([messages.send_done[sends], messages.receive_done[receives]])
     sent, received = np.split(_paired(post, done, requests), [len(sends)])
-    other = _in_order(messages.send, requests)[sends]
-    other[np.isin(other, received)] = NONE
-    return _spread(np.where(sent >= 0, sent, other), sends, messages), _spread(received, receives, messages)
+    in_order = _in_order(messages.send, requests)[sends]
+    in_order[np.isin(in_order, received)] = NONE
+    return _spread(np.where(sent >= 0, sent, in_order), sends, messages), _spread(received, receives, messages)
 
 
 def _paired(post: I4, done: I4, requests: Requests) -> I8:
@@ -56,13 +56,13 @@ def _paired(post: I4, done: I4, requests: Requests) -> I8:
     completed_by  9 9 9        done  9 9 9 8
                                out   0 1 -1 -1
     """
-    known, wanted = _key(requests.posted_by, requests.completed_by), _key(post, done)
-    row, order = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
-    known, wanted = known[row], wanted[order]
-    at = np.searchsorted(known, wanted) + _nth(wanted)
-    there = at < np.searchsorted(known, wanted, "right")
+    held, wanted = _key(requests.posted_by, requests.completed_by), _key(post, done)
+    row, order = np.argsort(held, kind="stable"), np.argsort(wanted, kind="stable")
+    held, wanted = held[row], wanted[order]
+    candidate = np.searchsorted(held, wanted) + _nth(wanted)
+    exists = candidate < np.searchsorted(held, wanted, "right")
     out = np.full(len(post), NONE, "i8")
-    out[order[there]] = row[at[there]]
+    out[order[exists]] = row[candidate[exists]]
     return out
 
 

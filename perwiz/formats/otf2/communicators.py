@@ -79,24 +79,25 @@ class Comms:
         """Return the row of each communicator as the process `rank` sees it, -1 for one that is not defined, int32."""
         out = np.full(len(ref), NONE, "i4")
         for piece in chunks(len(ref) if len(self._refs) else 0):
-            at = np.minimum(np.searchsorted(self._refs, ref[piece]), len(self._refs) - 1)
-            out[piece] = np.where(self._refs[at] == ref[piece], self._rows[at], NONE)
+            nearest = np.minimum(np.searchsorted(self._refs, ref[piece]), len(self._refs) - 1)
+            out[piece] = np.where(self._refs[nearest] == ref[piece], self._rows[nearest], NONE)
         for self_ref, name in self._self.items():
-            mine = np.flatnonzero(ref == self_ref)
-            if len(mine):
-                out[mine] = self._own(name, rank[mine])
+            own = np.flatnonzero(ref == self_ref)
+            if len(own):
+                out[own] = self._own(name, rank[own])
         return out
 
     def _own(self, name: str, rank: Ints) -> I4:
         """Return the row of each process's communicator of itself."""
         ranks, back = np.unique(rank, return_inverse=True)
         rows = []
-        for one in ranks.tolist():
-            row = next((row for row, members in enumerate(self._members) if row and members == [one] and self._names[row] == name), None)
+        for process in ranks.tolist():
+            known = (row for row, members in enumerate(self._members) if row and members == [process] and self._names[row] == name)
+            row = next(known, None)
             if row is None:
                 row = len(self._names)
                 self._names.append(name)
-                self._members.append([one])
+                self._members.append([process])
             rows.append(row)
         return np.array(rows, "i4")[back]
 
@@ -120,16 +121,16 @@ class Comms:
         return out
 
     def _piece(self, comms: Communicators, row: Ints, peer: Ints, rank: Ints) -> I4:
-        place = peer.astype("i8")
+        member = peer.astype("i8")
         for split, size in self._split.items():
-            at = np.flatnonzero((row == split) & (peer >= 0))
-            of_first = np.isin(rank[at], comms.members(split)[:size])
-            place[at] = np.where(of_first, place[at] + size, np.where(place[at] < size, place[at], NONE))
+            others = np.flatnonzero((row == split) & (peer >= 0))
+            of_first = np.isin(rank[others], comms.members(split)[:size])
+            member[others] = np.where(of_first, member[others] + size, np.where(member[others] < size, member[others], NONE))
         sizes, first = comms.sizes(), comms.first
-        good = (row >= 0) & (place >= 0)
-        good[good] = place[good] < sizes[row[good]]
+        defined = (row >= 0) & (member >= 0)
+        defined[defined] = member[defined] < sizes[row[defined]]
         out = np.full(len(row), NONE, "i4")
-        out[good] = comms.ranks[first[row[good]] + place[good]]
+        out[defined] = comms.ranks[first[row[defined]] + member[defined]]
         return out
 
 

@@ -131,10 +131,10 @@ class Extras:
         rows, values = self._get(which, low, high)
         if not len(rows):
             return
-        at = np.flatnonzero(np.isin(call, rows))
-        at = at[np.argsort(call[at], kind="stable")]
-        if len(at) == len(rows) and np.array_equal(call[at], rows):
-            out[at] = values
+        records = np.flatnonzero(np.isin(call, rows))
+        records = records[np.argsort(call[records], kind="stable")]
+        if len(records) == len(rows) and np.array_equal(call[records], rows):
+            out[records] = values
         else:
             self.bad += len(rows)
 

@@ -70,19 +70,19 @@ class _Moments:
 
     def __init__(self, trace: Trace, timeline: Timeline) -> None:
         pieces = [*_of_locations(trace, timeline), *_of_regions(trace, timeline), *_of_calls(trace, timeline)]
-        size, at = sum(len(row) for _, row, _, _ in pieces), 0
+        size, begin = sum(len(row) for _, row, _, _ in pieces), 0
         self.kind, self.row, self.time = np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8")
-        place = np.empty(size, "i8")
+        program_order = np.empty(size, "i8")
         while pieces:
             kind, row, time, step = pieces.pop()
-            here = slice(at, at + len(row))
-            self.kind[here], self.row[here], self.time[here] = kind, row, time
-            place[here] = len(_STEP) * step + _STEP[kind]
-            at += len(row)
+            rows = slice(begin, begin + len(row))
+            self.kind[rows], self.row[rows], self.time[rows] = kind, row, time
+            program_order[rows] = len(_STEP) * step + _STEP[kind]
+            begin += len(row)
         self.later = -int(self.time.min(initial=0))
         self.time[self.kind != _BEFORE] += self.later
         self.end = int(self.time.max(initial=0))
-        self.order = np.lexsort((place, self.time))
+        self.order = np.lexsort((program_order, self.time))
 
 
 _Piece = tuple[int | Ints, Ints, Ints, Ints]
@@ -127,8 +127,8 @@ class _Cells:
         last = first[1:][first[1:] > first[:-1]] - 1
         self._next[last] = self._ended[trace.calls.location[last]]
         self._computing = self._ended.copy()
-        some = np.flatnonzero(first[1:] > first[:-1])
-        self._computing[some] = self._enter[first[some]]
+        calling = np.flatnonzero(first[1:] > first[:-1])
+        self._computing[calling] = self._enter[first[calling]]
 
     def text(self, kind: U1, row: Ints, time: Ints) -> memoryview:
         """Return the lines of some moments."""
@@ -136,11 +136,11 @@ class _Cells:
         cells[:, _COLUMNS.index("time")] = time
         fills = (self._before, self._first, self._entered, self._left, self._begins, self._ends, self._message, self._last)
         for which, fill in enumerate(fills):
-            at = np.flatnonzero(kind == which)
-            for name, values in fill(row[at]).items() if len(at) else ():
-                cells[at, _COLUMNS.index(name)] = values
-        there = (kind != _BEFORE) | (cells[:, _COLUMNS.index("until")] > 0)
-        return self._templates.fill(np.ascontiguousarray(kind[there]), np.ascontiguousarray(cells[there]))
+            lines = np.flatnonzero(kind == which)
+            for name, values in fill(row[lines]).items() if len(lines) else ():
+                cells[lines, _COLUMNS.index(name)] = values
+        shown = (kind != _BEFORE) | (cells[:, _COLUMNS.index("until")] > 0)
+        return self._templates.fill(np.ascontiguousarray(kind[shown]), np.ascontiguousarray(cells[shown]))
 
     def _place(self, location: Ints, to: str = "") -> dict[str, Ints]:
         numbers = self._numbers
