@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import struct
@@ -71,8 +72,7 @@ def _read(file: IO[bytes]) -> Cube:
             continue
         cells |= compact({name: part})
         left -= cells[name].value.nbytes if name in cells else 0
-    cube = anchor.cube
-    return Cube(**{key: getattr(cube, key) for key in Cube.__dataclass_fields__} | {"cells": cells, "faults": tuple(faults)})
+    return dataclasses.replace(anchor.cube, cells=cells, faults=tuple(faults))
 
 
 def _memory() -> int:

@@ -48,14 +48,8 @@ def anchor(cube: Cube) -> str:
     lines += ["<doc>", "<mirrors>", *(_text("murl", mirror) for mirror in cube.mirrors), "</mirrors>", "</doc>"]
     lines += ["<metrics>", *_metrics(cube), "</metrics>"]
     lines += ["<program>", *(line for row, region in enumerate(cube.regions) for line in _region(row, region)), *_paths(cube), "</program>"]
-    lines += [
-        "<system>",
-        *_system(cube),
-        "<topologies>",
-        *(line for cart in cube.carts for line in _cart(cart)),
-        "</topologies>",
-        "</system>",
-    ]
+    carts = (line for cart in cube.carts for line in _cart(cart))
+    lines += ["<system>", *_system(cube), "<topologies>", *carts, "</topologies>", "</system>"]
     return "\n".join([*lines, "</cube>", ""])
 
 
@@ -146,9 +140,9 @@ def _place(row: int, place: Place) -> list[str]:
 def _group(row: int, group: Group, members: list[tuple[int, Location]]) -> Iterator[str]:
     yield from (f'<locationgroup Id="{row}">', _text("name", group.name), _text("rank", group.rank), _text("type", group.kind))
     yield from _attributes(group.attributes)
-    for number, one in members:
-        yield from (f'<location Id="{number}">', _text("name", one.name), _text("rank", one.rank), _text("type", one.kind))
-        yield from (*_attributes(one.attributes), "</location>")
+    for number, location in members:
+        yield from (f'<location Id="{number}">', _text("name", location.name), _text("rank", location.rank), _text("type", location.kind))
+        yield from (*_attributes(location.attributes), "</location>")
     yield "</locationgroup>"
 
 

@@ -11,27 +11,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.formats.otf2 import extras as extra
-from perwiz.formats.otf2.library.codes import (
-    ALL_TO_ALL,
-    ALL_TO_ONE,
-    ALLOCATE,
-    BARRIER,
-    CREATE_HANDLE,
-    DEALLOCATE,
-    DESTROY_HANDLE,
-    DOUBLE,
-    FILE,
-    FUNCTION,
-    INT64,
-    MPI,
-    ONE_SIDED,
-    ONE_TO_ALL,
-    OPERATIONS,
-    OTHER_COLLECTIVE,
-    PARALLEL,
-    POINT_TO_POINT,
-    USER,
-)
+from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library.events import EVENTS
 from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
 from perwiz.formats.otf2.writing.locations import Strings, WrittenLocations
@@ -42,10 +22,10 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
 
 _ROLES = {
-    operations.N_TO_N: ALL_TO_ALL,
-    operations.ONE_TO_N: ONE_TO_ALL,
-    operations.N_TO_ONE: ALL_TO_ONE,
-    operations.PREFIX: OTHER_COLLECTIVE,
+    operations.N_TO_N: codes.ALL_TO_ALL,
+    operations.ONE_TO_N: codes.ONE_TO_ALL,
+    operations.N_TO_ONE: codes.ALL_TO_ONE,
+    operations.PREFIX: codes.OTHER_COLLECTIVE,
 }
 _ROLES |= dict.fromkeys(
     (
@@ -58,7 +38,7 @@ _ROLES |= dict.fromkeys(
         operations.TEST,
         operations.PROBE,
     ),
-    POINT_TO_POINT,
+    codes.POINT_TO_POINT,
 )
 _PARADIGM_OF_PROCESSES = 0
 _UNTIMED = (1 << 64) - 1
@@ -67,11 +47,11 @@ _UNTIMED = (1 << 64) - 1
 def operation(op: int) -> int:
     """Return the OTF2 collective operation of a routine."""
     name = operations.OPS[op].removeprefix("MPI_")
-    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in OPERATIONS else name
-    if bare in OPERATIONS:
-        return OPERATIONS.index(bare)
-    others = {"Finalize": DESTROY_HANDLE, "Win_free": DEALLOCATE, "Win_fence": 0}
-    return others.get(name, ALLOCATE if name.startswith("Win_") else CREATE_HANDLE)
+    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in codes.OPERATIONS else name
+    if bare in codes.OPERATIONS:
+        return codes.OPERATIONS.index(bare)
+    others = {"Finalize": codes.DESTROY_HANDLE, "Win_free": codes.DEALLOCATE, "Win_fence": 0}
+    return others.get(name, codes.ALLOCATE if name.startswith("Win_") else codes.CREATE_HANDLE)
 
 
 OPERATION = np.array([operation(op) for op in range(len(operations.OPS))])
@@ -82,14 +62,14 @@ def role(op: int) -> int:
     """Return the OTF2 role of a routine."""
     name = operations.OPS[op].removeprefix("MPI_")
     if name.endswith("barrier") or name == "Barrier":
-        return BARRIER
+        return codes.BARRIER
     if name.startswith("File_"):
-        return FILE
+        return codes.FILE
     if name in ("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap"):
-        return ONE_SIDED
+        return codes.ONE_SIDED
     if name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_", "Win_", "Finalize")):
-        return FUNCTION
-    return _ROLES.get(int(operations.KIND[op]), FUNCTION)
+        return codes.FUNCTION
+    return _ROLES.get(int(operations.KIND[op]), codes.FUNCTION)
 
 
 class Definitions:
@@ -114,10 +94,10 @@ class Definitions:
         return self._parameters.setdefault((name, kind), len(self._parameters))
 
     def _counter_types(self) -> I8:
-        table, out = self._trace.counters, np.full(len(self._trace.counter_names), INT64)
+        table, out = self._trace.counters, np.full(len(self._trace.counter_names), codes.INT64)
         for values in (table.entered, table.returned):
             whole = (np.abs(values) < 1 << 62) & (np.floor(values) == values)
-            out[table.counter[~whole]] = DOUBLE
+            out[table.counter[~whole]] = codes.DOUBLE
         return out
 
     def all(self, end: int, events: list[int]) -> Iterator[tuple[Any, ...]]:
@@ -125,7 +105,7 @@ class Definitions:
         strings = self.strings
         found = list(
             itertools.chain(
-                [("Paradigm", MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
+                [("Paradigm", codes.MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
                 self.locations.tree(strings),
                 self.locations.locations(strings, events),
                 self._regions(),
@@ -145,15 +125,15 @@ class Definitions:
         strings, trace = self.strings, self._trace
         for ref, op in enumerate(self.ops.tolist()):
             name = strings.of(operations.OPS[op])
-            yield "Region", ref, name, name, 0, role(op), MPI, 0, UNDEFINED, 0, 0
+            yield "Region", ref, name, name, 0, role(op), codes.MPI, 0, UNDEFINED, 0, 0
         for ref, text in enumerate(trace.names):
             name = strings.of(text)
             file, _, line = (trace.sources[ref] if trace.sources else "").rpartition(":")
             mark = extra.MARK if operations.find(text) is not None else ""
-            which = PARALLEL if trace.parallel[ref] else FUNCTION
+            which = codes.PARALLEL if trace.parallel[ref] else codes.FUNCTION
             source = strings.of(file) if file else UNDEFINED
             begin = int(line) if file and line.isdecimal() else 0
-            yield "Region", self.first_name + ref, name, name, strings.of(mark), which, USER, 0, source, begin, begin
+            yield "Region", self.first_name + ref, name, name, strings.of(mark), which, codes.USER, 0, source, begin, begin
 
     def _topologies(self) -> Iterator[tuple[Any, ...]]:
         dimension = 0
