@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
+from perwiz.clock.treatment import treat
 from perwiz.errors import PerwizError
 from perwiz.formats.files import read
 from perwiz.patterns.search import BUILT_IN, Findings, search
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import treated
 
 Floats = NDArray[np.float64]
 ByPath = dict[tuple[str, ...], Floats]
@@ -112,7 +112,7 @@ def furthest(ours: ByPath, its: ByPath) -> tuple[float, tuple[str, ...]]:
 
 def compared(folder: pathlib.Path) -> tuple[dict[str, ByPath], dict[str, ByPath], dict[str, ByPath]]:
     """Return what perwiz finds, what it finds as Scalasca chooses, and what Scalasca found, of an archive."""
-    trace = treated(read(str(folder / "traces.otf2")), "linear").trace
+    trace = treat(read(str(folder / "traces.otf2")), "linear").trace
     plain = without(search(trace), [])
     same = without(search(paired_by_completion(trace)), LEFT_OUT)
     top = {trace.names[region] for region, parent in zip(trace.paths.region, trace.paths.parent, strict=True) if parent < 0}

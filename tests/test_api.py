@@ -51,7 +51,7 @@ def test_predict__as_in_the_readme(trace):
     assert result.replay_error == 0
     assert result.waits_before.time[25] == 9_437_066
     assert result.waits_after.time[25] == 0
-    assert result.predicted.made_by == "predicted under zero-wait e25"
+    assert str(result.predicted.origin) == "predicted under zero-wait e25"
 
 
 def test_predict__nothing_asked_is_the_recorded_run(trace):
@@ -69,7 +69,7 @@ def test_predict__a_model_by_name_by_file_or_as_it_is(trace):
 def test_predict__engines_agree(trace):
     hypotheses = [perwiz.ZeroWait("op:MPI_Barrier"), perwiz.Speed("rank:2=3"), perwiz.Network("L_ns=100000")]
     one, other = (perwiz.predict(trace, hypotheses, engine=engine).predicted for engine in ("sweep", "replay"))
-    assert one == dataclasses.replace(other, made_by=one.made_by)
+    assert one == dataclasses.replace(other, origin=one.origin)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_write__gives_the_predicted_timeline_back(trace, tmp_path):
     assert back.timeline.calls == result.predicted.calls
     assert back.timeline.locations == result.predicted.locations
     assert back.messages == trace.messages
-    assert back.timeline.made_by == "predicted under zero-wait e25; speed rank:0=3"
+    assert str(back.timeline.origin) == "predicted under zero-wait e25; speed rank:0=3"
 
 
 def test_predictions_on_predictions(trace, tmp_path):

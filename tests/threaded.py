@@ -113,7 +113,7 @@ def differences(one, other):
     parts = [part for part in ("calls", "regions", "locations") if getattr(one.timeline, part) != getattr(other.timeline, part)]
     names = ("latencies", "gamma", "passes", "by_message", "by_collective", "slope", "left")
     parts += [name for name in names if getattr(one, name) != getattr(other, name)]
-    parts += ["made by"] if one.timeline.made_by != other.timeline.made_by else []
+    parts += ["made by"] if one.timeline.origin != other.timeline.origin else []
     return parts + (["figures"] if figures(one) != figures(other) else [])
 
 

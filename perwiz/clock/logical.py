@@ -152,5 +152,4 @@ def _timeline(trace: Trace, before: Timeline, graph: Graph, time: NDArray[np.int
     calls = Times(time[1][graph.entered], time[1][graph.returned])
     locations = Times(time[1][graph.begun], time[1][graph.ended])
     regions = moved_regions(trace, before, calls, locations)
-    origin = "" if before.made_by == "measured" else f"{before.made_by}, "
-    return Timeline(calls, regions, locations, f"{origin}corrected by the controlled logical clock")
+    return Timeline(calls, regions, locations, before.origin.corrected("the controlled logical clock"))

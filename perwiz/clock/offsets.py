@@ -34,7 +34,7 @@ def apply(trace: Trace) -> Trace:
     locations = _mapped(measured, old.locations, np.arange(len(measured), dtype="i4"))
     back = int(old.locations.enter.min()) - int(locations[0].min()) if measured else 0
     parts = [Times(enter + back, leave + back) for enter, leave in (calls, regions, locations)]
-    timeline = Timeline(parts[0], parts[1], parts[2], f"{old.made_by}, clock offsets applied")
+    timeline = Timeline(parts[0], parts[1], parts[2], old.origin.with_offsets())
     return dataclasses.replace(trace, timeline=timeline, offsets_applied=True)
 
 

@@ -25,8 +25,8 @@ class Treated:
     """None where nothing had to be corrected, or should be."""
 
 
-def treat(trace: Trace, clock: str = "clc", sound: bool = False) -> Treated:
-    """Return the trace with the clocks `clock` asks for; `sound` clocks may show effects before causes for a known reason.
+def treat(trace: Trace, clock: str = "clc") -> Treated:
+    """Return the trace with the clocks `clock` asks for; effects that may precede their causes are no reason to correct them.
 
     Raises UsageError for another `clock`, ClockError for measured offsets that cannot be used.
     """
@@ -35,7 +35,7 @@ def treat(trace: Trace, clock: str = "clc", sound: bool = False) -> Treated:
     if clock != "none":
         trace = offsets.apply(trace)
     found = violations(trace, trace.timeline)
-    if clock != "clc" or sound or not found:
+    if clock != "clc" or trace.timeline.origin.effects_may_precede_causes or not found:
         return Treated(trace, found, None)
     correction = correct(trace)
     return Treated(dataclasses.replace(trace, timeline=correction.timeline), found, correction)

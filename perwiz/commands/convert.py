@@ -70,8 +70,8 @@ def _view(trace: Trace, path: str) -> None:
     from perwiz.report.perfetto import write as perfetto
     from perwiz.whatif.run import replayed
 
-    title = trace.timeline.made_by
-    view = perfetto.View("recorded" if title == "measured" else title, trace.timeline, replayed(trace, clock="none").waits)
+    origin = trace.timeline.origin
+    view = perfetto.View("recorded" if origin.measured else str(origin), trace.timeline, replayed(trace, clock="none").waits)
     perfetto.write(trace, [view], path)
 
 

@@ -120,10 +120,9 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
     from perwiz.clock.logical import correct
     from perwiz.clock.treatment import treat
     from perwiz.errors import UsageError
-    from perwiz.whatif.hypotheses.base import zeroes
 
-    if zeroes(trace.timeline.made_by):
-        raise UsageError(f"{trace.path}: {trace.timeline.made_by}, where effects may come before causes; must be a recorded run")
+    if trace.timeline.origin.effects_may_precede_causes:
+        raise UsageError(f"{trace.path}: {trace.timeline.origin}, where effects may come before causes; must be a recorded run")
     linear = treat(trace, "linear").trace
     if args.clock == "clc":
         return correct(linear, mu=args.mu, gamma=args.gamma, processes=processes)
@@ -138,7 +137,7 @@ def _write(fixed: Trace, found: Correction, name: str, path: str) -> None:
     from perwiz.report.perfetto.write import View, write
 
     if files.is_view(name):
-        write(fixed, [View("recorded", found.before), View(found.timeline.made_by, found.timeline)], path)
+        write(fixed, [View("recorded", found.before), View(str(found.timeline.origin), found.timeline)], path)
     else:
         outputs.write_trace(fixed, name, path)
 

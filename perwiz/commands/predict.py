@@ -88,13 +88,13 @@ def _view(prediction: Prediction, path: str) -> None:
     from perwiz.report.perfetto.write import View, write
 
     before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
-    title = prediction.predicted.made_by if prediction.hypotheses else "replayed unchanged"
+    title = str(prediction.predicted.origin) if prediction.hypotheses else "replayed unchanged"
     write(prediction.trace, [before, View(title, prediction.predicted, prediction.waits_after, prediction.size)], path)
 
 
 def _plot(prediction: Prediction, path: str) -> None:
     from perwiz.report.picture.timeline import Row, plot
 
-    rows = [Row(_recorded(prediction), prediction.recorded), Row(prediction.predicted.made_by, prediction.predicted)]
+    rows = [Row(_recorded(prediction), prediction.recorded), Row(str(prediction.predicted.origin), prediction.predicted)]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited)

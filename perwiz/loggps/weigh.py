@@ -17,6 +17,7 @@ from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import Ints, Mask, chunks
+from perwiz.trace.origin import Origin
 from perwiz.trace.tables import NONE, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -239,7 +240,7 @@ def _reweighed_partners(graph: Graph, measured: Ints, lag_old: Ints, lag_new: In
     return out
 
 
-def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:
+def timeline_of(weighted: Weighted, time: Ints, origin: Origin) -> Timeline:
     """Return the timeline that vertex times make; a region boundary keeps its distance to the vertex before it."""
     graph, table = weighted.graph, weighted.trace.regions
     regions = Times(
@@ -247,7 +248,7 @@ def timeline_of(weighted: Weighted, time: Ints, made_by: str) -> Timeline:
         _boundaries(weighted, time, weighted.region_leave, table.end_call),
     )
     calls = Times(time[graph.entered], time[graph.returned])
-    return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), made_by)
+    return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), origin)
 
 
 def _boundaries(weighted: Weighted, time: Ints, distance: Ints, behind: Ints) -> Ints:

@@ -31,7 +31,7 @@ _REGION = 30
 
 def head(trace: Trace) -> dict[str, Any]:
     """Return what a document on a trace begins with, the fields of TraceDocument."""
-    return {"trace": trace.path, "format": trace.format, "made_by": trace.timeline.made_by}
+    return {"trace": trace.path, "format": trace.format, "made_by": str(trace.timeline.origin)}
 
 
 def title(trace: str, subject: str, state: Health) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.tables import (
     Calls,
     Collectives,
@@ -78,12 +79,12 @@ class Topology:
 
 @dataclasses.dataclass(frozen=True)
 class Timeline:
-    """When it happened: one time per row of calls, regions and locations (first and last instant); `made_by` is measured, predicted ..."""
+    """When it happened: one time per row of calls, regions and locations (first and last instant)."""
 
     calls: Times
     regions: Times
     locations: Times
-    made_by: str = "measured"
+    origin: Origin = MEASURED
 
     @property
     def makespan(self) -> int:

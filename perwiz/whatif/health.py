@@ -15,7 +15,6 @@ from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
-from perwiz.whatif.hypotheses.base import zeroes
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""
@@ -119,7 +118,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         faults=trace.faults,
         unknown_receives=_unknown_receives(trace),
         own_clocks=len(np.unique(trace.locations.process)) if before and unsynchronised(trace) else 0,
-        predicted=zeroes(trace.timeline.made_by),
+        predicted=trace.timeline.origin.effects_may_precede_causes,
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=found,
         recorded=before,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.clock.treatment import treat
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import Graph
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, timeline_of, weigh
 from perwiz.trace.arrays import Ints
+from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health, health
@@ -20,10 +21,8 @@ from perwiz.whatif.hypotheses.base import Hypothesis, Network, ZeroWait
 from perwiz.whatif.matching import Matching, Side, matching
 from perwiz.whatif.order.reorder import Reordered, recorded_rows
 from perwiz.whatif.order.tables import placed
-from perwiz.whatif.run import ENGINES, Asked, changed, checked, graph_of, listed, loaded, makespan, replay_of, treated
+from perwiz.whatif.run import ENGINES, Asked, changed, checked, graph_of, listed, loaded, makespan, replay_of
 from perwiz.whatif.waits import Waits, in_order, waiting
-
-_LONGEST_NAME = 400
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,23 +81,23 @@ def predict(
     within each in the order given. Raises UsageError, ModelError, ClockError.
     """
     asked, model, engine = listed(hypotheses), loaded(model, trace), checked(engine)
-    clocks = treated(trace, clock)
+    clocks = treat(trace, clock)
     trace = clocks.trace
     graph = graph_of(trace, model, asked)
     spread = _spread(trace, graph, asked, model)
     run = replay_of(clocks, graph, model, engine)
     weighted, time, waits_before, error = run.weighted, run.time, run.waits, run.replay_error
     del run
-    misfit, waits_after, made_by, order = weighted.misfit, waits_before, trace.timeline.made_by, None
+    misfit, waits_after, origin, order = weighted.misfit, waits_before, trace.timeline.origin, None
     if asked:
         del time
         weighted = changed(weighted, asked)
         time = ENGINES[engine](weighted.graph, weighted.weight)
         waits_after = waiting(weighted, time)
-        made_by = textwrap.shorten("predicted under " + "; ".join(map(str, asked)), _LONGEST_NAME, placeholder=" ...")
+        origin = _origin(origin, asked)
     size, network = weighted.size, weighted.network
     weighted = dataclasses.replace(weighted, weight=weighted.weight[:0].copy())  # the largest array of all has served
-    predicted = timeline_of(weighted, time, made_by)
+    predicted = timeline_of(weighted, time, origin)
     was = Side(trace, trace.timeline, model, trace.messages.bytes)
     choices = matching(was, Side(weighted.trace, predicted, network, size), recorded_rows(weighted).call)
     if isinstance(weighted, Reordered):
@@ -139,6 +138,12 @@ def _spread(trace: Trace, graph: Graph, hypotheses: Sequence[Hypothesis], model:
         return [trace.timeline.makespan] * 2
     both = (changed(weigh(trace, trace.timeline, graph, costing(model, factor)), hypotheses) for factor in (0.5, 2.0))
     return [makespan(weighted.graph, sweep(weighted.graph, weighted.weight)) for weighted in both]
+
+
+def _origin(before: Origin, hypotheses: Sequence[Hypothesis]) -> Origin:
+    """Return where the predicted timeline comes from; an effect that precedes its cause does so in a prediction on it too."""
+    reversing = before.effects_may_precede_causes or any(hypothesis.effects_may_precede_causes for hypothesis in hypotheses)
+    return Origin("predicted", hypotheses=tuple(map(str, hypotheses)), effects_may_precede_causes=reversing)
 
 
 def costing(model: Model, factor: float) -> Model:

@@ -21,7 +21,7 @@ from perwiz.trace.arrays import Ints
 from perwiz.trace.memory import give_back
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses.base import Hypothesis, parse, together, zeroes
+from perwiz.whatif.hypotheses.base import Hypothesis, parse, together
 from perwiz.whatif.waits import Waits, waiting
 
 ENGINES = {"sweep": sweep, "replay": replay}
@@ -70,7 +70,7 @@ def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc",
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
     asked, model = listed(hypotheses), loaded(model, trace)
-    clocks = treated(trace, clock)
+    clocks = treat(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, model, asked), model, engine)
 
 
@@ -80,11 +80,6 @@ def replay_of(clocks: Treated, graph: Graph, model: Model, engine: str = "sweep"
     time = ENGINES[engine](graph, weighted.weight)
     error = _distance(graph, time, clocks.trace.timeline)
     return Run(clocks, weighted, time, waiting(weighted, time), error)
-
-
-def treated(trace: Trace, clock: str) -> Treated:
-    """Return the trace with consistent clocks, as `perwiz.clock.treatment` does; a run predicted with waits zeroed keeps its times."""
-    return treat(trace, clock, sound=zeroes(trace.timeline.made_by))
 
 
 def weighted_graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Weighted:

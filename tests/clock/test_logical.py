@@ -104,7 +104,7 @@ def test_fig_1():
     assert found.timeline.calls.leave.tolist() == [7_000, 1_200, 6_000, 9_000]
     assert found.timeline.locations.enter.tolist() == [0, 0]
     assert found.timeline.locations.leave.tolist() == [9_000, 1_000_991]
-    assert found.timeline.made_by == "corrected by the controlled logical clock"
+    assert str(found.timeline.origin) == "corrected by the controlled logical clock"
 
 
 def test_send_before_the_jump_stays_below_its_receive():

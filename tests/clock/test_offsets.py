@@ -82,7 +82,7 @@ def test_apply():
     assert timeline.regions.leave.tolist() == [300_000, 495_990]
     assert timeline.locations.enter.tolist() == [100, 100]
     assert timeline.locations.leave.tolist() == [900_000, 901_800]
-    assert timeline.made_by == "measured, clock offsets applied"
+    assert str(timeline.origin) == "measured, clock offsets applied"
 
 
 def test_apply__already():

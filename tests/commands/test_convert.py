@@ -185,7 +185,7 @@ def test_predict_writes_an_archive(capsys):
     assert main(["predict", SRTEST, "--zero-wait", "e25", "-o", "out.otf2"]) == 0
     assert capsys.readouterr().err == ""
     trace = perwiz.read("out.otf2")
-    assert (trace.timeline.makespan, trace.timeline.made_by) == (403_130_934, "predicted under zero-wait e25")
+    assert (trace.timeline.makespan, str(trace.timeline.origin)) == (403_130_934, "predicted under zero-wait e25")
 
 
 def test_moved__is_said(convert, capsys, monkeypatch):

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
+from perwiz.clock.treatment import treat
 from perwiz.formats.files import read
 from perwiz.patterns.search import search
-from perwiz.whatif.run import treated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRUTH = {
@@ -69,7 +69,7 @@ def allowed(name, value, instances):
 @pytest.mark.parametrize("name", TRUTH)
 def test_totals(script, name):
     """Archives that ship: every pattern, and no other. Scalasca leaves MPI_Alltoallv out; npb-is has 33 of the 99 waits there."""
-    findings = search(treated(read(str(ROOT / "traces" / name / "traces.otf2")), "linear").trace)
+    findings = search(treat(read(str(ROOT / "traces" / name / "traces.otf2")), "linear").trace)
     found = {pattern: script.total(paths) for pattern, paths in script.without(findings, script.LEFT_OUT).items()}
     assert {pattern for pattern, value in found.items() if value} == set(TRUTH[name])
     for pattern, value in TRUTH[name].items():
@@ -102,7 +102,7 @@ def stated(path):
 @pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
 def test_instances(script, folder):
     """Number, least and most severe of each pattern's instances; Scalasca counts those below 1 ns too. Its medians are estimates."""
-    trace = script.paired_by_completion(treated(read(str(folder / "traces.otf2")), "linear").trace)
+    trace = script.paired_by_completion(treat(read(str(folder / "traces.otf2")), "linear").trace)
     found = search(trace).instances
     for name, (count, _, _, least, most, _) in stated(folder / "truth" / "trace.stat").items():
         left_out = np.isin(trace.collectives.op[found[name].collective], script.LEFT_OUT) & (found[name].collective >= 0)

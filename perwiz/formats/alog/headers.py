@@ -15,6 +15,8 @@ from perwiz.kernels import alog
 CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
 SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY = range(-30, -37, -1)
 EXTENSION = "perwiz-ext 1"
+ORIGIN = "perwiz_origin"
+"""Property, in several records if it is long, that says where the timeline comes from."""
 MOST_RECORDS = 1 << 18
 """Most records of the types above; what they say is kept in Python objects."""
 _MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alog.CALL_END}
@@ -130,7 +132,7 @@ class Headers:
         else:
             key, equals, value = string.partition("=")
             _must(equals != "")
-            self.properties[key] = value
+            self.properties[key] = self.properties.get(key, "") + value if process > 0 else value
 
     def _communicator(self, part: int, size: int, number: int, string: str, line: int) -> None:
         name, _, ranks = string.rpartition(" ")

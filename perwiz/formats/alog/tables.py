@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.formats.alog.headers import ORIGIN
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
@@ -15,6 +16,7 @@ from perwiz.kernels import alog
 from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.defects import BAD_ATTRIBUTE
+from perwiz.trace.origin import Origin, from_json, from_words
 from perwiz.trace.tables import NONE, Calls, Labels, Requests, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
@@ -144,7 +146,7 @@ class Builder:
     def _assemble(self) -> Trace:
         recording, regions = self.recording, self.regions
         properties = dict(recording.headers.properties)
-        made_by = properties.pop("made_by", "measured")
+        origin = _origin(properties.pop("made_by", "measured"), properties.pop(ORIGIN, None))
         times = Times(self.column["enter"], self.column["leave"])
         locations, nodes = self.locations.table(recording.headers)
         return Trace(
@@ -161,7 +163,7 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(times, regions.times, self.locations.instants, made_by),
+            timeline=Timeline(times, regions.times, self.locations.instants, origin),
             labels=self._labels(),
             texts=recording.notes.texts,
             nodes=nodes,
@@ -170,3 +172,11 @@ class Builder:
             counts=self._counts(),
             properties=properties,
         )
+
+
+def _origin(words: str, text: str | None) -> Origin:
+    """Return where a timeline comes from; files that say it in words alone are of an older perwiz, or of others."""
+    try:
+        return from_words(words) if text is None else from_json(text)
+    except (ValueError, RecursionError):
+        return from_words(words)

@@ -59,7 +59,8 @@ PEER, TAG, COMM, ROOT, BYTES_SENT, BYTES_RECEIVED, SEQUENCE, DONE, LABEL, MODE, 
 RECEIVED, RECEIVE, POSTS, COMPLETED_BY, CANCELLED, UNFINISHED, INSTANCE = range(13, len(EVENTS))
 
 PROPERTIES = (
-    Extra("MADE_BY", "text", "what made the timeline, if it was not measured"),
+    Extra("MADE_BY", "text", "what made the timeline, if it was not measured, for people"),
+    Extra("ORIGIN", "JSON object, the fields of perwiz.trace.origin.Origin", "the same in full, nothing cut"),
     Extra("START", "ns", "instant of the first record, if it is not 0"),
     Extra("PROPERTIES", "JSON object", "properties of the trace"),
     Extra("OFFSETS", "JSON object, a list per column", "table of offsets: clock measurements that are already applied"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.other_records import OtherRecords
 from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
+from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
 from perwiz.trace.table import Table
 from perwiz.trace.tables import Requests, Unfinished
 from perwiz.trace.trace import LACKING, Counts
@@ -59,6 +60,11 @@ class Extras:
         good = otherwise is None or isinstance(found, type(otherwise))
         self.bad += not good
         return found if good else otherwise
+
+    def origin(self) -> Origin:
+        """Return where the timeline comes from; archives that say it in words alone are of an older perwiz."""
+        words = self.property("MADE_BY", MEASURED, from_words)
+        return cast(Origin, self.property("ORIGIN", words, from_json))
 
     def texts(self, name: str, otherwise: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
         """Return a property that is a list of at least so many texts."""

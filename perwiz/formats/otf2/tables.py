@@ -244,7 +244,7 @@ class Builder:
         arranged = topologies(definitions, self.comms)
         label, text = extras.labels(len(other_records.texts.all()))
         offsets = extras.table("OFFSETS", Offsets)
-        made_by = extras.property("MADE_BY", "measured", str)
+        origin = extras.origin()
         times = Times(self.column["enter"], self.column["leave"])
         left_out = self._defects()
         return Trace(
@@ -261,7 +261,7 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(times, regions.times, self.locations.instants(), made_by),
+            timeline=Timeline(times, regions.times, self.locations.instants(), origin),
             labels=Labels(label.astype("i4"), text.astype("i4")),
             texts=other_records.texts.all(),
             nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),

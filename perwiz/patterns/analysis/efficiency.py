@@ -29,6 +29,7 @@ from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.origin import Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, makespan
@@ -93,7 +94,7 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     The second is missing if not every location calls both; the first level is the first from the top that has several regions.
     """
     time = sweep(run.graph, ideal(run))
-    best = timeline_of(run.weighted, time, "ideal")
+    best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
     out = [Efficiency(PROGRAM, False, severity.by_location("comp"), run.makespan, makespan(run.graph, time)), *_between(run, best.calls)]
     tree, computed = severity.tree, _inclusive(severity, "comp")
     for node in first_level(tree):

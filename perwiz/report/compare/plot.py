@@ -31,7 +31,7 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
     """
     worst = comparison.compared[differing(comparison.calls()[2], min(calls, MOST_MARKS))]
     first, second = (since_start(side) for side in comparison.sides)
-    titles = [f"{side.timeline.made_by}: {side.trace.path}" for side in comparison.sides]
+    titles = [f"{side.timeline.origin}: {side.trace.path}" for side in comparison.sides]
     rows = [
         timeline.Row(titles[0], first),
         timeline.Row(titles[1], second, rival=False, trace=comparison.measured.trace, marked=comparison.alignment.second[worst]),

@@ -43,8 +43,8 @@ def document(trace: Trace, found: Correction, figures: Figures, clock: str, heal
         "command": "correct",
         "trace": trace.path,
         "format": trace.format,
-        "made_by": found.before.made_by,
-        "corrected_by": found.timeline.made_by,
+        "made_by": str(found.before.origin),
+        "corrected_by": str(found.timeline.origin),
         "clock": clock,
         "offsets": {
             "measured": len(trace.readings) or len(trace.offsets),

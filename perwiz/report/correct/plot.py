@@ -45,7 +45,7 @@ def plot(trace: Trace, before: Timeline, after: Timeline, path: str) -> None:
     """
     rows = [
         timeline.Row("recorded", before),
-        timeline.Row(after.made_by if after is not before else "nothing to correct", after, rival=False),
+        timeline.Row(str(after.origin) if after is not before else "nothing to correct", after, rival=False),
     ]
     timeline.plot(trace, rows, path, curves=Curves(trace, before, after))
 

@@ -80,7 +80,7 @@ def _attributes(run: Run) -> dict[str, str]:
         "Creator": f"perwiz {__version__}",
         "CUBE_CT_AGGR": "SUM",
         "perwiz::trace": run.trace.path,
-        "perwiz::times": run.trace.timeline.made_by,
+        "perwiz::times": str(run.trace.timeline.origin),
         "perwiz::clock": clock,
         "perwiz::early reduce": "until the last sender came, as Scalasca 2.6",
         INCOMPLETE: "true" if health.incomplete else "false",

@@ -14,6 +14,7 @@ from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
+from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.worth import worth
@@ -41,9 +42,9 @@ def plot(domino: Domino, path: str) -> None:
     if domino.path:
         steps = words.several(len(domino.path), "call")
         then = worth.after(run, domino.question, domino.path)
-        name = f"predicted under {domino.question} of the {steps} of the domino path"
-        timeline = timeline_of(then.weighted, then.time, name)
-        rows.append(Row(name, then.weighted.as_recorded(timeline) if isinstance(then.weighted, Reordered) else timeline))
+        origin = Origin("predicted", hypotheses=(f"{domino.question} of the {steps} of the domino path",))
+        timeline = timeline_of(then.weighted, then.time, origin)
+        rows.append(Row(str(origin), then.weighted.as_recorded(timeline) if isinstance(then.weighted, Reordered) else timeline))
     draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
 
 

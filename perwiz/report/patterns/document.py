@@ -45,7 +45,7 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         "command": "patterns",
         "trace": run.trace.path,
         "format": run.trace.format,
-        "made_by": run.trace.timeline.made_by,
+        "made_by": str(run.trace.timeline.origin),
         "makespan_ns": run.makespan,
         "shares_of_ns": base,
         "waiting_ns": worth.waiting,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.clock.treatment import Treated
+from perwiz.clock.treatment import treat
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import Ints
@@ -22,7 +22,7 @@ from perwiz.whatif.compare.align import Alignment, align
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import Asked, listed, loaded, treated
+from perwiz.whatif.run import Asked, listed, loaded
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def _first(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model | None, 
 
 
 def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:
-    clocks: Treated = treated(trace, clock)
+    clocks = treat(trace, clock)
     dropped = clocks.correction.graph.contradictions if clocks.correction else 0
     return clocks.trace, health(clocks.trace, dropped, clocks)
 

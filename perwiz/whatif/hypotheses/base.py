@@ -36,6 +36,8 @@ class Hypothesis:
     """Hypotheses of lower stage are applied first: network and messages, computation, single calls, then the order of calls."""
     example: ClassVar[str] = ""
     """An argument, for messages."""
+    effects_may_precede_causes: ClassVar[bool] = False
+    """Whether calls may return before their partners let them."""
     argument: str
 
     def __str__(self) -> str:
@@ -63,7 +65,7 @@ def release(weighted: Weighted, calls: NDArray[np.bool_], spared: int) -> None:
 class ZeroWait(Hypothesis):
     """The selected calls do not wait: partners' times no longer bind them (PerWiz paper, 2.2). The partners stay where they are."""
 
-    word, stage = "zero-wait", 3
+    word, stage, effects_may_precede_causes = "zero-wait", 3, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which no partner binds the return of a selected call."""
@@ -75,7 +77,7 @@ class ZeroWait(Hypothesis):
 class ZeroTime(Hypothesis):
     """The selected calls take no time: they return when they are entered."""
 
-    word, stage = "zero-time", 3
+    word, stage, effects_may_precede_causes = "zero-time", 3, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which selected calls return at once."""
@@ -257,11 +259,6 @@ HYPOTHESES: dict[str, type[Hypothesis]] = {
     kind.word: kind for kind in (ZeroWait, ZeroTime, BalanceTime, BalanceMessages, Scale, Speed, Network, Move, Advance)
 }
 """Every kind of hypothesis by its word."""
-
-
-def zeroes(made_by: str) -> bool:
-    """Return whether a timeline of this name was predicted with waits or calls zeroed, so that effects may precede their causes."""
-    return made_by.startswith("predicted") and any(f"{kind.word} " in made_by for kind in (ZeroWait, ZeroTime))
 
 
 def parse(text: str) -> Hypothesis:

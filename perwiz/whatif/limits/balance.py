@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.treatment import Treated
+from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
@@ -23,7 +23,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis
 from perwiz.whatif.hypotheses.stretch import Segments, levelled
 from perwiz.whatif.limits.message_sizes import Sizes
-from perwiz.whatif.run import Run, changed, graph_of, loaded, makespan, replay_of, treated
+from perwiz.whatif.run import Run, changed, graph_of, loaded, makespan, replay_of
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
@@ -98,7 +98,7 @@ def balance(
     `report` is told how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
     names, model = chosen(trace, regions), loaded(model, trace)
-    clocks = treated(trace, clock)
+    clocks = treat(trace, clock)
     trace = clocks.trace
     sizes = [Sizes(trace, name) for name in names]
     asked = [question for size in sizes for question in size.questions()]

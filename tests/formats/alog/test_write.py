@@ -15,6 +15,7 @@ from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as kinds
 from perwiz.formats.templates import Templates
 from perwiz.trace import operations, tables
+from perwiz.trace.origin import Origin
 from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 
@@ -198,7 +199,7 @@ def test_predicted_timeline(events, written):
     """Twice as fast: the same records at other times; who made it stands in the header."""
     measured = (PING.timeline.calls, PING.timeline.regions, PING.timeline.locations)
     halved = (tables.Times(times.enter // 2, times.leave // 2) for times in measured)
-    predicted = Timeline(*halved, made_by="predicted under zero-wait e3")
+    predicted = Timeline(*halved, origin=Origin("predicted", "", ("zero-wait e3",), True))
     assert events(PING, predicted)[-3:] == ["Barrier- 0 0 4 0 4.500", "Barrier- 1 0 6 0 4.500", "10001 0 0 1 0 5"]
     assert "-36 0 0 0 0 0 made_by=predicted under zero-wait e3" in written(PING, predicted)
 

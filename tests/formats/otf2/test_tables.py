@@ -340,7 +340,7 @@ def test_messages__blocking(archive):
     assert rows(trace.messages) == [(0, 0, 1, 1, 7, 0, tables.STANDARD, 100)]
     assert rows(trace.timeline.calls) == [(5, 15), (0, 25)]
     assert rows(trace.timeline.locations) == [(5, 15), (0, 25)]
-    assert (trace.format, trace.timeline.made_by, len(trace.defects), len(trace.requests)) == ("OTF2", "measured", 0, 0)
+    assert (trace.format, str(trace.timeline.origin), len(trace.defects), len(trace.requests)) == ("OTF2", "measured", 0, 0)
     assert counted(trace) == {"records": 6, "states": 2, "sends": 1, "receives": 1}
 
 

@@ -22,6 +22,7 @@ from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.writing import archive as low
 from perwiz.formats.otf2.writing import rows as otf2_write_rows
 from perwiz.trace import operations, tables
+from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Topology
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
@@ -488,7 +489,9 @@ def everything():
     def moved(rows):
         return dataclasses.replace(rows, location=np.array([row[place] for place in rows.location.tolist()], "i4"))
 
-    times = dataclasses.replace(trace.timeline, locations=table(tables.Times, enter=[0, 0, 0], leave=[40, 40, 40]), made_by="a guess")
+    times = dataclasses.replace(
+        trace.timeline, locations=table(tables.Times, enter=[0, 0, 0], leave=[40, 40, 40]), origin=Origin(by="a guess")
+    )
     texts = ("iteration", "7", "-3", "18446744073709551615", "007", "perwiz:own", "RmaPut", "MeasurementOnOff", "nonsense")
     region = {name: k for k, name in enumerate(["main", "mine"])}
     return dataclasses.replace(

@@ -116,7 +116,7 @@ def test_hypotheses():
     assert (found.predicted.makespan, found.measured.makespan) == (1010, 1010)
     assert columns(found.calls()[2]) == [(10, 10), (30, 30)]
     assert (found.hypotheses, found.model.name) == ((ZeroWait("e1"),), "by hand")
-    assert found.predicted.timeline.made_by == "predicted under zero-wait e1"
+    assert str(found.predicted.timeline.origin) == "predicted under zero-wait e1"
     assert compare(late_sender(), late_sender()).model is None
 
 

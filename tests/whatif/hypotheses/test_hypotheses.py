@@ -12,9 +12,10 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import ModelError, UsageError
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
+from perwiz.trace.origin import MEASURED, Origin
 from perwiz.whatif.hypotheses import base as hypotheses
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.predict import predict
+from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import weighted_graph
 
 
@@ -453,23 +454,25 @@ def test_network__another_progress_is_refused():
         predicted(head_to_head(), "network progress=in calls")
 
 
-def test_made_by():
-    """No hypothesis leaves the name of the run; a long one is cut with a mark."""
-    trace = head_to_head()
-    assert predicted(trace).predicted.made_by == "measured"
-    assert predicted(trace, "zero-wait e1").predicted.made_by == "predicted under zero-wait e1"
-    name = predicted(trace, "zero-wait " + ",".join(["e1"] * 300)).predicted.made_by
-    assert name.endswith(" ...")
-    assert len(name) <= 400
+def test_origin__without_hypothesis_that_of_the_run():
+    assert predicted(head_to_head()).predicted.origin == MEASURED
 
 
-def test_zeroes():
-    """Only a prediction that zeroed something, not a trace whose writer or region is called so."""
-    made_by = [
-        "measured",
-        "zero-wait e1",
-        "predicted under speed rank:0=2",
-        "predicted under zero-wait e1",
-        "predicted under speed rank:0=2; zero-time all",
-    ]
-    assert [hypotheses.zeroes(name) for name in made_by] == [False, False, False, True, True]
+def test_origin__names_the_hypotheses():
+    assert predicted(head_to_head(), "zero-wait e1").predicted.origin == Origin("predicted", "", ("zero-wait e1",), True)
+    asked = ["speed rank:0=2", "network L_ns=9"]
+    assert predicted(head_to_head(), *asked).predicted.origin == Origin("predicted", "", tuple(asked), False)
+
+
+def test_origin__a_region_may_have_the_name_of_a_hypothesis():
+    b = build.Builder(1)
+    b.enter(0, "zero-wait x", at=0)
+    b.leave(0, "zero-wait x", at=100)
+    found = predict(b.trace(), "scale zero-wait x=0.5").predicted
+    assert (str(found.origin), found.makespan) == ("predicted under scale zero-wait x=0.5", 50)
+    assert not found.origin.effects_may_precede_causes
+
+
+def test_origin__effects_that_precede_their_causes_do_so_in_a_prediction_on_the_prediction():
+    trace = predicted_trace(predicted(head_to_head(), "zero-wait all"))
+    assert predicted(trace, "speed rank:0=2").predicted.origin == Origin("predicted", "", ("speed rank:0=2",), True)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perwiz.formats.alog.headers import ORIGIN
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.losses import LONGEST_TEXT, ascii_text
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4
+from perwiz.trace.origin import to_json
 from perwiz.trace.trace import Timeline, Trace
 
 _COLOUR = {
@@ -57,9 +59,18 @@ def headers(trace: Trace, timeline: Timeline, found: events.Events) -> Iterator[
     yield from (f"-33 0 {2 * op + 1} {2 * op + 2} 0 0 {operations.OPS[op]}" for op in used)
     yield from (f"-34 0 {_pair(row)} 0 0 PRGN {name}" for row, name in names.items() if trace.parallel[row])
     yield from _offsets(trace)
-    for key, value in {**trace.properties, "made_by": timeline.made_by}.items():
+    for key, value in {**trace.properties, "made_by": str(timeline.origin)}.items():
         word = ascii_text(key, "_", LONGEST_TEXT // 2)
         yield f"-36 0 0 0 0 0 {ascii_text(f'{word}={value}')}"
+    if not timeline.origin.measured:
+        yield from _origin(to_json(timeline.origin))
+
+
+def _origin(text: str) -> Iterator[str]:
+    """Yield the records of an origin, as many as its text takes."""
+    width = LONGEST_TEXT - len(ORIGIN) - 1
+    for part, begin in enumerate(range(0, len(text), width)):
+        yield f"-36 {part} 0 0 0 0 {ORIGIN}={text[begin : begin + width]}"
 
 
 def _counts(trace: Trace, found: events.Events, states: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from perwiz.formats.otf2.writing.locations import Strings, WrittenLocations
 from perwiz.trace import numbers as number
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.origin import to_json
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
 
@@ -169,8 +170,8 @@ class Definitions:
         """Return the extras of the whole trace; `start` is the time of the first event."""
         trace = self._trace
         out = self.locations.extras()
-        if timeline.made_by != "measured":
-            out["MADE_BY"] = timeline.made_by
+        if not timeline.origin.measured:
+            out["MADE_BY"], out["ORIGIN"] = str(timeline.origin), to_json(timeline.origin)
         if start:
             out["START"] = str(start)
         if trace.properties:

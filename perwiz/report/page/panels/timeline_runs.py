@@ -23,7 +23,7 @@ def document(report: Report, budget: int = BUDGET) -> Document:
     if clocks.correction:
         moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
     if prediction:
-        made_by = prediction.predicted.made_by + ("" if report.asked else " (best single call)")
+        made_by = str(prediction.predicted.origin) + ("" if report.asked else " (best single call)")
         moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
     runs, pairs = [Shown(run.trace, moments)], None
     if report.comparison:
@@ -38,7 +38,7 @@ def document(report: Report, budget: int = BUDGET) -> Document:
 
 
 def _measured(trace: Trace) -> str:
-    return "measured" if trace.timeline.made_by == "measured" else trace.timeline.made_by
+    return str(trace.timeline.origin)
 
 
 def _order(prediction: Prediction) -> I8 | None:
