@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,9 @@ from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.move import named
 from perwiz.whatif.order.ordering_rules import REASONS, ties
-from perwiz.whatif.order.reorder import Moved, Program, Reordered, recorded_rows, reordered
+from perwiz.whatif.order.program import Program
+from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reordered
 from perwiz.whatif.waits import waiting
-
-if TYPE_CHECKING:
-    from perwiz.whatif.run import Run
 
 _PARTNERS = 16
 """Partners of one wait that are moved, one after the other."""
@@ -30,14 +27,14 @@ _TRIES = 32
 """Places tried for one block."""
 
 
-def advanced(given: Run | Weighted, call: int, region: str | None = None) -> tuple[Reordered, tuple[Moved, ...]] | None:
+def advanced(weighted: Weighted, call: int, region: str | None = None) -> tuple[Reordered, tuple[Moved, ...]] | None:
     """Return the graph in which what a recorded call waits for runs earlier, and the moves; None if nothing can move so that it helps.
 
     The block that moves is the partner's call and the computation before it, or with `region` the instance of that region it lies in. It
     moves ahead of earlier blocks of its process, no further than until `call` no longer waits for it, else as far as messages, requests
     and collectives allow. Then the next partner that `call` waits for, if any. Raises UsageError if there is no such region.
     """
-    found = tried(given if isinstance(given, Weighted) else given.weighted, call, region)
+    found = tried(weighted, call, region)
     moves = tuple(move for move in found.moves if move.end >= move.before)
     return (found, moves) if moves else None
 

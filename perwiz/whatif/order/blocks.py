@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace.arrays import Ints
-from perwiz.whatif.order.reorder import Program
+from perwiz.whatif.order.program import Program
 
 
 @dataclasses.dataclass(frozen=True)

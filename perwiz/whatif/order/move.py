@@ -13,7 +13,8 @@ from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order import ordering_rules
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
-from perwiz.whatif.order.reorder import Moved, Program, Reordered, recorded_rows, reordered
+from perwiz.whatif.order.program import Program
+from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reordered
 
 _CLAUSE = re.compile(r"\s*e([0-9]{1,18})(?:\.\.e([0-9]{1,18}))?\s+before\s+e([0-9]{1,18})\s*")
 _SHOWN = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
-
-if TYPE_CHECKING:
-    from perwiz.whatif.order.reorder import Program
+from perwiz.whatif.order.program import Program
 
 
 def rows_at(place: Ints) -> Ints:

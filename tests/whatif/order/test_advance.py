@@ -374,7 +374,7 @@ def test_several_calls():
 def test_advanced():
     trace = late_sender()
     run = replayed(trace, hand_model(), "none")
-    weighted, moved = advanced(run, 3)
+    weighted, moved = advanced(run.weighted, 3)
     assert makespan(weighted.graph, sweep(weighted.graph, weighted.weight)) == 260
     assert [(move.first, move.before) for move in moved] == [(2, 0)]
     assert advanced(run.weighted, 0) is None
@@ -409,7 +409,7 @@ def test_no_place_is_better(trace):
         enough = [place for place, wait, still in places if not (wait and still)]
         chosen = enough[0] if enough else places[-1][0] if places else None
         helps = chosen is not None and {place: wait for place, wait, _ in places}[chosen] < before
-        result = advanced(run, call)
+        result = advanced(run.weighted, call)
         assert (result is not None) == helps
         if helps:
             assert (result[1][0].first, result[1][0].before) == (partner, chosen)

@@ -22,7 +22,8 @@ from perwiz.trace.trace import check
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.order.advance import advanced
 from perwiz.whatif.order.blocks import Blocks, Torn
-from perwiz.whatif.order.reorder import Program, reordered, stays
+from perwiz.whatif.order.program import Program
+from perwiz.whatif.order.reorder import reordered, stays
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import makespan, replayed, weighted_graph
 
@@ -174,7 +175,7 @@ def test_advance__without_a_wait_changes_nothing():
     trace = build.CATALOGUE["ring"]()
     run = replayed(trace, ODD, "none")
     still = int(np.flatnonzero(run.waits.time == 0)[0])
-    assert advanced(run, still) is None
+    assert advanced(run.weighted, still) is None
     assert predict(trace, [f"advance e{still}"], ODD).predicted.calls == trace.timeline.calls
 
 
