@@ -9,19 +9,13 @@ Each name is imported from its home when it is first used, so that `import perwi
 from importlib import import_module
 from typing import Any
 
+from perwiz.whatif.hypotheses import KINDS
+
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Advance": "perwiz.whatif.hypotheses.base:Advance",
-    "BalanceMessages": "perwiz.whatif.hypotheses.base:BalanceMessages",
-    "BalanceTime": "perwiz.whatif.hypotheses.base:BalanceTime",
-    "Move": "perwiz.whatif.hypotheses.base:Move",
-    "Network": "perwiz.whatif.hypotheses.base:Network",
+    **{kind.name: f"{kind.module}:{kind.name}" for kind in KINDS},
     "PerwizError": "perwiz.errors:PerwizError",
-    "Scale": "perwiz.whatif.hypotheses.base:Scale",
-    "Speed": "perwiz.whatif.hypotheses.base:Speed",
-    "ZeroTime": "perwiz.whatif.hypotheses.base:ZeroTime",
-    "ZeroWait": "perwiz.whatif.hypotheses.base:ZeroWait",
     "compare": "perwiz.whatif.compare.compare:compare",
     "balance": "perwiz.whatif.limits.balance:balance",
     "bound": "perwiz.whatif.limits.bound:bound",

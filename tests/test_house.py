@@ -87,7 +87,7 @@ IMPORTS = [found for path, tree in TREES.items() for found in imports_below(tree
 
 def against_layers(found: Import) -> bool:
     parts = found.name.split(".")
-    if parts[0] != "perwiz" or found.name == "perwiz.__version__" or room(found.path) == "__main__":
+    if parts[0] != "perwiz" or found.name == "perwiz.__version__" or room(found.path) in ("__init__", "__main__"):
         return False
     if len(parts) < 2 or parts[1] not in RANK or room(found.path) not in RANK:
         return True

@@ -7,22 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perwiz.commands import options, outputs, questions
+from perwiz.whatif.hypotheses import NOTES
 
 if TYPE_CHECKING:
     from perwiz.whatif.predict import Prediction
 
 HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another order or network"
-_ENDING = """
+_ENDING = f"""
 CALLS is e12 (see perwiz info --waits), region:NAME, step:NAME#3 (the third instance of a region on every process),
 site:MPI_Recv@REGION/INNER (the calls of a routine made there; a place in the source, where known, follows behind another @), rank:3,
 op:MPI_Recv, all, or several joined by commas.
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
-
---zero-wait promises what a call would gain if it did not wait; its partner keeps its own time. --advance and --move change the order of
-calls instead, as one would in the source. They keep what messages, requests and collectives demand: nothing may overtake, complete before
-it is posted, or deadlock, and regions stay whole. Whether a call needs data that an earlier one received or computed is not in a trace:
-the calls that move are taken to need none from those they pass. Moves that need each other are given together.
-
+{NOTES}
 A prediction keeps who got which message, and says where other times would make a wildcard receive choose another one. Which receives
 are wildcards runs of perwiz record tell; OTF2 does not, and there nothing is said.
 Percentages are of the time after MPI_Init, where the trace shows it and the gain is not larger.

@@ -15,17 +15,17 @@ would not. Where the recorded times themselves already say so, the choice is cou
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 
 from perwiz.graph.build import probes
-from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import synchronous
+from perwiz.loggps.weigh import Weighted, synchronous
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import ANY
-from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.trace import Timeline
+from perwiz.whatif.order.reorder import recorded_rows
+from perwiz.whatif.run import Run
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 _CHOOSING = np.isin(operations.OPS, [f"MPI_{way}{which}" for way in ("Wait", "Test") for which in ("any", "some")])
@@ -52,33 +52,26 @@ class Matching:
         return bool(len(self.receives) or len(self.completions))
 
 
-class Side(NamedTuple):
-    """One run: what happened, when, and on which network."""
-
-    trace: Trace
-    timeline: Timeline
-    model: Model
-    size: Ints
-    """Bytes per message."""
-
-
-def matching(recorded: Side, predicted: Side, call: Ints) -> Matching:
-    """Return the choices of a predicted run that differ from the recorded one's; `call` is the row there of each recorded call."""
-    old, new = _Choices(recorded), _Choices(predicted)
-    back = np.argsort(call)
-    receives, was = np.sort(back[new.reached()]), old.reached()
-    completions, had = np.sort(back[new.overtaken()]), old.overtaken()
+def matching(base: Run, changed: Run) -> Matching:
+    """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times."""
+    old = _Choices(base.weighted, base.trace.timeline)
+    new = _Choices(changed.weighted, changed.timeline)
+    row = np.argsort(recorded_rows(changed.weighted).call)
+    reached, overtaken = old.reached(), old.overtaken()
     return Matching(
-        *(len(old.wildcards), np.setdiff1d(receives, was), len(np.unique(old.choosing)), np.setdiff1d(completions, had)),
-        already=len(was) + len(had),
+        wildcards=len(old.wildcards),
+        receives=np.setdiff1d(row[new.reached()], reached),
+        waits=len(np.unique(old.choosing)),
+        completions=np.setdiff1d(row[new.overtaken()], overtaken),
+        already=len(reached) + len(overtaken),
     )
 
 
 class _Choices:
     """The choices of one run, and who would be chosen by its times."""
 
-    def __init__(self, run: Side) -> None:
-        self._run, trace = run, run.trace
+    def __init__(self, weighted: Weighted, timeline: Timeline) -> None:
+        self._weighted, self._timeline, trace = weighted, timeline, weighted.trace
         calls, table = trace.calls, trace.messages
         wild = (calls.peer == ANY) | (calls.tag == ANY)
         taken = np.flatnonzero((wild & _RECEIVES[calls.op])[table.receive])
@@ -96,8 +89,8 @@ class _Choices:
         """Return the wildcard receives and probes that another message, received later, would reach first; rows of calls, sorted."""
         if not len(self.wildcards):
             return self.wildcards
-        trace, table = self._run.trace, self._run.trace.messages
-        sent = self._run.timeline.calls.enter[table.send]
+        trace, table = self._weighted.trace, self._weighted.trace.messages
+        sent = self._timeline.calls.enter[table.send]
         here = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
         source = trace.locations.process[trace.calls.location[table.send]]
         peer, tag = trace.calls.peer[self.wildcards], trace.calls.tag[self.wildcards]
@@ -113,12 +106,12 @@ class _Choices:
         """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
         if not len(self.choosing):
             return self.choosing
-        table, enter = self._run.trace.messages, self._run.timeline.calls.enter
-        m = self._completed
-        waits = synchronous(table, self._run.model, self._run.size)[m]
-        come = enter[table.send[m]] + self._run.model.ready(self._run.size[m], waits)
+        table, enter = self._weighted.trace.messages, self._timeline.calls.enter
+        m, network, size = self._completed, self._weighted.network, self._weighted.size
+        waits = synchronous(table, network, size)[m]
+        come = enter[table.send[m]] + network.ready(size[m], waits)
         ready = np.maximum(come, enter[table.receive[m]])
-        location = self._run.trace.calls.location[self.choosing].astype("i8")
+        location = self._weighted.trace.calls.location[self.choosing].astype("i8")
         earliest = _earliest_after(location, self.choosing, ready, (location, self.choosing))
         return np.unique(self.choosing[earliest < ready])
 

@@ -1,9 +1,10 @@
-"""The run that every question starts from: consistent clocks, the weighted graph, and its unchanged replay."""
+"""A run that questions start from, and what hypotheses make of it: consistent clocks, the weighted graph, and its sweep."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -16,37 +17,39 @@ from perwiz.graph.graph import Graph
 from perwiz.loggps import model as models
 from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Weighted, synchronous, weigh
-from perwiz.trace.arrays import Ints
+from perwiz.loggps.weigh import Weighted, synchronous, timeline_of, weigh
+from perwiz.trace.arrays import I8
 from perwiz.trace.memory import give_back
+from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses.base import Hypothesis, parse, together
-from perwiz.whatif.waits import Waits, waiting
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, in_order, parse_all
+from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.waits import Waits, recorded_waits, waiting
 
 ENGINES = {"sweep": sweep, "replay": replay}
-Asked = Hypothesis | str | Sequence[Hypothesis | str]
-"""Hypotheses, or their texts."""
+COSTS = (0.5, 2.0)
+"""Factors on the costs of a model between which the true ones are taken to lie."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """A recorded run, weighted under a model and replayed unchanged; all times int64 ns."""
+    """A run, weighted under a model and swept: the recorded one, or what hypotheses make of it; all times int64 ns."""
 
     clocks: Treated
     weighted: Weighted
-    time: Ints
+    time: I8
     """Per vertex, by position."""
     waits: Waits
-    replay_error: int
-    """Largest distance, ns, of the replayed run from the recording, over all calls."""
+    """Of the recorded calls, in their order."""
+    origin: Origin
 
     def __repr__(self) -> str:
         return f"<Run of {self.trace.path}: {self.makespan} ns under model {self.weighted.model.name}>"
 
     @property
     def trace(self) -> Trace:
-        """The trace, its clocks made consistent."""
+        """The trace, its clocks made consistent, its calls in the order of the run."""
         return self.weighted.trace
 
     @property
@@ -59,6 +62,27 @@ class Run:
         """From the first instant of any process to the last of any, ns."""
         return makespan(self.graph, self.time)
 
+    @property
+    def replay_error(self) -> int:
+        """Largest distance, ns, of the run from the timeline of its trace, over all calls."""
+        graph, recorded = self.graph, self.trace.timeline.calls
+        sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
+        return max(int(np.abs(self.time[vertex] - times).max(initial=0)) for vertex, times in sides)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When it happens, with the rows of its trace."""
+        return timeline_of(self.weighted, self.time, self.origin)
+
+    @property
+    def order(self) -> Reordered | None:
+        """The program in the order of calls that this run has; None if it is the recorded one."""
+        return self.weighted if isinstance(self.weighted, Reordered) else None
+
+    def recorded_rows(self) -> Timeline:
+        """Return when it happens, with the rows of the recorded trace."""
+        return self.timeline if self.order is None else self.order.as_recorded(self.timeline)
+
     def health(self) -> Health:
         """Return what is missing in the trace."""
         return health(self.trace, self.graph.contradictions, self.clocks)
@@ -69,22 +93,31 @@ def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc",
 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
-    asked, model = listed(hypotheses), loaded(model, trace)
+    asked, model, engine = parse_all(hypotheses), choose_model(model, trace), check_engine(engine)
     clocks = treat(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, model, asked), model, engine)
 
 
 def replay_of(clocks: Treated, graph: Graph, model: Model, engine: str = "sweep") -> Run:
     """Return the run of a trace of treated clocks over a graph that is there already."""
-    weighted = weigh(clocks.trace, clocks.trace.timeline, graph, model)
-    time = ENGINES[engine](graph, weighted.weight)
-    error = _distance(graph, time, clocks.trace.timeline)
-    return Run(clocks, weighted, time, waiting(weighted, time), error)
+    trace = clocks.trace
+    return run_of(clocks, weigh(trace, trace.timeline, graph, model), trace.timeline.origin, engine)
 
 
-def weighted_graph(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Weighted:
-    """Return the graph of a trace weighted under a model, with the rendezvous edges that it or one of the hypotheses needs."""
-    return weigh(trace, trace.timeline, graph_of(trace, model, hypotheses), model)
+def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> Run:
+    """Return the run that a run becomes under hypotheses. An effect that may precede its cause before may do so then."""
+    if not hypotheses:
+        return run
+    reversing = run.origin.effects_may_precede_causes or any(hypothesis.effects_may_precede_causes for hypothesis in hypotheses)
+    origin = Origin("predicted", hypotheses=tuple(map(str, hypotheses)), effects_may_precede_causes=reversing)
+    return run_of(run.clocks, apply(run.weighted, hypotheses), origin, engine)
+
+
+def run_of(clocks: Treated, weighted: Weighted, origin: Origin, engine: str = "sweep") -> Run:
+    """Return the run that a weighted graph gives."""
+    time = ENGINES[engine](weighted.graph, weighted.weight)
+    waits = waiting(weighted, time)
+    return Run(clocks, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
 
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:
@@ -92,7 +125,7 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     waits = synchronous(trace.messages, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
-    for hypothesis in ordered(hypotheses):
+    for hypothesis in in_order(hypotheses):
         network, size = hypothesis.protocol(trace, network, size)
         supposed |= synchronous(trace.messages, network, size)
         gaps |= network.gap != "none"
@@ -101,13 +134,14 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     return graph
 
 
-def listed(hypotheses: Asked) -> list[Hypothesis]:
-    """Return hypotheses, texts parsed. Raises UsageError for a text that is none."""
-    several = [hypotheses] if isinstance(hypotheses, Hypothesis | str) else hypotheses
-    return [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several]
+def with_costs(run: Run, factor: float) -> Weighted:
+    """Return the graph of a run weighted anew, under its model with all costs times a factor; thresholds stay."""
+    model = run.weighted.model
+    costs = dataclasses.replace(model, **{letter: getattr(model, letter) * factor for letter in "LogGO"})
+    return weigh(run.trace, run.weighted.timeline, run.graph, costs)
 
 
-def loaded(model: Model | str | None, trace: Trace) -> Model:
+def choose_model(model: Model | str | None, trace: Trace) -> Model:
     """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
     if model is None and trace.model:
         own = models.load(trace.model)
@@ -115,31 +149,18 @@ def loaded(model: Model | str | None, trace: Trace) -> Model:
     return model if isinstance(model, Model) else models.load(model or "default")
 
 
-def checked(engine: str) -> str:
+def check_engine(engine: str) -> str:
     """Return the name of an engine. Raises UsageError for another name."""
     if engine not in ENGINES:
         raise UsageError(f"engine '{engine}': must be one of {', '.join(ENGINES)}")
     return engine
 
 
-def ordered(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Return hypotheses in the order they are applied."""
-    return sorted(hypotheses, key=lambda h: h.stage)
-
-
-def changed(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
-    """Return the graph under all hypotheses; the weights of the one given may be overwritten."""
-    for hypothesis in together(hypotheses):
-        weighted = hypothesis.change(weighted)
-    return weighted
-
-
-def makespan(graph: Graph, time: Ints) -> int:
+def makespan(graph: Graph, time: I8) -> int:
     """Return the time from the first instant of any location to the last of any, ns, when vertices have these times."""
     return int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0
 
 
-def _distance(graph: Graph, time: Ints, timeline: Timeline) -> int:
-    """Return the largest distance, ns, of the calls' vertex times from a timeline."""
-    sides = ((graph.entered, timeline.calls.enter), (graph.returned, timeline.calls.leave))
-    return max(int(np.abs(time[vertex] - recorded).max(initial=0)) for vertex, recorded in sides)
+def swept_makespan(weighted: Weighted) -> int:
+    """Return the makespan that a weighted graph gives, ns."""
+    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))

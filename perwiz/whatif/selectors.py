@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -74,6 +74,27 @@ def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
             raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
         rows, step = rows[chosen], step[chosen]
     return rows, np.unique(step, return_inverse=True)[1]
+
+
+def outermost(first: Ints, end: Ints, instances: I8, count: int) -> I8:
+    """Return, for 0 .. count - 1, which of these region instances it lies in, -1 none: that k holds first[k] .. end[k] - 1.
+
+    Instances nest and are sorted by where they begin; of nested ones the outermost counts.
+
+        first, end   1 5, 2 4, 7 8      instances   3, 4, 6
+        outermost    - 3 3 3 3 - - 6    (of count 8)
+    """
+    before = np.concatenate(([0], np.maximum.accumulate(end)[:-1]))
+    outer = (first >= before) & (end > first)
+    mark = np.zeros(count + 1, "i8")
+    np.add.at(mark, first[outer], instances[outer] + 1)
+    np.add.at(mark, end[outer], -(instances[outer] + 1))
+    return np.asarray(np.cumsum(mark)[:-1] - 1)
+
+
+def owners(trace: Trace, instances: I8) -> I8:
+    """Return, per call, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
+    return outermost(trace.regions.first_call[instances], trace.regions.end_call[instances], instances, len(trace.calls))
 
 
 def paths(trace: Trace) -> list[str]:

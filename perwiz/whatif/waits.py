@@ -31,8 +31,12 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     return Waits(wait, _behind(graph, time, edge))
 
 
-def in_order(waits: Waits, call: Ints) -> Waits:
-    """Return waits with their rows, and the partners, in another order: `call` is the present row of each new one."""
+def recorded_waits(waits: Waits, call: Ints) -> Waits:
+    """Return waits of calls in another order with the rows of the recorded ones: `call` is the row there of each of these.
+
+    time       5 0 7    partner    1 -1 0      call    2 0 1
+    recorded   7 5 0               1  2 -1
+    """
     back = np.append(np.argsort(call), -1).astype("i4")
     return Waits(waits.time[call], back[waits.partner[call]])
 

@@ -13,7 +13,7 @@ from perwiz.graph.build import build as build_graph
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model as models
 from perwiz.loggps.weigh import CUT
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 
 def longest_paths(graph, weight):
@@ -115,7 +115,7 @@ def test_times_of_days(engine):
 def test_critical_path__is_as_long_as_the_run(name):
     """A path through every edge of it: its weights add up to the last end, and no path through a vertex is longer."""
     trace = build.CATALOGUE[name]()
-    weighted = weighted_graph(trace, models.load("default"))
+    weighted = replayed(trace, models.load("default"), "none").weighted
     graph, weight = weighted.graph, weighted.weight
     time, left, path = sweep(graph, weight), to_end(graph, weight), critical_path(graph, weight, sweep(graph, weight))
     end = int(time[graph.ended].max(initial=0))

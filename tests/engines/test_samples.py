@@ -10,8 +10,8 @@ from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
 from perwiz.loggps.model import load
 from perwiz.loggps.weigh import CUT, timeline_of
-from perwiz.whatif.hypotheses.base import Network
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.run import replayed
 
 SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces").iterdir() if path.suffix != ".md")
 
@@ -21,7 +21,7 @@ SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces")
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_sample(path, model):
     trace = read(str(path))
-    weighted = weighted_graph(trace, load(model), hypotheses=[Network("S_bytes=8")])
+    weighted = replayed(trace, load(model), "none", [Network("S_bytes=8")]).weighted
     for engine in (sweep, replay):
         found = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")
         assert (found.calls, found.regions, found.locations) == (trace.timeline.calls, trace.timeline.regions, trace.timeline.locations)

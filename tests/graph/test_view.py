@@ -7,11 +7,11 @@ import build
 from build import hand_model
 from perwiz.errors import GraphError
 from perwiz.graph import view
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 
 def test_to_networkx__edges_and_longest_path():
-    weighted = weighted_graph(build.CATALOGUE["ring"](), hand_model())
+    weighted = replayed(build.CATALOGUE["ring"](), hand_model(), "none").weighted
     graph = view.to_networkx(weighted.graph, weighted.weight)
     assert (graph.number_of_nodes(), graph.number_of_edges()) == (weighted.graph.vertices, weighted.graph.edges)
     kinds = [kind for _, _, kind in graph.edges(data="kind")]
@@ -22,6 +22,6 @@ def test_to_networkx__edges_and_longest_path():
 
 def test_to_networkx__too_large(monkeypatch):
     monkeypatch.setattr(view, "MOST", 3)
-    weighted = weighted_graph(build.CATALOGUE["ring"](), hand_model())
+    weighted = replayed(build.CATALOGUE["ring"](), hand_model(), "none").weighted
     with pytest.raises(GraphError, match=rf"^a graph of {weighted.graph.edges} edges, must be at most 3 for networkx$"):
         view.to_networkx(weighted.graph, weighted.weight)

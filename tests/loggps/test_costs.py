@@ -12,7 +12,7 @@ from build import Builder, hand_model
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
 from perwiz.loggps.costs import rest, slopes
 from perwiz.loggps.weigh import CUT, lags, reweigh
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending call", progress="in calls")
 """All costs are whole ns."""
@@ -20,7 +20,7 @@ WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending cal
 
 def grows(trace, letter, model=None):
     """Return slope and kind of the edges into returns that grow, the calls', by call."""
-    weighted = weighted_graph(trace, model or hand_model())
+    weighted = replayed(trace, model or hand_model(), "none").weighted
     graph, slope = weighted.graph, slopes(weighted, letter)
     into = {}
     for call, vertex in enumerate(graph.returned):
@@ -74,13 +74,13 @@ def test_synchronous_message_gap_and_barrier__by_hand():
 
 
 def test_rest_is_what_is_left_behind_waits():
-    weighted = weighted_graph(late_receive((0, 1042)), hand_model())
+    weighted = replayed(late_receive((0, 1042)), hand_model(), "none").weighted
     assert rest(weighted, lags(weighted.trace, weighted.graph, weighted.model)).tolist() == [10, 30]
 
 
 def check(trace, model, letter, value):
     """Check that reweigh rounds twice what the slopes say: own lag or partner's, and work."""
-    weighted = weighted_graph(trace, model)
+    weighted = replayed(trace, model, "none").weighted
     other = dataclasses.replace(model, **{letter: value})
     found = weighted.weight + slopes(weighted, letter) * (value - getattr(model, letter))
     expected = reweigh(weighted, other, trace.messages.bytes)

@@ -12,7 +12,7 @@ from build import Builder, hand_model
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 
 def leaves(trace, *hypotheses, model=None, engine="sweep", clock="clc"):
@@ -365,13 +365,13 @@ def test_network__violations_stay_what_they_are():
 
 def test_network__eager_after_all_stays_eager():
     trace = message((0, 20), (50, 80))
-    weighted = parse("network L_ns=110").apply(weighted_graph(trace, hand_model()))
+    weighted = parse("network L_ns=110").apply(replayed(trace, hand_model(), "none").weighted)
     assert weighted.weight[weighted.graph.kind == 2].tolist() == [CUT]
 
 
 def test_edges_of_messages_that_are_eager_now_but_not_there_are_cut():
     trace = message((0, 5), (50, 80), bytes=50)
-    weighted = weighted_graph(trace, hand_model(), hypotheses=[parse("network S_bytes=0")])
+    weighted = replayed(trace, hand_model(), "none", [parse("network S_bytes=0")]).weighted
     rendezvous = weighted.graph.kind == 2
     assert rendezvous.sum() == 1
     assert (weighted.weight[rendezvous] == CUT).all()

@@ -13,10 +13,12 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps import model as models
 from perwiz.trace import operations
-from perwiz.whatif.hypotheses.base import HYPOTHESES, BalanceMessages, parse
+from perwiz.whatif.hypotheses import KINDS
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 MODELS = "default", "perwiz-cluster"
 ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
@@ -195,7 +197,7 @@ def test_renaming_ranks_changes_nothing(drawn):
 def test_hypotheses_compose(name):
     """Several at once are one after the other; zeros unite; what touches different things commutes; twice is squared."""
     trace = build.CATALOGUE[name]()
-    weighted = weighted_graph(trace, models.load("default"))
+    weighted = replayed(trace, models.load("default"), "none").weighted
     texts = sorted(questions(trace), key=lambda text: parse(text).stage)
     texts = [text for text in texts if not text.startswith("network")]
     for text in texts:
@@ -228,7 +230,7 @@ def test_neutral_hypotheses_change_nothing(trace):
 @given(build.traces())
 def test_balance_time_conserves_computation(trace):
     """To the ns: the sum over all processes, and outside the region every segment."""
-    weighted = weighted_graph(trace, models.load("default"))
+    weighted = replayed(trace, models.load("default"), "none").weighted
     before = Segments(weighted).length.sum()
     for name in trace.names:
         for text in (f"balance-time {name}", f"balance-time {name}#1"):
@@ -242,7 +244,7 @@ def test_balance_time_conserves_computation(trace):
 @given(build.traces())
 def test_balance_messages_conserves_bytes(trace):
     """To the byte, for each step; who sends, sends the mean, give or take the byte that remains."""
-    weighted = weighted_graph(trace, models.load("default"))
+    weighted = replayed(trace, models.load("default"), "none").weighted
     for name in trace.names:
         inside = np.zeros(len(trace.messages), bool)
         for row in np.flatnonzero(trace.paths.region[trace.regions.path] == trace.names.index(name)):
@@ -258,7 +260,7 @@ def test_balance_messages_conserves_bytes(trace):
 
 
 @pytest.mark.slow
-@given(st.sampled_from(sorted(HYPOTHESES)), st.text(min_size=1))
+@given(st.sampled_from([kind.word for kind in KINDS]), st.text(min_size=1))
 def test_parse_gives_back_what_str_says(word, argument):
     h = parse(f"{word} {argument}")
     assert (h.argument, str(h), parse(str(h))) == (argument, f"{word} {argument}", h)

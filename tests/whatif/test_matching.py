@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import build
 from build import ANY, Builder, hand_model
 from perwiz.trace import operations
-from perwiz.whatif.matching import Side, matching
+from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import predict
+from perwiz.whatif.run import replayed
 
 
 def choices(trace, *texts):
@@ -206,10 +207,10 @@ def test_against_all_pairs(trace, data):
         trace = posted(trace, row, **wild)
     rows = len(trace.calls)
     enter = np.array(data.draw(st.lists(st.integers(0, 6), min_size=rows, max_size=rows)), "i8")
-    times = dataclasses.replace(trace.timeline.calls, enter=enter)
-    model, size, call = hand_model(), trace.messages.bytes, np.arange(rows)
-    was = Side(trace, trace.timeline, model, size)
-    now = Side(trace, dataclasses.replace(trace.timeline, calls=times), model, size)
-    found = matching(was, now, call)
+    was = replayed(trace, hand_model(), "none")
+    time = was.time.copy()
+    time[was.graph.entered] = enter
+    now = dataclasses.replace(was, time=time)
+    found = matching(was, now)
     assert set(found.receives.tolist()) == naive(now) - naive(was)
     assert found.already == len(naive(was))

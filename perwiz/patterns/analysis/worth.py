@@ -12,7 +12,7 @@ from perwiz.trace.tables import NONE
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.sets import makespans
-from perwiz.whatif.worth.worth import under
+from perwiz.whatif.worth.worth import makespan_after
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | Non
         if pattern.name in named:
             some = findings.instances[pattern.name]
             np.maximum.at(lost, some.call, some.severity)
-    out = Worth({}, {}, under(run, "zero-wait", np.flatnonzero(lost)), int(lost.sum()))
+    out = Worth({}, {}, makespan_after(run, "zero-wait", np.flatnonzero(lost)), int(lost.sum()))
     for number, name in enumerate(named, start=1):
         family, nodes = _family(run, findings, name)
         found = makespans(run.weighted, run.time, family, "zero-wait")

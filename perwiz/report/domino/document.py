@@ -145,6 +145,6 @@ def target(domino: Domino, asked: str, plan: Plan) -> Target:
     """Return how a target is reached, or how far the fixes go."""
     spread = None
     if plan.fixes:
-        makespan = worth.under(domino.run, domino.question, plan.calls)
+        makespan = worth.makespan_after(domino.run, domino.question, plan.calls)
         (spread,) = worth.spreads(domino.run, domino.question, [plan.calls], [makespan])
     return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), range_ns=spread)

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.loggps.weigh import timeline_of
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
-from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino
 
@@ -41,10 +38,8 @@ def plot(domino: Domino, path: str) -> None:
     rows = [Row(title, recorded)]
     if domino.path:
         steps = words.several(len(domino.path), "call")
-        then = worth.after(run, domino.question, domino.path)
-        origin = Origin("predicted", hypotheses=(f"{domino.question} of the {steps} of the domino path",))
-        timeline = timeline_of(then.weighted, then.time, origin)
-        rows.append(Row(str(origin), then.weighted.as_recorded(timeline) if isinstance(then.weighted, Reordered) else timeline))
+        then = worth.after(run, domino.question, domino.path, f"of the {steps} of the domino path")
+        rows.append(Row(str(then.origin), then.recorded_rows()))
     draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
 
 

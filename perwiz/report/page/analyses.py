@@ -13,10 +13,11 @@ from perwiz.patterns.search import Findings, search
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses.base import ZeroWait
+from perwiz.whatif.hypotheses.base import Asked, parse_all
+from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
-from perwiz.whatif.run import Asked, Run, listed, loaded, replayed
+from perwiz.whatif.run import Run, choose_model, replayed
 from perwiz.whatif.worth.domino import Domino, domino_of
 
 Tell = Callable[[int, int], object]
@@ -88,7 +89,7 @@ def gathered(
 
     `tell` is told how many of how many steps are done.
     """
-    asked, machine = listed(hypotheses), loaded(model, trace)
+    asked, machine = parse_all(hypotheses), choose_model(model, trace)
     tell(0, 4)
     run = replayed(trace, machine, clock)
     tell(1, 4)

@@ -30,7 +30,7 @@ from perwiz.report.records import (
 )
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses.base import Network
+from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
 from perwiz.whatif.waits import Waits

@@ -20,9 +20,9 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import init
 from perwiz.whatif.compare.align import Alignment, align
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import Asked, listed, loaded
+from perwiz.whatif.run import choose_model
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,8 +137,8 @@ def compare(
     it, as no prediction is about how long processes take to start; else "start". Calls are paired by `perwiz.whatif.compare.align`.
     Raises UsageError for a start that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
-    asked = listed(hypotheses)
-    machine = loaded(model, predicted) if asked else None
+    asked = parse_all(hypotheses)
+    machine = choose_model(model, predicted) if asked else None
     first, second = _first(predicted, asked, machine, clock), _treated(measured, clock)
     pairs = align(first[0], second[0])
     if not len(pairs.first) and (len(first[0].calls) or len(second[0].calls)):
@@ -146,7 +146,7 @@ def compare(
         raise TraceError(f"{predicted.path}, {measured.path}: none of {counts} calls is the same, must be runs of one program")
     word, instants = _start(first[0], second[0], pairs, start)
     sides = [Side(trace, state, instant) for (trace, state), instant in zip((first, second), instants, strict=True)]
-    return Comparison(sides[0], sides[1], pairs, word, _after(sides, pairs, word), tuple(asked), machine)
+    return Comparison(sides[0], sides[1], pairs, word, _after(sides, pairs, word), asked, machine)
 
 
 def _first(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model | None, clock: str) -> tuple[Trace, Health]:

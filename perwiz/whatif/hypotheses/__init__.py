@@ -1,1 +1,87 @@
-"""Hypotheses: each a pure function on the weighted graph, with a text form that parses back."""
+"""The kinds of hypotheses: whoever adds one adds a class to a file of this folder, and its row here.
+
+The command line, its help and the names that `perwiz` exports are made from these rows, without loading what stands behind them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """A kind of hypothesis, as the command line names and explains it."""
+
+    word: str
+    """Its option, and the first word of its text."""
+    home: str
+    """`file:Class` in this folder."""
+    argument: str
+    meaning: str
+
+    @property
+    def name(self) -> str:
+        """The name of its class."""
+        return self.home.partition(":")[2]
+
+    @property
+    def module(self) -> str:
+        """The module that its class is in."""
+        return f"{__name__}.{self.home.partition(':')[0]}"
+
+
+KINDS = (
+    Kind(
+        "zero-wait",
+        "waits:ZeroWait",
+        "CALLS",
+        "these calls do not wait: they go on as if their partners had come; the partners come when they did",
+    ),
+    Kind("zero-time", "waits:ZeroTime", "CALLS", "these calls return when they are entered"),
+    Kind(
+        "balance-time",
+        "computation:BalanceTime",
+        "REGION[#K]",
+        "in every instance of the region, or the K-th, every process computes for the mean of their times",
+    ),
+    Kind(
+        "balance-messages",
+        "network:BalanceMessages",
+        "REGION[#K]",
+        "in every instance of the region, or the K-th, every process that sends passes the mean of bytes",
+    ),
+    Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
+    Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process computes FACTOR times as fast"),
+    Kind(
+        "network",
+        "network:Network",
+        "MODEL",
+        "another network: a shipped model, a TOML file, or changes such as L_ns=1000,G_ns_per_byte=0.1",
+    ),
+    Kind(
+        "advance",
+        "order:Advance",
+        "CALL",
+        "what this call (e12, or several: e12,e17) waits for runs earlier on its own process, no further than the wait asks: the one call"
+        " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in",
+    ),
+    Kind(
+        "move",
+        "order:Move",
+        "'CALLS before CALL'",
+        "calls of a process run earlier, each with the computation before it, such as 'e40..e44 before e30'",
+    ),
+)
+"""In the order of the help."""
+
+NOTES = """
+--zero-wait promises what a call would gain if it did not wait; its partner keeps its own time. --advance and --move change the order of
+calls instead, as one would in the source. They keep what messages, requests and collectives demand: nothing may overtake, complete before
+it is posted, or deadlock, and regions stay whole. Whether a call needs data that an earlier one received or computed is not in a trace:
+the calls that move are taken to need none from those they pass. Moves that need each other are given together.
+"""
+"""What else the help says of them."""
+
+
+def kind(word: str) -> Kind | None:
+    """Return the kind of hypothesis of a word, None for another word."""
+    return next((row for row in KINDS if row.word == word), None)

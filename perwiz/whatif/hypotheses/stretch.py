@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
 from perwiz.trace.arrays import Ints
+from perwiz.whatif import selectors
 
 
 class Segments:
@@ -50,13 +51,7 @@ class Segments:
 
     def owner(self, instances: Ints) -> Ints:
         """Return, per segment, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
-        entered, left = self.entered[instances], self.left[instances]
-        before = np.concatenate(([-1], np.maximum.accumulate(left)[:-1])) if len(left) else left
-        outer = entered > before
-        mark = np.zeros(len(self.length) + 1, "i8")
-        np.add.at(mark, entered[outer] + 1, instances[outer] + 1)
-        np.add.at(mark, left[outer] + 1, -(instances[outer] + 1))
-        return np.asarray(np.cumsum(mark)[:-1] - 1)
+        return selectors.outermost(self.entered[instances] + 1, self.left[instances] + 1, instances, len(self.length))
 
     def stretched(self, length: Ints) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""

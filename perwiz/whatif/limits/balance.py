@@ -13,17 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.clock.treatment import Treated, treat
-from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis
+from perwiz.whatif.hypotheses.base import Hypothesis, apply
+from perwiz.whatif.hypotheses.computation import BalanceTime
+from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.stretch import Segments, levelled
 from perwiz.whatif.limits.message_sizes import Sizes
-from perwiz.whatif.run import Run, changed, graph_of, loaded, makespan, replay_of
+from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
@@ -97,7 +98,7 @@ def balance(
 
     `report` is told how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
-    names, model = chosen(trace, regions), loaded(model, trace)
+    names, model = chosen(trace, regions), choose_model(model, trace)
     clocks = treat(trace, clock)
     trace = clocks.trace
     sizes = [Sizes(trace, name) for name in names]
@@ -154,8 +155,7 @@ class _Asker:
         if not self.exact:
             graph = graph_of(self._clocks.trace, self._model, asked)
             weighted = replay_of(self._clocks, graph, self._model).weighted
-        weighted = changed(dataclasses.replace(weighted, weight=weighted.weight.copy()), asked)
-        return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+        return swept_makespan(apply(weighted, asked))
 
 
 def _region(asker: _Asker, segments: Segments, sizes: Sizes, told: _Told) -> Balanced:

@@ -21,7 +21,6 @@ from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import call_owner
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run, replayed
 
@@ -108,7 +107,7 @@ def _bound(run: Run, segments: Segments, work: Ints, name: str | None) -> Bound:
     if name is not None:
         region = selectors.region(trace, name)
         rows = np.flatnonzero(trace.paths.region[trace.regions.path] == region)
-        inside = segments.owner(rows) >= 0, call_owner(trace, rows) >= 0
+        inside = segments.owner(rows) >= 0, selectors.owners(trace, rows) >= 0
         location, times = np.unique(trace.regions.location[rows], return_counts=True)
         number, parallel = int(times.max(initial=0)), bool(trace.parallel[region])
     parts = np.zeros((len(PARTS), count), "i8")

@@ -19,25 +19,24 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses.base import BalanceMessages, BalanceTime, Hypothesis, changed_model, steps
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.computation import BalanceTime
+from perwiz.whatif.hypotheses.network import BalanceMessages, Messages
 from perwiz.whatif.hypotheses.stretch import levelled
 from perwiz.whatif.worth.local_changes import Changes, ranges
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Resized(Hypothesis):
+class Resized(Messages):
     """Messages of other sizes, whatever asks for them."""
 
-    word, stage = "resized", 1
+    word = "resized"
     size: Ints
 
     def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
         """Return the network, and these sizes."""
         return network, self.size
-
-    def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph with messages of these sizes."""
-        return changed_model(weighted, weighted.network, self.size)
 
 
 class Sizes:
@@ -47,7 +46,7 @@ class Sizes:
     """
 
     def __init__(self, trace: Trace, name: str) -> None:
-        instances, step = steps(trace, name)
+        instances, step = selectors.steps(trace, name)
         order = np.argsort(step, kind="stable")
         self._trace, self.name, self.instance = trace, name, instances[order]
         self.count = int(step.max()) + 1

@@ -125,7 +125,7 @@ def domino(
 
 def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = None) -> Domino:
     """Return what changing each single call of a run is worth, and the domino paths. Raises UsageError for an unknown question."""
-    value, passed = worth.values(run, worth.checked(question, worth.ALL), tell)
+    value, passed = worth.values(run, worth.check_question(question, worth.ALL), tell)
     promise = value if question == "zero-wait" else worth.values(run, "zero-wait")[0]
     found = paths(run, worth.sound(run, value, passed))
     return Domino(run, question, value, passed, promise, found, worth.bound(run, question))

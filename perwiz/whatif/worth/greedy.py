@@ -125,7 +125,7 @@ def _needed(run: Run, done: list[Fix], target: int, question: str) -> list[Fix]:
     kept = list(done)
     for fix in reversed(done[:-1]):
         others = [one for one in kept if one is not fix]
-        if worth.under(run, question, np.concatenate([one.calls for one in others])) <= target:
+        if worth.makespan_after(run, question, np.concatenate([one.calls for one in others])) <= target:
             kept = others
     return kept
 

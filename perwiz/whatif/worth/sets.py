@@ -25,7 +25,7 @@ from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
 from perwiz.whatif.worth.singles import avoiding
-from perwiz.whatif.worth.worth import checked
+from perwiz.whatif.worth.worth import check_question
 
 LANES = 16
 """Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
@@ -73,7 +73,7 @@ def rank_sets(
     sets = family_of(run, family)
     calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
     kept = np.flatnonzero(calls)
-    found = makespans(run.weighted, run.time, sets, checked(question), prune, tell)
+    found = makespans(run.weighted, run.time, sets, check_question(question), prune, tell)
     return Sets(
         *(family, question, run.makespan, tuple(sets.names[k] for k in kept), _hypotheses(sets, kept, calls, question)),
         *(calls[kept], sets.sums(run.waits.time)[kept], found[kept]),

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
-from perwiz.graph.graph import GAP, LOCAL
-from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import Ints
+from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import release
+from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
 from perwiz.whatif.order.advance import advanced
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.predict import costing
-from perwiz.whatif.run import Run, makespan
-from perwiz.whatif.waits import Waits, waiting
+from perwiz.whatif.run import COSTS, Run, run_of, swept_makespan, with_costs
 from perwiz.whatif.worth.singles import singles
 
 Tell = Callable[[int, int], object]
-QUESTIONS = ("zero-wait", "zero-time")
-"""What can be asked about calls, single ones and sets: the words of the hypotheses."""
+QUESTIONS = {kind.word: kind for kind in (ZeroWait, ZeroTime)}
+"""What can be asked about calls, single ones and sets: the hypotheses by their words."""
 ALL = (*QUESTIONS, "advance")
 """What can be asked about single calls; `advance by REGION` moves whole instances of a region."""
 TRIED = 32
 """Calls for which `advance` is tried: those whose waits are worth most."""
 
 
-def checked(question: str, known: Sequence[str] = QUESTIONS) -> str:
+def check_question(question: str, known: Collection[str] = QUESTIONS) -> str:
     """Return a question. Raises UsageError for a word that is none."""
     word, region = parts(question)
     if word not in known or (region and word != "advance"):
@@ -72,7 +69,7 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[Ints, Int
     out = np.full(len(promise), run.makespan, "i8")
     for number, call in enumerate(best.tolist(), 1):
         weighted = _advanced(run.weighted, call, region)
-        out[call] = makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+        out[call] = swept_makespan(weighted)
         passed[call] = _passed(weighted, run)
         if tell is not None:
             tell(number, len(best))
@@ -97,19 +94,16 @@ def _recorded(weighted: Weighted, value: Ints) -> Ints:
     return value[weighted.call] if isinstance(weighted, Reordered) else value
 
 
-def changed(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
+def change(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
     """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one."""
     if question not in QUESTIONS:
         for call in np.asarray(calls, "i8").tolist():
             weighted = _advanced(weighted, call, parts(question)[1])
         return weighted
-    weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+    rows = np.asarray(calls, "i8")
     chosen = np.zeros(len(weighted.trace.calls), bool)
-    chosen[np.asarray(calls, "i8")] = True
-    release(weighted, chosen, GAP if question == "zero-wait" else LOCAL)
-    if question == "zero-time":
-        weighted.weight[weighted.graph.start[weighted.graph.returned[chosen]]] = 0
-    return weighted
+    chosen[weighted.call[rows] if isinstance(weighted, Reordered) else rows] = True
+    return QUESTIONS[question].of(dataclasses.replace(weighted, weight=weighted.weight.copy()), chosen)
 
 
 def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
@@ -121,30 +115,20 @@ def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
     return found[0] if found else weighted
 
 
-def after(run: Run, question: str, calls: Ints | Sequence[int]) -> Run:
-    """Return the run in which these recorded calls (rows) are changed: its graph, times and waits.
-
-    The waits are those of the recorded calls in their order; the clocks stay those of the recording.
-    """
-    weighted = changed(run.weighted, question, calls)
-    time = sweep(weighted.graph, weighted.weight)
-    waits = waiting(weighted, time)
-    if isinstance(weighted, Reordered):
-        partner = waits.partner[weighted.call]
-        old = np.append(np.argsort(weighted.call), -1).astype(partner.dtype)
-        waits = Waits(waits.time[weighted.call], old[partner])
-    return dataclasses.replace(run, weighted=weighted, time=time, waits=waits)
+def after(run: Run, question: str, calls: Ints | Sequence[int], name: str = "") -> Run:
+    """Return the run in which these recorded calls (rows) are changed, called by the question and what `name` says of them."""
+    origin = Origin("predicted", hypotheses=(f"{question} {name}".strip(),), effects_may_precede_causes=question in QUESTIONS)
+    return run_of(run.clocks, change(run.weighted, question, calls), origin)
 
 
-def under(run: Run, question: str, calls: Ints | Sequence[int]) -> int:
+def makespan_after(run: Run, question: str, calls: Ints | Sequence[int]) -> int:
     """Return the makespan, ns, of the run in which these calls (rows) are changed."""
-    weighted = changed(run.weighted, question, calls)
-    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+    return swept_makespan(change(run.weighted, question, calls))
 
 
 def bound(run: Run, question: str) -> int:
     """Return the makespan, ns, if all calls were changed: no choice of calls gives less. Of `advance` that of zero-wait."""
-    return under(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
+    return makespan_after(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
 
 
 def spreads(run: Run, question: str, several: Sequence[Ints], now: Sequence[int]) -> list[tuple[int, int]]:
@@ -153,9 +137,8 @@ def spreads(run: Run, question: str, several: Sequence[Ints], now: Sequence[int]
     `now` is the makespan per set with the costs as they are.
     """
     ranges = [[makespan] for makespan in now]
-    for factor in (0.5, 2.0):
-        weighted = run.weighted
-        weighted = weigh(run.trace, weighted.timeline, weighted.graph, costing(weighted.model, factor))
-        for known, calls in zip(ranges, several, strict=True):
-            known.append(under(dataclasses.replace(run, weighted=weighted), question, calls))
-    return [(min(known), max(known)) for known in ranges]
+    for factor in COSTS:
+        weighted = with_costs(run, factor)
+        for makespans, calls in zip(ranges, several, strict=True):
+            makespans.append(swept_makespan(change(weighted, question, calls)))
+    return [(min(makespans), max(makespans)) for makespans in ranges]

@@ -14,7 +14,7 @@ from perwiz.formats.recorded.files import stopped
 from perwiz.formats.recorded.format import folders
 from perwiz.kernels.recorded import CALL, PART
 from perwiz.trace import defects, operations, threads
-from perwiz.whatif.run import loaded
+from perwiz.whatif.run import choose_model
 
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
 OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
@@ -233,17 +233,17 @@ def test_sites__file_damaged(run):
 def test_model__that_lies_in_the_run(run, tmp_path):
     run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0)]).process(1, [])
     assert read(run).model == ""
-    assert loaded(None, read(run)).name == "default"
+    assert choose_model(None, read(run)).name == "default"
     text = importlib.resources.files("perwiz").joinpath("models", "default.toml")
     source = text if text.is_file() else pathlib.Path(__file__).resolve().parents[3] / "models" / "default.toml"
     (run.path / "model.toml").write_text(source.read_text(encoding="utf-8").replace('name = "default"', 'name = "own"'), encoding="utf-8")
     trace = read(run)
     assert trace.model == str(run.path / "model.toml")
-    own = loaded(None, trace)
+    own = choose_model(None, trace)
     assert own.name == "own"
     assert own.source.endswith("; recorded with the trace")
-    assert loaded("default", trace).name == "default"
-    assert loaded(own, trace) is own
+    assert choose_model("default", trace).name == "default"
+    assert choose_model(own, trace) is own
 
 
 def test_threads__one_completes_what_a_later_one_has_posted(run):

@@ -11,12 +11,12 @@ from documents import valid
 from perwiz.engines.sweep import sweep
 from perwiz.report.info import document as overview
 from perwiz.whatif.health import health
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import waiting
 
 
 def document(trace, most=5):
-    weighted = weighted_graph(trace, hand_model())
+    weighted = replayed(trace, hand_model(), "none").weighted
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, "by hand")
     valid(block, "info")

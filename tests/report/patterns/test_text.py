@@ -12,7 +12,7 @@ from perwiz.patterns.search import search
 from perwiz.report.patterns import document as patterns
 from perwiz.report.patterns import text as patterns_text
 from perwiz.whatif.run import replayed
-from perwiz.whatif.worth.worth import under
+from perwiz.whatif.worth.worth import makespan_after
 
 
 def document(trace, model=None, rows=10):
@@ -89,7 +89,7 @@ def test_every__one_wait_per_call():
     run = replayed(wrong_order(), hand_model())
     found = worth(run, search(run.trace))
     assert {"mpi_latesender", "mpi_latesender_wo", "mpi_lswo_different", "mpi_barrier_wait"} == set(found.whole)
-    assert (found.every, found.waiting) == (under(run, "zero-wait", [0, 4, 6]), 50 + 5 + 5)
+    assert (found.every, found.waiting) == (makespan_after(run, "zero-wait", [0, 4, 6]), 50 + 5 + 5)
 
 
 def test_longest_waits():

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from perwiz.report.predict import document as report
-from perwiz.whatif.hypotheses.base import Network, Scale, Speed, ZeroWait
+from perwiz.whatif.hypotheses.computation import Scale, Speed
+from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.predict import predict
 
 

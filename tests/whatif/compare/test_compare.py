@@ -13,7 +13,7 @@ from build import CATALOGUE, Builder, hand_model, traces
 from perwiz.errors import TraceError, UsageError
 from perwiz.trace.tables import Times
 from perwiz.whatif.compare.compare import compare
-from perwiz.whatif.hypotheses.base import ZeroWait
+from perwiz.whatif.hypotheses.waits import ZeroWait
 
 
 def late_sender(work=1000, init=(0, 0), extra=False, path="late.alog"):

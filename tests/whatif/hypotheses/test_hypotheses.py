@@ -13,10 +13,10 @@ from perwiz.errors import ModelError, UsageError
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.origin import MEASURED, Origin
-from perwiz.whatif.hypotheses import base as hypotheses
+from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import weighted_graph
+from perwiz.whatif.run import replayed
 
 
 def predicted(trace, *texts, model=None, engine="sweep"):
@@ -146,7 +146,7 @@ def test_balance_messages__only_who_sends():
             else:
                 b.recv(2, 0)
                 b.recv(2, 1)
-    weighted = parse("balance-messages step").apply(weighted_graph(b.trace(), hand_model()))
+    weighted = parse("balance-messages step").apply(replayed(b.trace(), hand_model(), "none").weighted)
     assert weighted.size.tolist() == [26, 25]
 
 
@@ -243,7 +243,7 @@ def test_network_after_others_keeps_what_they_changed():
     b = Builder(2)
     b.send(0, 1, 1, at=(50, 53))
     b.recv(1, 0, at=(20, 75))
-    weighted = weighted_graph(b.trace(), hand_model())
+    weighted = replayed(b.trace(), hand_model(), "none").weighted
     for text in ("zero-wait e1", "speed rank:1=2", "network L_ns=110"):
         weighted = parse(text).apply(weighted)
     assert sweep(weighted.graph, weighted.weight)[weighted.graph.returned].tolist() == [53, 10 + 13]
@@ -294,8 +294,9 @@ def test_parse__gives_back_what_str_says(text):
 
 
 def test_parse__each_kind_is_tested_above():
-    assert len(hypotheses.HYPOTHESES) == 9
-    assert {kind.word for kind in hypotheses.HYPOTHESES.values()} == set(hypotheses.HYPOTHESES)
+    assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
+    assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
+    assert len(KINDS) == len(set(KINDS)) == 9
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -306,7 +307,7 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network, move, advance"
+    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network, advance, move"
     with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):
         parse(text)
 
@@ -373,7 +374,7 @@ def test_selecting_nothing_in_a_trace_without_calls():
 
 def test_apply_changes_nothing_in_its_argument():
     trace = build.CATALOGUE["nested_regions"]()
-    weighted = weighted_graph(trace, hand_model())
+    weighted = replayed(trace, hand_model(), "none").weighted
     before = weighted.weight.copy(), weighted.size.copy(), weighted.region_enter.copy(), weighted.region_leave.copy()
     for text in ("zero-wait all", "zero-time e1", "scale solve=0.5", "speed rank:0=2", "balance-time solve", "balance-messages exchange"):
         parse(text).apply(weighted)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 import build
 from build import Builder, hand_model
 from perwiz.errors import UsageError
-from perwiz.whatif.hypotheses.base import Network, Scale
+from perwiz.whatif.hypotheses.computation import Scale
+from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.limits.curve import NETWORK, curve, lines_of, parameter
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed

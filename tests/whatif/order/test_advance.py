@@ -15,7 +15,7 @@ from perwiz.errors import UsageError
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.order.advance import advanced
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import makespan, replayed, weighted_graph
+from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
 
 FIRST = "nothing is before it on its process"
@@ -382,7 +382,7 @@ def test_advanced():
 
 def every_place(trace, model, call):
     """Return [(place, wait of the call)] of each place its partner could move to alone, last place first; and the partner."""
-    weighted = weighted_graph(trace, model)
+    weighted = replayed(trace, model, "none").weighted
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     partner, places = int(waits.partner[call]), []
     first = int(trace.first_calls[trace.calls.location[partner]])

@@ -25,7 +25,7 @@ from perwiz.whatif.order.blocks import Blocks, Torn
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.reorder import reordered, stays
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import makespan, replayed, weighted_graph
+from perwiz.whatif.run import makespan, replayed
 
 ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
 """A model with all its parameters in use."""
@@ -45,7 +45,7 @@ def times(weighted):
 
 
 def check_identity(trace):
-    weighted = weighted_graph(trace, ODD)
+    weighted = replayed(trace, ODD, "none").weighted
     program = Program(weighted)
     same = reordered(program, np.arange(len(program.length)))
     same_trace(same.trace, trace)
@@ -73,7 +73,7 @@ def test_the_same_order_changes_nothing__random(trace):
 def orders(draw):
     """Draw a trace, weighted, and it with two neighbouring blocks of a location swapped; None if that cannot be."""
     trace = draw(st.one_of(build.traces(), st.sampled_from(sorted(build.CATALOGUE)).map(lambda name: build.CATALOGUE[name]())))
-    weighted = weighted_graph(trace, ODD)
+    weighted = replayed(trace, ODD, "none").weighted
     if len(trace.calls) < 2:
         return weighted, None
     last = draw(st.integers(1, len(trace.calls) - 1))
@@ -214,7 +214,7 @@ def test_tables_by_hand():
     moved     two[ 20 e1 2 ] one[ 10 e0 1 ] e2     0 .. 20 .. 25 .. 27 .. 37 .. 42 .. 43
     """
     trace = ordered_program()
-    moved = parse("move e1 before e0").apply(weighted_graph(trace, hand_model()))
+    moved = parse("move e1 before e0").apply(replayed(trace, hand_model(), "none").weighted)
     new = moved.trace
     assert moved.call.tolist() == [1, 0, 2, 3, 4]
     assert moved.region.tolist() == [1, 0]
@@ -262,7 +262,7 @@ def test_gaps_are_made_anew():
     b.send(0, 1, 1, tag=2)
     b.recv(1, 0, tag=1)
     b.recv(1, 0, tag=2)
-    weighted = weighted_graph(b.trace(), hand_model(g=50, gap="sending call", o=1, L=1))
+    weighted = replayed(b.trace(), hand_model(g=50, gap="sending call", o=1, L=1), "none").weighted
     moved = parse("move e1 before e0").apply(weighted)
     time = sweep(moved.graph, moved.weight)
     assert time[moved.graph.entered[:2]].tolist() == [95, 100]

@@ -178,7 +178,7 @@ def test_changed__is_what_the_hypotheses_do():
     for question, calls in itertools.product(worth.QUESTIONS, ([3], [1, 4, 7])):
         prediction = predict(run.trace, f"{question} {','.join(f'e{call}' for call in calls)}")
         after = worth.after(run, question, calls)
-        assert after.makespan == worth.under(run, question, calls) == prediction.predicted.makespan
+        assert after.makespan == worth.makespan_after(run, question, calls) == prediction.predicted.makespan
         assert np.array_equal(after.waits.time, prediction.waits_after.time)
 
 

@@ -152,6 +152,6 @@ def test_law__no_fix_of_a_plan_is_spare(trace):
     wanted = (run.makespan + worth.bound(run, "zero-wait")) // 2
     found = plan(run, wanted)
     if found.reached:
-        assert worth.under(run, "zero-wait", found.calls) <= wanted
+        assert worth.makespan_after(run, "zero-wait", found.calls) <= wanted
         for fix in found.fixes[:-1]:
-            assert worth.under(run, "zero-wait", [e for e in found.calls if e not in fix.calls]) > wanted
+            assert worth.makespan_after(run, "zero-wait", [e for e in found.calls if e not in fix.calls]) > wanted

@@ -39,7 +39,7 @@ def test_law__calls_are_those_of_the_set(trace, family):
     run = replayed(trace)
     for question in worth.QUESTIONS:
         for group in gaining(run, family, question, 99):
-            assert worth.under(run, question, group.choice.calls) == group.makespan < run.makespan
+            assert worth.makespan_after(run, question, group.choice.calls) == group.makespan < run.makespan
             assert run.waits.time[group.choice.calls].sum() == group.wait
             if group.choice.hypothesis:
                 chosen = selectors.calls(run.trace, group.choice.hypothesis.partition(" ")[2])

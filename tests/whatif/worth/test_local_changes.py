@@ -10,7 +10,7 @@ import build
 from build import Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.weigh import CUT
-from perwiz.whatif.run import makespan, weighted_graph
+from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, makespans
 
@@ -57,7 +57,7 @@ def test_by_hand__and_told():
     b = Builder(2)
     b.compute(0, 100)
     b.compute(1, 80)
-    weighted, said = weighted_graph(b.trace(), hand_model()), []
+    weighted, said = replayed(b.trace(), hand_model(), "none").weighted, []
     ends = weighted.graph.start[weighted.graph.ended]
     changes = Changes(np.array([2, 0], "i8"), np.array([ends[0], ends[1]], "i8"), np.array([10, 130], "i8"))
     found = makespans(weighted.graph, weighted.weight, changes, 3, lambda done, total: said.append((done, total)))

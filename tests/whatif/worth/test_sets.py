@@ -17,7 +17,8 @@ from perwiz.errors import UsageError
 from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import parse, release
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.waits import release
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth import sets as sets_module
 from perwiz.whatif.worth.families import FAMILIES, family

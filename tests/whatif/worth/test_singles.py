@@ -15,8 +15,9 @@ from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.loggps.weigh import CUT
-from perwiz.whatif.hypotheses.base import ZeroTime, ZeroWait
-from perwiz.whatif.run import changed, makespan, replayed
+from perwiz.whatif.hypotheses.base import apply
+from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
+from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth.singles import singles, singles_of
 
 ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
@@ -118,7 +119,7 @@ def test_singles__under_hypotheses(trace):
     """What each call is worth once others do not wait and the network is another."""
     run = replayed(trace, ODD, "none", ["network S_bytes=8"])
     hypotheses = [ZeroWait(",".join(f"e{e}" for e in range(0, len(trace.calls), 3)))] if len(trace.calls) else []
-    weighted = changed(dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()), hypotheses)
+    weighted = apply(run.weighted, hypotheses)
     check(singles_of(weighted, sweep(weighted.graph, weighted.weight)), weighted, range(len(trace.calls)))
 
 

@@ -1,0 +1,70 @@
+"""Another network, and messages of other sizes on it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.errors import ModelError, UsageError
+from perwiz.loggps import model as models
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import CUT, Weighted, reweigh
+from perwiz.trace.arrays import I8
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.stretch import levelled
+
+
+class Messages(Hypothesis):
+    """What changes the network or the sizes of messages, as its `protocol` says, and so lags and work."""
+
+    stage = 1
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph whose weights stand for the other network and sizes; what other hypotheses changed stays changed."""
+        network, size = self.protocol(weighted.trace, weighted.network, weighted.size)
+        now = reweigh(weighted, weighted.network, weighted.size)
+        then = reweigh(weighted, network, size)
+        weight = np.where(now == CUT, then, weighted.weight + then - now)
+        weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
+        return dataclasses.replace(weighted, weight=weight, network=network, size=size)
+
+
+class Network(Messages):
+    """A shipped model's name, a model file, or changes such as `L_ns=1000,G_ns_per_byte=0.1`: the same program on another network."""
+
+    word = "network"
+
+    def model(self, recorded: Model) -> Model:
+        """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
+        model = recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
+        if model.progress != recorded.progress:
+            raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
+        return model
+
+    def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
+        """Return the other network, and the sizes as they are."""
+        return self.model(network), size
+
+
+class BalanceMessages(Messages):
+    """`REGION` or `REGION#k`: in every (or the k-th) parallel step all processes that send pass the mean amount of bytes.
+
+    Bytes are conserved.
+    """
+
+    word = "balance-messages"
+
+    def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
+        """Return the network, and the balanced sizes."""
+        instances, step = selectors.steps(trace, self.argument)
+        owner = selectors.owners(trace, instances)[trace.messages.send]
+        at = np.flatnonzero(owner >= 0)
+        if not len(at):
+            raise UsageError(f"{self}: no message is sent in that region")
+        at = at[np.argsort(owner[at], kind="stable")]
+        size = size.copy()
+        size[at] = levelled(size[at], np.searchsorted(instances, owner[at]), step)
+        return network, size

@@ -1,0 +1,52 @@
+"""Another order of calls."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.order import advance, move
+
+
+class Move(Hypothesis):
+    """`e40..e44 before e30`: these calls of a process, each with the computation before it, run before that call and its computation.
+
+    Several joined by commas change together, so that both sides of a message or all processes of a collective can.
+    """
+
+    word, stage, joined = "move", 4, True
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph of the program in that order. Raises UsageError for an order that cannot be."""
+        return move.moved(weighted, str(self), self.argument)
+
+
+class Advance(Hypothesis):
+    """`e123`, `e123,e130` or `e123 by REGION`: what these calls wait for runs earlier on its own process, as far as the wait asks.
+
+    What moves is one call and the computation before it, or the instance of the region that it lies in. See `advance.advanced`.
+    """
+
+    word, stage = "advance", 5
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing."""
+        calls, region = self.asked(weighted.trace)
+        for call in calls:
+            weighted = advance.tried(weighted, call, region, str(self))
+        return weighted
+
+    def asked(self, trace: Trace) -> tuple[list[int], str | None]:
+        """Return the calls, and the region that bounds their partners' blocks, None: single calls."""
+        match = re.fullmatch(r"\s*(e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+by\s+(.*\S))?\s*", self.argument)
+        if not match:
+            raise UsageError(f"{self}: must be like advance e123, or advance e123 by REGION")
+        if match[2] is not None:
+            selectors.region(trace, match[2])
+        return np.flatnonzero(selectors.calls(trace, match[1])).tolist(), match[2]
