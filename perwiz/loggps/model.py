@@ -101,8 +101,8 @@ class Model:
 
         Standard and ready sends above S, every synchronous send, no buffered send.
         """
-        long = np.asarray(k) > self.S
-        return (long & np.isin(mode, (STANDARD, READY))) | np.isin(mode, SYNCHRONOUS)
+        mode = np.asarray(mode)
+        return ((np.asarray(k) > self.S) & ((mode == STANDARD) | (mode == READY))) | (mode == SYNCHRONOUS)
 
     def ready(self, k: ArrayLike, synchronous: ArrayLike) -> Nanoseconds:
         """Return the ns from the entry of a sending call until its receiver can go on.

@@ -156,8 +156,9 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
     for first in range(0, graph.edges, _PIECE):
         piece = slice(first, first + _PIECE)
         _fill_lags(model, (size, waits, sent), graph.kind[piece], graph.cause[piece], out[piece])
-    own = np.flatnonzero(waits & (table.send_done == table.send))
-    out[graph.start[graph.returned[table.send[own]]]] = model.request()
+    for piece in chunks(len(table)):
+        send = table.send[piece]
+        out[graph.start[graph.returned[send[waits[piece] & (table.send_done[piece] == send)]]]] = model.request()
     return out
 
 

@@ -167,11 +167,10 @@ def _open(trace: Trace) -> NDArray[np.bool_]:
 
 def _partial(trace: Trace) -> NDArray[np.bool_]:
     """Return which calls post more requests for messages than the trace has messages of, bool per call."""
-    count, kind = len(trace.calls), operations.KIND[trace.calls.op]
-    posted = np.bincount(trace.requests.posted_by, minlength=count)
-    table = trace.messages
-    told = np.bincount(table.send, minlength=count) + np.bincount(table.receive, minlength=count)
-    return np.asarray((posted > told) & ~_to_nobody(trace) & ((kind == operations.ISEND) | (kind == operations.IRECV)))
+    kind, more = operations.KIND[trace.calls.op], np.zeros(len(trace.calls), "i4")
+    for call, step in ((trace.requests.posted_by, 1), (trace.messages.send, -1), (trace.messages.receive, -1)):
+        np.add.at(more, call, step)
+    return np.asarray((more > 0) & ~_to_nobody(trace) & ((kind == operations.ISEND) | (kind == operations.IRECV)))
 
 
 def _to_nobody(trace: Trace) -> NDArray[np.bool_]:

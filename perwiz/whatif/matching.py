@@ -21,10 +21,8 @@ import numpy as np
 from perwiz.graph.build import probes
 from perwiz.loggps.weigh import Weighted, synchronous
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import ANY
-from perwiz.trace.trace import Timeline
-from perwiz.whatif.order.reorder import recorded_rows
 from perwiz.whatif.run import Run
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
@@ -54,15 +52,18 @@ class Matching:
 
 def matching(base: Run, changed: Run) -> Matching:
     """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times."""
-    old = _Choices(base.weighted, base.trace.timeline)
-    new = _Choices(changed.weighted, changed.timeline)
-    row = np.argsort(recorded_rows(changed.weighted).call)
-    reached, overtaken = old.reached(), old.overtaken()
+    old = _Choices(base.weighted, base.trace.timeline.calls.enter)
+    new = _Choices(changed.weighted, changed.time[changed.graph.entered])
+    reached, overtaken, order = old.reached(), old.overtaken(), changed.order
+
+    def recorded(calls: I8) -> I8:
+        return calls if order is None else np.argsort(order.call)[calls]
+
     return Matching(
         wildcards=len(old.wildcards),
-        receives=np.setdiff1d(row[new.reached()], reached),
+        receives=np.setdiff1d(recorded(new.reached()), reached),
         waits=len(np.unique(old.choosing)),
-        completions=np.setdiff1d(row[new.overtaken()], overtaken),
+        completions=np.setdiff1d(recorded(new.overtaken()), overtaken),
         already=len(reached) + len(overtaken),
     )
 
@@ -70,8 +71,8 @@ def matching(base: Run, changed: Run) -> Matching:
 class _Choices:
     """The choices of one run, and who would be chosen by its times."""
 
-    def __init__(self, weighted: Weighted, timeline: Timeline) -> None:
-        self._weighted, self._timeline, trace = weighted, timeline, weighted.trace
+    def __init__(self, weighted: Weighted, enter: I8) -> None:
+        self._weighted, self._enter, trace = weighted, enter, weighted.trace
         calls, table = trace.calls, trace.messages
         wild = (calls.peer == ANY) | (calls.tag == ANY)
         taken = np.flatnonzero((wild & _RECEIVES[calls.op])[table.receive])
@@ -90,7 +91,7 @@ class _Choices:
         if not len(self.wildcards):
             return self.wildcards
         trace, table = self._weighted.trace, self._weighted.trace.messages
-        sent = self._timeline.calls.enter[table.send]
+        sent = self._enter[table.send]
         here = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
         source = trace.locations.process[trace.calls.location[table.send]]
         peer, tag = trace.calls.peer[self.wildcards], trace.calls.tag[self.wildcards]
@@ -106,7 +107,7 @@ class _Choices:
         """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
         if not len(self.choosing):
             return self.choosing
-        table, enter = self._weighted.trace.messages, self._timeline.calls.enter
+        table, enter = self._weighted.trace.messages, self._enter
         m, network, size = self._completed, self._weighted.network, self._weighted.size
         waits = synchronous(table, network, size)[m]
         come = enter[table.send[m]] + network.ready(size[m], waits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, parse_all
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
@@ -25,98 +24,43 @@ from perwiz.whatif.waits import Waits
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
-    """A predicted run beside the recorded one: all has the rows of the recorded one, also where calls come in another order."""
+    """A predicted run beside the recorded one: `predicted` has its rows, also where the predicted run makes calls in another order."""
 
-    base: Run
-    """The recorded run, replayed unchanged."""
-    changed: Run
-    """What the hypotheses make of it."""
+    trace: Trace
+    """The recorded run, its clocks made consistent."""
+    model: Model
     hypotheses: tuple[Hypothesis, ...]
     engine: str
+    recorded: Timeline
+    predicted: Timeline
+    replay_error: int
+    """Largest distance, ns, of the replayed unchanged run from the recording, over all calls."""
+    size: I8
+    """Bytes per message in the predicted run."""
+    waits_before: Waits
+    waits_after: Waits
+    zeroed: I8
+    """Calls whose wait was zeroed."""
+    misfit: Misfit
+    health: Health
+    deadlocks: int
+    """Messages that would be synchronous under the hypotheses, and then make the program deadlock; their senders are not held here."""
     range: tuple[int, int] | None
     """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if a
     hypothesis changes the network."""
     matching: Matching
     """Choices among messages that the predicted run would make otherwise."""
+    order: Reordered | None
+    """The program in the order of calls that the predicted run has; None if it is the recorded one."""
 
     def __repr__(self) -> str:
         asked = "; ".join(map(str, self.hypotheses)) or "no hypothesis"
         return f"<Prediction of {self.trace.path} under {asked}: {self.recorded.makespan} ns becomes {self.predicted.makespan} ns>"
 
     @property
-    def trace(self) -> Trace:
-        """The recorded run, its clocks made consistent."""
-        return self.base.trace
-
-    @property
-    def model(self) -> Model:
-        """That of the network the run was recorded on."""
-        return self.base.weighted.model
-
-    @property
-    def recorded(self) -> Timeline:
-        """When it happened."""
-        return self.trace.timeline
-
-    @cached_property
-    def predicted(self) -> Timeline:
-        """When it would happen."""
-        return self.changed.recorded_rows()
-
-    @property
     def gain(self) -> int:
         """Recorded minus predicted makespan, ns."""
         return self.recorded.makespan - self.predicted.makespan
-
-    @property
-    def replay_error(self) -> int:
-        """Largest distance, ns, of the replayed unchanged run from the recording, over all calls."""
-        return self.base.replay_error
-
-    @property
-    def size(self) -> I8:
-        """Bytes per message in the predicted run."""
-        size = self.changed.weighted.size
-        return size if self.order is None else size[self.order.message]
-
-    @property
-    def waits_before(self) -> Waits:
-        """How long each call waited, and for which."""
-        return self.base.waits
-
-    @property
-    def waits_after(self) -> Waits:
-        """How long each call would wait, and for which."""
-        return self.changed.waits
-
-    @property
-    def zeroed(self) -> I8:
-        """Calls whose wait was zeroed."""
-        mask = np.zeros(len(self.trace.calls), bool)
-        for hypothesis in self.hypotheses:
-            if isinstance(hypothesis, ZeroWait):
-                mask |= selectors.calls(self.trace, hypothesis.argument)
-        return np.flatnonzero(mask)
-
-    @property
-    def misfit(self) -> Misfit:
-        """How the recording contradicts the model."""
-        return self.base.weighted.misfit
-
-    @cached_property
-    def health(self) -> Health:
-        """What is missing in the trace."""
-        return self.base.health()
-
-    @property
-    def deadlocks(self) -> int:
-        """Messages that would be synchronous under the hypotheses, and then deadlock the program; their senders are not held here."""
-        return self.base.graph.deadlocks
-
-    @property
-    def order(self) -> Reordered | None:
-        """The program in the order of calls that the predicted run has; None if it is the recorded one."""
-        return self.changed.order
 
 
 def predict(
@@ -136,29 +80,63 @@ def predict(
     """
     asked = parse_all(hypotheses)
     base = replayed(trace, model, clock, asked, engine)
+    makespans = spread(base, asked)
     changed = under(base, asked, engine)
-    return Prediction(base, changed, asked, engine, range=spread(base, changed, asked), matching=matching(base, changed))
+    return between(base, changed, asked, engine, makespans)
 
 
-def spread(base: Run, changed: Run, hypotheses: Sequence[Hypothesis]) -> tuple[int, int] | None:
-    """Return the smallest and largest makespan, ns, of a changed run under its model's COSTS; None if a hypothesis changes the model."""
+def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, makespans: tuple[int, ...] | None) -> Prediction:
+    """Return the prediction that a recorded run and what hypotheses make of it are; `makespans` are those under other costs.
+
+    It keeps what the runs say, not their weights and vertex times, which only further questions need.
+    """
+    order, trace, size = changed.order, base.trace, changed.weighted.size
+    return Prediction(
+        trace=trace,
+        model=base.weighted.model,
+        hypotheses=hypotheses,
+        engine=engine,
+        recorded=trace.timeline,
+        replay_error=base.replay_error,
+        health=base.health(),
+        matching=matching(base, changed),
+        predicted=changed.recorded_rows(),
+        size=size if order is None else size[order.message],
+        waits_before=base.waits,
+        waits_after=changed.waits,
+        zeroed=_zeroed(trace, hypotheses),
+        misfit=base.weighted.misfit,
+        deadlocks=base.graph.deadlocks,
+        range=None if makespans is None else (min(changed.makespan, *makespans), max(changed.makespan, *makespans)),
+        order=order,
+    )
+
+
+def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
+    mask = np.zeros(len(trace.calls), bool)
+    for hypothesis in hypotheses:
+        if isinstance(hypothesis, ZeroWait):
+            mask |= selectors.calls(trace, hypothesis.argument)
+    return np.flatnonzero(mask)
+
+
+def spread(base: Run, hypotheses: Sequence[Hypothesis]) -> tuple[int, ...] | None:
+    """Return the makespans, ns, of the run under hypotheses, its model's costs times COSTS; None if a hypothesis changes the model."""
     if any(isinstance(hypothesis, Network) for hypothesis in hypotheses):
         return None
-    others = (
-        [swept_makespan(apply(with_costs(base, factor), hypotheses)) for factor in COSTS] if hypotheses else [base.trace.timeline.makespan]
-    )
-    return min(changed.makespan, *others), max(changed.makespan, *others)
+    if not hypotheses:
+        return (base.trace.timeline.makespan,)
+    return tuple(swept_makespan(change(with_costs(base, factor), hypotheses)) for factor in COSTS)
 
 
 def predicted_trace(prediction: Prediction) -> Trace:
     """Return the trace of the predicted run: its order of calls and timeline, the new sizes of messages and of the calls that move them."""
-    trace, size = prediction.changed.trace, prediction.changed.weighted.size
+    trace, size, predicted, order = prediction.trace, prediction.size, prediction.predicted, prediction.order
+    if order is not None:
+        trace, size, predicted = order.trace, order.size, order.in_new_order(predicted)
     more = size - trace.messages.bytes
     sent, received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
     np.add.at(sent, trace.messages.send, more)
     np.add.at(received, trace.messages.receive_done, more)
-    calls, messages = (
-        dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received),
-        dataclasses.replace(trace.messages, bytes=size),
-    )
-    return dataclasses.replace(trace, calls=calls, messages=messages, timeline=prediction.changed.timeline)
+    calls = dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received)
+    return dataclasses.replace(trace, calls=calls, messages=dataclasses.replace(trace.messages, bytes=size), timeline=predicted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from perwiz.trace.memory import give_back
 from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, in_order, parse_all
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.waits import Waits, recorded_waits, waiting
 
@@ -69,11 +68,6 @@ class Run:
         sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
         return max(int(np.abs(self.time[vertex] - times).max(initial=0)) for vertex, times in sides)
 
-    @cached_property
-    def timeline(self) -> Timeline:
-        """When it happens, with the rows of its trace."""
-        return timeline_of(self.weighted, self.time, self.origin)
-
     @property
     def order(self) -> Reordered | None:
         """The program in the order of calls that this run has; None if it is the recorded one."""
@@ -81,7 +75,8 @@ class Run:
 
     def recorded_rows(self) -> Timeline:
         """Return when it happens, with the rows of the recorded trace."""
-        return self.timeline if self.order is None else self.order.as_recorded(self.timeline)
+        timeline = timeline_of(self.weighted, self.time, self.origin)
+        return timeline if self.order is None else self.order.as_recorded(timeline)
 
     def health(self) -> Health:
         """Return what is missing in the trace."""
@@ -105,18 +100,22 @@ def replay_of(clocks: Treated, graph: Graph, model: Model, engine: str = "sweep"
 
 
 def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> Run:
-    """Return the run that a run becomes under hypotheses. An effect that may precede its cause before may do so then."""
+    """Return the run that a run becomes under hypotheses, which takes over its weights: what it says of times and waits stays true.
+
+    An effect that may precede its cause before may do so then.
+    """
     if not hypotheses:
         return run
     reversing = run.origin.effects_may_precede_causes or any(hypothesis.effects_may_precede_causes for hypothesis in hypotheses)
     origin = Origin("predicted", hypotheses=tuple(map(str, hypotheses)), effects_may_precede_causes=reversing)
-    return run_of(run.clocks, apply(run.weighted, hypotheses), origin, engine)
+    return run_of(run.clocks, change(run.weighted, hypotheses), origin, engine)
 
 
 def run_of(clocks: Treated, weighted: Weighted, origin: Origin, engine: str = "sweep") -> Run:
     """Return the run that a weighted graph gives."""
     time = ENGINES[engine](weighted.graph, weighted.weight)
     waits = waiting(weighted, time)
+    give_back()
     return Run(clocks, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
 
 

@@ -181,7 +181,7 @@ def test_in_another_order_of_calls():
 
 def naive(side):
     """Return the calls whose choice the times contradict, by looking at all pairs."""
-    trace, enter, table = side.trace, side.timeline.calls.enter, side.trace.messages
+    trace, enter, table = side.trace, side.time[side.graph.entered], side.trace.messages
     calls, found = trace.calls, set()
     for m in range(len(table)):
         e = table.receive[m]

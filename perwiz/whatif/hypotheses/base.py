@@ -86,7 +86,11 @@ def join(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 def apply(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     """Return the graph under all hypotheses, the one given as it was. Raises UsageError if one does not fit the trace."""
-    weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+    return change(dataclasses.replace(weighted, weight=weighted.weight.copy()), hypotheses)
+
+
+def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
+    """Return what `apply` returns; the weights of the one given may be overwritten."""
     for hypothesis in join(hypotheses):
         weighted = hypothesis.change(weighted)
     return weighted

@@ -55,6 +55,10 @@ class Reordered(Weighted):
         calls, regions = rows_moved(timeline.calls, np.argsort(self.call)), rows_moved(timeline.regions, np.argsort(self.region))
         return dataclasses.replace(timeline, calls=calls, regions=regions)
 
+    def in_new_order(self, timeline: Timeline) -> Timeline:
+        """Return a timeline of recorded rows with the rows of this order."""
+        return dataclasses.replace(timeline, calls=rows_moved(timeline.calls, self.call), regions=rows_moved(timeline.regions, self.region))
+
 
 def recorded_rows(weighted: Weighted) -> Reordered:
     """Return the graph as one that may be reordered, with the rows of the recorded calls in it."""
