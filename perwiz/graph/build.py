@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
+from perwiz.graph.graph import COLLECTIVE, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
+from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_topologically, starts
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
@@ -20,43 +21,6 @@ _MOST = 2**31 - 2
 _SUPPOSED = 9
 """Kind of the rendezvous edges that only a hypothesis asks for, until they are known to close no cycle."""
 BLOCKING_PROBES = (operations.OP["MPI_Probe"], operations.OP["MPI_Mprobe"])
-
-
-class _Layout:
-    """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last; hubs."""
-
-    def __init__(self, trace: Trace) -> None:
-        first = trace.first_calls
-        location = np.arange(len(trace.locations))
-        call = np.arange(len(trace.calls))
-        self.entered = (2 * call + 2 * trace.calls.location + 2).astype("i4")
-        self.begun = (2 * first[:-1] + 2 * location + 1).astype("i4")
-        self.ended = (2 * first[1:] + 2 * location + 2).astype("i4")
-        self.chain = 2 * (len(call) + len(location)) + 1
-        """Number of vertices before the hubs."""
-        self.hubs = 0
-
-    @property
-    def size(self) -> int:
-        return self.chain + self.hubs
-
-
-class _Edges:
-    """All edges but the local ones along a chain, in pieces."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[Ints, Ints, Ints, Ints]] = []
-
-    def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
-        count = len(source)
-        causes = np.broadcast_to(np.asarray(cause, "i4"), (count,))
-        self._parts.append((source.astype("i4", copy=False), target.astype("i4", copy=False), np.full(count, kind, "u1"), causes))
-
-    def whole(self) -> list[Ints]:
-        """Return source, target, kind and cause, and forget the pieces."""
-        columns = [list(column) for column in zip(*self._parts, strict=True)]
-        self._parts.clear()
-        return [np.concatenate(columns.pop(0)) for _ in range(4)]
 
 
 def build(
@@ -76,7 +40,7 @@ def build(
     Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
     edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
-    layout, edges = _Layout(trace), _Edges()
+    layout, edges = Layout(trace), Edges()
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
     _add_messages(trace, layout, edges)
     if synchronous is not None:
@@ -88,7 +52,7 @@ def build(
     if inner is not None:
         _add_inner(trace, layout, edges, *inner)
     if gaps:
-        _add_gaps(trace, layout, edges)
+        add_gaps(trace, layout, edges)
     listed = edges.whole()
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
@@ -101,17 +65,17 @@ def build(
         dropped = len(keep) - int(keep.sum()) - deadlocks
         listed = [column[keep] for column in listed]
     listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
-    graph = _finish(layout, vertex, listed, dropped, deadlocks)
+    graph = finish(layout, vertex, listed, dropped, deadlocks)
     return graph if inner is None else dataclasses.replace(graph, inner=len(inner[0]))
 
 
-def _add_messages(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
     table = trace.messages
     edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
 
 
 def _add_rendezvous(
-    trace: Trace, layout: _Layout, edges: _Edges, synchronous: NDArray[np.bool_], progress: str, kind: int = RENDEZVOUS
+    trace: Trace, layout: Layout, edges: Edges, synchronous: NDArray[np.bool_], progress: str, kind: int = RENDEZVOUS
 ) -> None:
     table = trace.messages
     m = np.flatnonzero(synchronous & (table.send_done != NONE))
@@ -137,20 +101,12 @@ def probes(trace: Trace) -> tuple[Ints, Ints]:
     return probe[fits], message[fits]
 
 
-def _add_probes(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+def _add_probes(trace: Trace, layout: Layout, edges: Edges) -> None:
     probe, message = probes(trace)
     edges.add(layout.entered[trace.messages.send[message]], layout.entered[probe] + 1, PROBE, message)
 
 
-def _add_gaps(trace: Trace, layout: _Layout, edges: _Edges) -> None:
-    sends = np.zeros(len(trace.calls), bool)
-    sends[trace.messages.send] = True
-    e = np.flatnonzero(sends)
-    same = trace.calls.location[e[1:]] == trace.calls.location[e[:-1]]
-    edges.add(layout.entered[e[:-1][same]] + 1, layout.entered[e[1:][same]] + 1, GAP, e[:-1][same])
-
-
-def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
+def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     """N to N: all into a hub, the hub into all. From or to a root: only what depends. Prefix: a chain of hubs along the ranks.
 
     The origin leads into every hub too, so that one nobody else enters has a time.
@@ -183,91 +139,34 @@ def _add_collectives(trace: Trace, layout: _Layout, edges: _Edges) -> None:
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
 
 
-def _add_inner(trace: Trace, layout: _Layout, edges: _Edges, waiting: Ints, awaited: Ints) -> None:
+def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: Ints, awaited: Ints) -> None:
     members = trace.members
     source, target = layout.entered[members.call[awaited]], layout.entered[members.done[waiting]] + 1
     edges.add(source, target, COLLECTIVE, members.collective[waiting])
 
 
-def _ordered(layout: _Layout, source: Ints, target: Ints, kind: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:
+def _ordered(layout: Layout, source: Ints, target: Ints, kind: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:
     """Return the vertices in topological order, and which edges to keep (None: all)."""
-    vertex, placed = _topological(layout, source, target)
+    vertex, placed = sort_topologically(layout, source, target)
     if placed == layout.size:
         return vertex, None
     keep = np.ones(len(source), bool)
     for droppable in (kind == _SUPPOSED, kind == RENDEZVOUS, kind != LOCAL):
         part = _components(layout, vertex[:placed], source, target, keep)
         keep &= ~(droppable & (part[source] >= 0) & (part[source] == part[target]))
-        vertex, placed = _topological(layout, source[keep], target[keep])
+        vertex, placed = sort_topologically(layout, source[keep], target[keep])
         if placed == layout.size:
             break
     return vertex, keep
 
 
-def _components(layout: _Layout, placed: Ints, source: Ints, target: Ints, keep: NDArray[np.bool_]) -> Ints:
+def _components(layout: Layout, placed: Ints, source: Ints, target: Ints, keep: NDArray[np.bool_]) -> Ints:
     """Return the number of the cycle each vertex lies on (alone on none: a number of its own), SKIPPED for those that could be placed."""
     part = np.full(layout.size, names.UNNUMBERED, "i4")
     part[placed] = names.SKIPPED
-    first = _starts(_counts(source[keep], layout.size))
+    first = starts(counts(source[keep], layout.size))
     edge = np.empty(len(source[keep]), "i4")
     kernel.group(source[keep], first[:-1].copy(), edge)
     index, lowest, following, path, unfinished = np.zeros((5, layout.size), "i4")
-    kernel.components(first, edge, target[keep], _chained(layout), index, lowest, following, path, unfinished, part)
+    kernel.components(first, edge, target[keep], layout.chained(), index, lowest, following, path, unfinished, part)
     return part
-
-
-def _chained(layout: _Layout) -> NDArray[np.uint8]:
-    chained = np.zeros(layout.size, "u1")
-    chained[1 : layout.chain] = 1
-    chained[layout.ended] = 0
-    return chained
-
-
-def _counts(key: Ints, size: int) -> Ints:
-    """Return how often each number below `size` occurs."""
-    out = np.zeros(size, "i4")
-    kernel.count(key, out)
-    return out
-
-
-def _starts(counts: Ints) -> Ints:
-    """Return where each group begins when groups of these sizes follow one another, and the end of the last."""
-    out = np.zeros(len(counts) + 1, "i4")
-    np.cumsum(counts, out=out[1:])
-    return out
-
-
-def _topological(layout: _Layout, source: Ints, target: Ints) -> tuple[Ints, int]:
-    chained = _chained(layout)
-    waiting = _counts(target, layout.size)
-    waiting[1:] += chained[:-1]
-    first = _starts(_counts(source, layout.size))
-    edge = np.empty(len(source), "i4")
-    kernel.group(source, first[:-1].copy(), edge)
-    vertex = np.empty(layout.size, "i4")
-    return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
-
-
-def _finish(layout: _Layout, vertex: Ints, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:
-    """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
-    chained = _chained(layout)
-    position = np.empty(layout.size, "i4")
-    position[vertex] = np.arange(layout.size, dtype="i4")
-    incoming = _counts(listed[1], layout.size)
-    incoming[1:] += chained[:-1]
-    start = _starts(incoming[vertex])
-    del incoming
-    source = np.empty(int(start[-1]), "i4")
-    edge = np.full(len(source), names.OPEN, "i4")
-    kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start, source, edge)
-    local = edge == names.CHAINED
-    kind = listed.pop(0)[edge]
-    kind[local] = LOCAL
-    cause = listed.pop(0)[edge]
-    cause[local] = NONE
-    return Graph(
-        *(start, source, kind, cause),
-        *(position[layout.entered], position[layout.entered + 1], position[layout.begun], position[layout.ended]),
-        contradictions=dropped,
-        deadlocks=deadlocks,
-    )

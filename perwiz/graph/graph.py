@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
+
+from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.tables import NONE
 
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import GAP as GAP
@@ -26,21 +28,21 @@ KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
 class Graph:
     """Edges `start[v] .. start[v + 1] - 1` lead into vertex v; their sources have smaller positions. No times, no weights."""
 
-    start: NDArray[np.int32]
+    start: I4
     """First edge into each vertex, and one more: n + 1 numbers."""
-    source: NDArray[np.int32]
+    source: I4
     """Vertex each edge comes from."""
-    kind: NDArray[np.uint8]
+    kind: U1
     """Kind of each edge, see KINDS."""
-    cause: NDArray[np.int32]
+    cause: I4
     """Row of messages or collectives behind each edge; -1 for local edges; for gaps the earlier sending call."""
-    entered: NDArray[np.int32]
+    entered: I4
     """Vertex per call."""
-    returned: NDArray[np.int32]
+    returned: I4
     """Vertex per call."""
-    begun: NDArray[np.int32]
+    begun: I4
     """Vertex per location: its first instant."""
-    ended: NDArray[np.int32]
+    ended: I4
     """Vertex per location: its last instant."""
     contradictions: int
     """Edges left out because they would close a cycle."""
@@ -59,8 +61,24 @@ class Graph:
         """Number of edges."""
         return len(self.source)
 
+    @property
+    def target(self) -> I4:
+        """Vertex each edge leads into."""
+        return np.repeat(np.arange(self.vertices, dtype="i4"), np.diff(self.start))
 
-def hubs(graph: Graph) -> NDArray[np.int32]:
+    def targets(self, edges: Ints) -> I8:
+        """Return the vertex that each of some edges leads into."""
+        return np.searchsorted(self.start, edges, "right") - 1
+
+    @property
+    def returning(self) -> I4:
+        """Call that returns at each vertex, -1 none."""
+        call = np.full(self.vertices, NONE, "i4")
+        call[self.returned] = np.arange(len(self.returned), dtype="i4")
+        return call
+
+
+def hubs(graph: Graph) -> I4:
     """Return the vertices that belong to no location, by position: the hubs of collectives."""
     of_location = np.zeros(graph.vertices, bool)
     of_location[0] = True

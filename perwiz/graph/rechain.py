@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.graph import build as building
 from perwiz.graph.graph import GAP, LOCAL, Graph, hubs
+from perwiz.graph.layout import Edges, Layout, add_gaps, finish, sort_topologically
 from perwiz.trace.arrays import Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -29,23 +29,23 @@ def rechained(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -
     `trace` has the new order, `graph` the old one; `call` is the new row of each old call; of other edges than those along chains
     and gaps stay those that `keep` (bool per edge) says. Raises Cycle, in rows of the new order.
     """
-    layout, edges = building._Layout(trace), building._Edges()
+    layout, edges = Layout(trace), Edges()
     program = _program(graph, layout, call)
-    target = np.repeat(np.arange(graph.vertices, dtype="i4"), np.diff(graph.start))
+    target = graph.target
     begun = np.zeros(graph.vertices, bool)
     begun[graph.begun] = True
     old = np.flatnonzero(keep & (graph.kind != GAP) & ((graph.kind != LOCAL) | begun[target]))
     edges.add(program[graph.source[old]], program[target[old]], LOCAL, old)
     if (graph.kind == GAP).any():
-        building._add_gaps(trace, layout, edges)
+        add_gaps(trace, layout, edges)
     source, into, _, cause = edges.whole()
     gaps = slice(len(old), None)
     kind = np.concatenate([graph.kind[old], np.full(len(source) - len(old), GAP, "u1")])
     number = np.arange(len(source), dtype="i4")
-    vertex, placed = building._topological(layout, source, into)
+    vertex, placed = sort_topologically(layout, source, into)
     if placed < layout.size:
         raise Cycle(_cycle(layout, vertex[:placed], source, into))
-    made = building._finish(layout, vertex, [source, into, kind, number], graph.contradictions, graph.deadlocks)
+    made = finish(layout, vertex, [source, into, kind, number], graph.contradictions, graph.deadlocks)
     listed = made.cause.copy()
     origin = np.append(old, np.full(len(number) - len(old), REMADE))
     real = np.append(graph.cause[old], cause[gaps])
@@ -53,7 +53,7 @@ def rechained(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -
     return made, np.where(listed >= 0, origin[listed], NONE)
 
 
-def _program(graph: Graph, layout: building._Layout, call: Ints) -> Ints:
+def _program(graph: Graph, layout: Layout, call: Ints) -> Ints:
     """Return the number of every vertex in program numbering of the new order. Counts the hubs into the layout."""
     out = np.zeros(graph.vertices, "i4")
     out[graph.entered] = layout.entered[call]
@@ -65,11 +65,11 @@ def _program(graph: Graph, layout: building._Layout, call: Ints) -> Ints:
     return out
 
 
-def _cycle(layout: building._Layout, placed: Ints, source: Ints, target: Ints) -> list[tuple[int, bool]]:
+def _cycle(layout: Layout, placed: Ints, source: Ints, target: Ints) -> list[tuple[int, bool]]:
     """Return the calls along a shortest cycle through some vertex that could not be placed."""
     stuck = np.ones(layout.size, bool)
     stuck[placed] = False
-    chained = building._chained(layout)
+    chained = layout.chained()
     rows = np.flatnonzero(stuck[source] & stuck[target])
     rows = rows[np.argsort(target[rows], kind="stable")]
     first = np.searchsorted(target[rows], np.arange(layout.size + 1))

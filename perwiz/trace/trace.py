@@ -136,8 +136,13 @@ class Counts:
 
 
 LACKING = (
-    *("unmatched_sends", "unmatched_receives", "contradicting", "unmatched_collectives", "inferred_completions"),
-    *("repaired_communicators", "silent_processes"),
+    "unmatched_sends",
+    "unmatched_receives",
+    "contradicting",
+    "unmatched_collectives",
+    "inferred_completions",
+    "repaired_communicators",
+    "silent_processes",
 )
 """The counts of what a trace lacks, which no other record of it tells."""
 
@@ -199,6 +204,16 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<Trace {self.path}: {len(self.locations)} locations, {len(self.calls)} calls, {len(self.messages)} messages>"
+
+    @property
+    def region_names(self) -> I4:
+        """Row of names of each region instance."""
+        return self.paths.region[self.regions.path]
+
+    @property
+    def processes_of_calls(self) -> I4:
+        """Process of each call: its rank in MPI_COMM_WORLD."""
+        return self.locations.process[self.calls.location]
 
     @property
     def first_calls(self) -> I8:

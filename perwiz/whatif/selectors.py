@@ -60,7 +60,7 @@ def region(trace: Trace, name: str) -> int:
 
 def instances(trace: Trace, name: str) -> Ints:
     """Return the instances of a user region, rows of regions. Raises UsageError for another name."""
-    return np.flatnonzero(trace.paths.region[trace.regions.path] == region(trace, name))
+    return np.flatnonzero(trace.region_names == region(trace, name))
 
 
 def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:

@@ -56,7 +56,7 @@ def steps(found: Comparison) -> tuple[list[str], Sums]:
     keys, enters, leaves = [], [], []
     for side in found.sides:
         trace = side.trace
-        of = np.array([*(number.get(name, -1) for name in trace.names), -1], "i8")[trace.paths.region[trace.regions.path]]
+        of = np.array([*(number.get(name, -1) for name in trace.names), -1], "i8")[trace.region_names]
         rows = np.flatnonzero(of >= 0)
         keys.append(of[rows] << 32 | trace.regions.instance[rows])
         enters.append(side.since(side.timeline.regions.enter[rows]))

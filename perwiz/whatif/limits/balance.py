@@ -169,7 +169,14 @@ def _region(asker: _Asker, segments: Segments, sizes: Sizes, told: _Told) -> Bal
     told.passed(sizes.count)
     whole = sizes.whole()
     return Balanced(
-        *(sizes.name, sizes.number, trace.regions.location[sizes.instance], sizes.first, computation, sizes.sent, time, messages),
+        name=sizes.name,
+        number=sizes.number,
+        location=trace.regions.location[sizes.instance],
+        first=sizes.first,
+        computation=computation,
+        sent=sizes.sent,
+        time=time,
+        messages=messages,
         all_time=asker.makespan([BalanceTime(sizes.name)]),
         all_messages=asker.makespan([BalanceMessages(sizes.name)]) if len(whole) > 1 else -1,
         all_both=asker.makespan(whole),

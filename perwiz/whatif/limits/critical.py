@@ -107,20 +107,15 @@ def _locations(run: Run, edges: Ints) -> NDArray[np.int32]:
         owner[vertex] = location
     for vertex in (graph.begun, graph.ended):
         owner[vertex] = np.arange(len(vertex))
-    out = owner[_targets(run, edges)]
+    out = owner[run.graph.targets(edges)]
     known = np.maximum.accumulate(np.where(out >= 0, np.arange(len(out)), -1))
     known[known < 0] = np.flatnonzero(out >= 0)[0] if len(out) else 0
     return np.asarray(out[known], "i4")
 
 
-def _targets(run: Run, edges: Ints) -> Ints:
-    """Return the vertex that each edge leads into."""
-    return np.searchsorted(run.graph.start, edges, "right") - 1
-
-
 def _pieces(run: Run, edges: Ints, location: NDArray[np.int32]) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
-    target = _targets(run, edges)
+    target = run.graph.targets(edges)
     parts = [_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     kept = np.flatnonzero(columns[3])
@@ -146,8 +141,7 @@ def _start(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> 
 def _inside(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> list[tuple[Ints, ...]]:
     """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
     graph, weight = run.graph, run.weighted.weight[edges]
-    call = np.full(graph.vertices, NONE, "i4")
-    call[graph.returned] = np.arange(len(graph.returned))
+    call = graph.returning
     at = np.flatnonzero(call[target] >= 0)
     e = call[target[at]]
     work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[e]

@@ -189,7 +189,7 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> NDArray[np.bool_]:
     """Return which segments of computation a rank, node or region owns."""
     kind, _, name = key.partition(":")
     if kind == "region":
-        instances = np.flatnonzero(trace.paths.region[trace.regions.path] == selectors.region(trace, name))
+        instances = selectors.instances(trace, name)
         return segments.owner(instances) >= 0
     if kind == "rank":
         return np.asarray(selectors.locations(trace, key)[segments.location])

@@ -125,8 +125,7 @@ class Sizes:
     def changes(self, weighted: Weighted) -> Changes:
         """Return the weights that change if the messages of a step were balanced, for every step."""
         graph, calls = weighted.graph, len(self._trace.calls)
-        caller = np.full(graph.vertices, NONE, "i4")
-        caller[graph.returned] = np.arange(calls)
+        returning = graph.returning
         touching, touched = self._touched
         rows = [(np.zeros(0, "i8"),) * 3]
         for group, question in self._sizes():
@@ -135,7 +134,7 @@ class Sizes:
             owner = np.full(calls, NONE, "i8")
             mine = group[touching]
             owner[touched[mine]] = touching[mine]
-            target = np.searchsorted(graph.start, edge, "right") - 1
-            call = np.where(graph.kind[edge] == GAP, graph.cause[edge], caller[target])
+            target = graph.targets(edge)
+            call = np.where(graph.kind[edge] == GAP, graph.cause[edge], returning[target])
             rows.append((owner[call], edge, weight[edge]))
         return Changes(*(np.concatenate(column) for column in zip(*rows, strict=True)))

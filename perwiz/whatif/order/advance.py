@@ -109,7 +109,7 @@ class _Wait:
         if region is None:
             return c, c, np.arange(begin, c)
         table = trace.regions
-        named_so = trace.paths.region[table.path] == selectors.region(trace, region)
+        named_so = trace.region_names == selectors.region(trace, region)
         around = np.flatnonzero(named_so & (table.first_call <= c) & (c < table.end_call))
         if not len(around):
             text = f"e{np.flatnonzero(self.weighted.call == self.call)[0]} by {region}"
@@ -177,7 +177,7 @@ class _Wait:
         graph = self.weighted.graph
         weight = self.weighted.weight.copy()
         at = np.flatnonzero(graph.source == graph.entered[self.partner])
-        own = np.searchsorted(graph.start, at, "right") - 1 == graph.returned[self.partner]
+        own = graph.targets(at) == graph.returned[self.partner]
         weight[at[~own]] = CUT
         free = sweep(graph, weight)[graph.returned[self.call]]
         return int(self.time[graph.entered[self.partner]] - (self.time[graph.returned[self.call]] - free))

@@ -40,8 +40,17 @@ def _listed(*starts: str) -> NDArray[np.bool_]:
 
 _ENDS = _listed("Init", "Finalize", "Abort") & ~_listed("Initialized", "Finalized")
 _MAKES = _listed(
-    *("Comm_dup", "Comm_create", "Comm_split", "Comm_idup", "Comm_free", "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create"),
-    *("Intercomm_create", "Intercomm_merge"),
+    "Comm_dup",
+    "Comm_create",
+    "Comm_split",
+    "Comm_idup",
+    "Comm_free",
+    "Cart_create",
+    "Cart_sub",
+    "Graph_create",
+    "Dist_graph_create",
+    "Intercomm_create",
+    "Intercomm_merge",
 )
 _GROUPS = (
     _listed("Win_", "Put", "Get", "Accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap")

@@ -147,11 +147,9 @@ def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, Ints], call: Ints, o
     was = np.flatnonzero(old.kind == GAP)
     owner = np.full(old.vertices, -1, "i8")
     owner[old.returned] = call
-    target = owner[np.searchsorted(old.start, was, "right") - 1]
-    after = np.full(graph.vertices, -1, "i8")
-    after[graph.returned] = np.arange(len(graph.returned))
+    target = owner[old.targets(was)]
     pair = call[old.cause[was]] * len(call) + target
-    mine = graph.cause[made].astype("i8") * len(call) + after[np.searchsorted(graph.start, made, "right") - 1]
+    mine = graph.cause[made].astype("i8") * len(call) + graph.returning[graph.targets(made)]
     sorted_ = np.argsort(pair)
     at = np.minimum(np.searchsorted(pair[sorted_], mine), len(pair) - 1)
     same = pair[sorted_][at] == mine

@@ -80,7 +80,7 @@ def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints],
 
 def _instances(old: Trace, region: Ints) -> Ints:
     """Return the numbers of region instances, given out anew in the new order: the k-th of a region on a location has the k-th number."""
-    name = old.paths.region[old.regions.path]
+    name = old.region_names
     before = np.lexsort((np.arange(len(region)), name, old.regions.location))
     after = np.lexsort((region, name, old.regions.location))
     out = np.empty(len(region), "i8")

@@ -258,8 +258,15 @@ def _steps(found: Domino, most: int) -> list[Step]:
         less = change < 0
         steps.append(
             Step(
-                *(number, call, int(waits.partner[call]), int(waits.time[call]), int(then[call]), int(found.value[call])),
-                *(int(less.sum()), -int(change[less].sum()), int(change[change > 0].sum())),
+                number=number,
+                call=call,
+                partner=int(waits.partner[call]),
+                wait=int(waits.time[call]),
+                wait_then=int(then[call]),
+                makespan=int(found.value[call]),
+                fewer=int(less.sum()),
+                less=-int(change[less].sum()),
+                more=int(change[change > 0].sum()),
             )
         )
     return steps

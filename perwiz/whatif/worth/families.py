@@ -93,7 +93,7 @@ def _region(run: Run) -> Family:
 def _step(run: Run) -> Family:
     """Return the calls made during the k-th instance, on every process, of each parallel region; of any region if none is marked so."""
     trace, table = run.trace, run.trace.regions
-    region = trace.paths.region[table.path]
+    region = trace.region_names
     chosen = trace.parallel if trace.parallel.any() else np.ones(len(trace.names), bool)
     at = np.flatnonzero(chosen[region])
     mark = np.zeros(len(trace.calls) + 1, "i4")

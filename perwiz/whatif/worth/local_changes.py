@@ -48,7 +48,7 @@ def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: 
     edge, value = changes.edge[order], changes.weight[order]
     bounds = np.searchsorted(changes.which[order], np.arange(count + 1))
     there = np.flatnonzero(bounds[1:] > bounds[:-1])
-    target = np.searchsorted(graph.start, edge, "right") - 1
+    target = graph.targets(edge)
     first = np.minimum.reduceat(target, bounds[there]) if len(there) else there
     last = np.maximum.reduceat(target, bounds[there]) if len(there) else there
     turn = np.argsort(last, kind="stable")
@@ -87,7 +87,7 @@ class _Parts:
 
 def _over(graph: Graph, weight: Ints, left: Ints, last: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them."""
-    target = np.repeat(np.arange(graph.vertices, dtype="i4"), np.diff(graph.start))
+    target = graph.target
     number = np.searchsorted(last, np.arange(graph.vertices)).astype("i4")
     low, high = number[graph.source], number[target]
     live = np.flatnonzero((high > low) & (weight != CUT) & (left[target] != CUT))

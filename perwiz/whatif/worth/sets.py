@@ -75,8 +75,14 @@ def rank_sets(
     kept = np.flatnonzero(calls)
     found = makespans(run.weighted, run.time, sets, check_question(question), prune, tell)
     return Sets(
-        *(family, question, run.makespan, tuple(sets.names[k] for k in kept), _hypotheses(sets, kept, calls, question)),
-        *(calls[kept], sets.sums(run.waits.time)[kept], found[kept]),
+        family=family,
+        question=question,
+        now=run.makespan,
+        names=tuple(sets.names[k] for k in kept),
+        hypothesis=_hypotheses(sets, kept, calls, question),
+        calls=calls[kept],
+        waiting=sets.sums(run.waits.time)[kept],
+        makespan=found[kept],
     )
 
 

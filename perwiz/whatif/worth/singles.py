@@ -62,9 +62,7 @@ def singles_of(weighted: Weighted, time: Ints) -> Singles:
 def _critical_calls(graph: Graph, weight: Ints, time: Ints) -> Ints:
     """Return the calls that return on one critical path, in its order."""
     path = critical_path(graph, weight, time)
-    call = np.full(graph.vertices, -1, "i4")
-    call[graph.returned] = np.arange(len(graph.returned), dtype="i4")
-    inner = call[graph.source[path[1:]]]
+    inner = graph.returning[graph.source[path[1:]]]
     return inner[inner >= 0]
 
 

@@ -1,0 +1,124 @@
+"""The vertices and edges of a graph in the order of the program, and the order of time that they are sorted into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.graph.graph import GAP, LOCAL, Graph
+from perwiz.kernels import names
+from perwiz.kernels import order as kernel
+from perwiz.trace.arrays import I4, U1, Ints
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+
+class Layout:
+    """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last; hubs."""
+
+    def __init__(self, trace: Trace) -> None:
+        first = trace.first_calls
+        location = np.arange(len(trace.locations))
+        call = np.arange(len(trace.calls))
+        self.entered = (2 * call + 2 * trace.calls.location + 2).astype("i4")
+        self.begun = (2 * first[:-1] + 2 * location + 1).astype("i4")
+        self.ended = (2 * first[1:] + 2 * location + 2).astype("i4")
+        self.chain = 2 * (len(call) + len(location)) + 1
+        """Number of vertices before the hubs."""
+        self.hubs = 0
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self.chain + self.hubs
+
+    def chained(self) -> U1:
+        """Return which vertices are followed by the next one of their location, 1 or 0 per vertex."""
+        chained = np.zeros(self.size, "u1")
+        chained[1 : self.chain] = 1
+        chained[self.ended] = 0
+        return chained
+
+
+class Edges:
+    """All edges but the local ones along a chain, in pieces."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+    def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
+        """Add edges of one kind."""
+        count = len(source)
+        causes = np.broadcast_to(np.asarray(cause, "i4"), (count,))
+        self._parts.append((source.astype("i4", copy=False), target.astype("i4", copy=False), np.full(count, kind, "u1"), causes))
+
+    def whole(self) -> list[Ints]:
+        """Return source, target, kind and cause, and forget the pieces."""
+        columns = [list(column) for column in zip(*self._parts, strict=True)]
+        self._parts.clear()
+        return [np.concatenate(columns.pop(0)) for _ in range(4)]
+
+
+def add_gaps(trace: Trace, layout: Layout, edges: Edges) -> None:
+    """Add an edge from the return of each sending call to that of the next one of its location."""
+    sends = np.zeros(len(trace.calls), bool)
+    sends[trace.messages.send] = True
+    e = np.flatnonzero(sends)
+    same = trace.calls.location[e[1:]] == trace.calls.location[e[:-1]]
+    edges.add(layout.entered[e[:-1][same]] + 1, layout.entered[e[1:][same]] + 1, GAP, e[:-1][same])
+
+
+def counts(key: Ints, size: int) -> Ints:
+    """Return how often each number below `size` occurs."""
+    out = np.zeros(size, "i4")
+    kernel.count(key, out)
+    return out
+
+
+def starts(counts: Ints) -> Ints:
+    """Return where each group begins when groups of these sizes follow one another, and the end of the last."""
+    out = np.zeros(len(counts) + 1, "i4")
+    np.cumsum(counts, out=out[1:])
+    return out
+
+
+def sort_topologically(layout: Layout, source: Ints, target: Ints) -> tuple[I4, int]:
+    """Return the vertices, each behind those that lead into it, and how many could be placed: fewer than all if there is a cycle."""
+    chained = layout.chained()
+    waiting = counts(target, layout.size)
+    waiting[1:] += chained[:-1]
+    first = starts(counts(source, layout.size))
+    edge = np.empty(len(source), "i4")
+    kernel.group(source, first[:-1].copy(), edge)
+    vertex = np.empty(layout.size, "i4")
+    return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
+
+
+def finish(layout: Layout, vertex: Ints, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:
+    """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
+    chained = layout.chained()
+    position = np.empty(layout.size, "i4")
+    position[vertex] = np.arange(layout.size, dtype="i4")
+    incoming = counts(listed[1], layout.size)
+    incoming[1:] += chained[:-1]
+    start = starts(incoming[vertex])
+    del incoming
+    source = np.empty(int(start[-1]), "i4")
+    edge = np.full(len(source), names.OPEN, "i4")
+    kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start, source, edge)
+    local = edge == names.CHAINED
+    kind = listed.pop(0)[edge]
+    kind[local] = LOCAL
+    cause = listed.pop(0)[edge]
+    cause[local] = NONE
+    return Graph(
+        start=start,
+        source=source,
+        kind=kind,
+        cause=cause,
+        entered=position[layout.entered],
+        returned=position[layout.entered + 1],
+        begun=position[layout.begun],
+        ended=position[layout.ended],
+        contradictions=dropped,
+        deadlocks=deadlocks,
+    )
