@@ -10,15 +10,14 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.arrays import I4, I8, U1, Ints
-from perwiz.trace.tables import NONE
-
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import GAP as GAP
 from perwiz.kernels.names import LOCAL as LOCAL
 from perwiz.kernels.names import MESSAGE as MESSAGE
 from perwiz.kernels.names import PROBE as PROBE
 from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
+from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.tables import NONE
 
 KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
 """Names of the kinds of edges, LOCAL to PROBE."""

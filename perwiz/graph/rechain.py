@@ -12,7 +12,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 REMADE = -2
-"""What `rechained` says of an edge that it made anew: a gap between calls that were no neighbours."""
+"""What `rechain` says of an edge that it made anew: a gap between calls that were no neighbours."""
 
 
 class Cycle(Exception):
@@ -23,7 +23,7 @@ class Cycle(Exception):
         self.vertices = vertices
 
 
-def rechained(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -> tuple[Graph, Ints]:
+def rechain(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -> tuple[Graph, Ints]:
     """Return the graph of a trace in another order, and per edge the one it was in `graph`, -1 along a chain, REMADE for a new gap.
 
     `trace` has the new order, `graph` the old one; `call` is the new row of each old call; of other edges than those along chains

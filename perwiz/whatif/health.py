@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import I8, Ints, Mask, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
@@ -140,7 +139,7 @@ def _correction(clocks: Treated | None) -> Correction | None:
     return Correction(found.by_message + found.by_collective, largest, found.before.makespan)
 
 
-def _endless(trace: Trace, waits: NDArray[np.int64]) -> int:
+def _endless(trace: Trace, waits: I8) -> int:
     """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
     waits = waits[_open(trace)[trace.calls.location[waits]]]
     return len(_without(waits, trace.requests.completed_by, len(trace.calls)))
@@ -154,7 +153,7 @@ def _without(calls: Ints, others: Ints, count: int) -> Ints:
     return np.flatnonzero(left[:count])
 
 
-def _open(trace: Trace) -> NDArray[np.bool_]:
+def _open(trace: Trace) -> Mask:
     """Return which locations posted a request that nothing completes, or that has no name."""
     calls, requests = trace.calls, trace.requests
     nameless = operations.NONBLOCKING[calls.op] & (calls.comm != NONE)
@@ -165,7 +164,7 @@ def _open(trace: Trace) -> NDArray[np.bool_]:
     return out
 
 
-def _partial(trace: Trace) -> NDArray[np.bool_]:
+def _partial(trace: Trace) -> Mask:
     """Return which calls post more requests for messages than the trace has messages of, bool per call."""
     kind, more = operations.KIND[trace.calls.op], np.zeros(len(trace.calls), "i4")
     for call, step in ((trace.requests.posted_by, 1), (trace.messages.send, -1), (trace.messages.receive, -1)):
@@ -173,7 +172,7 @@ def _partial(trace: Trace) -> NDArray[np.bool_]:
     return np.asarray((more > 0) & ~_to_nobody(trace) & ((kind == operations.ISEND) | (kind == operations.IRECV)))
 
 
-def _to_nobody(trace: Trace) -> NDArray[np.bool_]:
+def _to_nobody(trace: Trace) -> Mask:
     """Return which calls have MPI_PROC_NULL for a partner, bool per call: none, though their tag is known."""
     return np.asarray((trace.calls.peer == NONE) & (trace.calls.tag != NONE))
 
@@ -201,14 +200,14 @@ def _untied(trace: Trace) -> int:
     return int(alone.sum()) if several else 0
 
 
-def _tied(trace: Trace) -> NDArray[np.bool_]:
+def _tied(trace: Trace) -> Mask:
     """Return which members belong to a collective whose dependences are known, bool per member."""
     kind = operations.KIND[trace.collectives.op]
     rooted = (kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)
     return np.asarray((~rooted | (trace.collectives.root >= 0))[trace.members.collective])
 
 
-def _unexplained(trace: Trace) -> NDArray[np.bool_]:
+def _unexplained(trace: Trace) -> Mask:
     """Return which communication calls have partners that the trace does not tell, bool per call.
 
     They take part in no message and no tied collective, or complete a request without a message.

@@ -35,11 +35,11 @@ class Matching:
 
     wildcards: int
     """Receives and probes of any source or tag that got a message."""
-    receives: Ints
+    receives: I8
     """Those of them that another message would have reached first, but not in the recorded run."""
     waits: int
     """Calls that complete one or some of several requests, and completed a receive."""
-    completions: Ints
+    completions: I8
     """Those of them that another receive would have completed before, but not in the recorded run."""
     already: int
     """Choices that the recorded times contradict themselves."""
@@ -118,7 +118,11 @@ class _Choices:
 
 
 def _earliest_after(key: Ints, row: Ints, time: Ints, asked: tuple[Ints, Ints]) -> Ints:
-    """Return, for pairs (key, row) asked for, the least time among the rows behind it with its key; 2**62 if there is none."""
+    """Return, for pairs (key, row) asked for, the least time among the rows behind it with its key; 2**62 if there is none.
+
+    key   0 0 1 0     row   1 3 4 6    time   50 20 10 30
+    asked   (0, 1) (0, 3) (1, 4)   ->   20 30 none
+    """
     order = np.lexsort((row, key))
     place = np.argsort(np.argsort(time, kind="stable"), kind="stable")
     size = len(key) + 1

@@ -8,11 +8,10 @@ import difflib
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -20,7 +19,7 @@ from perwiz.trace.trace import Trace
 _SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|step:|site:|rank:|op:|all(?:\s*,|$))")
 
 
-def calls(trace: Trace, text: str) -> NDArray[np.bool_]:
+def calls(trace: Trace, text: str) -> Mask:
     """Return which calls `text` selects, bool per call. Raises UsageError if a part names nothing or the whole selects no call."""
     mask = np.zeros(len(trace.calls), bool)
     for part in _SPLIT.split(text.strip()):
@@ -35,7 +34,7 @@ def single(text: str) -> bool:
     return _SPLIT.split(text.strip()) == [text]
 
 
-def locations(trace: Trace, text: str) -> NDArray[np.bool_]:
+def locations(trace: Trace, text: str) -> Mask:
     """Return which locations `rank:R` selects, bool per location. Raises UsageError for other texts and unknown ranks."""
     match = re.fullmatch(r"rank:([0-9]{1,9})", text)
     if not match:
@@ -124,7 +123,7 @@ def site(routine: str, path: str, place: str) -> str:
     return "@".join(part for part in (routine, path, place) if part)
 
 
-def inside(trace: Trace, name: int) -> NDArray[np.bool_]:
+def inside(trace: Trace, name: int) -> Mask:
     """Return which calls were made inside a region, at any depth, bool per call."""
     within = np.zeros(len(trace.paths) + 1, bool)
     for path in range(len(trace.paths)):
@@ -132,7 +131,7 @@ def inside(trace: Trace, name: int) -> NDArray[np.bool_]:
     return np.asarray(within[trace.calls.path])
 
 
-def _part(trace: Trace, part: str) -> NDArray[np.bool_]:
+def _part(trace: Trace, part: str) -> Mask:
     kind, _, rest = part.partition(":")
     if part == "all":
         return np.ones(len(trace.calls), bool)
@@ -153,7 +152,7 @@ def _part(trace: Trace, part: str) -> NDArray[np.bool_]:
     )
 
 
-def _during(trace: Trace, rows: Ints) -> NDArray[np.bool_]:
+def _during(trace: Trace, rows: Ints) -> Mask:
     """Return which calls were made during these region instances, bool per call."""
     depth = np.zeros(len(trace.calls) + 1, "i4")
     np.add.at(depth, trace.regions.first_call[rows], 1)
@@ -161,7 +160,7 @@ def _during(trace: Trace, rows: Ints) -> NDArray[np.bool_]:
     return np.asarray(np.cumsum(depth)[:-1] > 0)
 
 
-def _at(trace: Trace, text: str) -> NDArray[np.bool_]:
+def _at(trace: Trace, text: str) -> Mask:
     """Return which calls were made at a call site, bool per call."""
     which, found = sites(trace)
     names = [site(*parts) for parts in found]
@@ -171,7 +170,7 @@ def _at(trace: Trace, text: str) -> NDArray[np.bool_]:
     return np.asarray(which == names.index(text))
 
 
-def _one(trace: Trace, part: str) -> NDArray[np.bool_]:
+def _one(trace: Trace, part: str) -> Mask:
     mask = np.zeros(len(trace.calls), bool)
     row = int(part[1:20])
     if row >= len(mask):

@@ -9,16 +9,16 @@ import numpy as np
 from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import I4, I8, Ints, chunks
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Waits:
     """How long each call waits for its partners in one run."""
 
-    time: Ints
+    time: I8
     """ns per call."""
-    partner: Ints
+    partner: I4
     """Call that is waited for, -1 if none; in a collective the one that entered last."""
 
 

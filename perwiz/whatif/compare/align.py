@@ -8,12 +8,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import align as kernel
 from perwiz.kernels import match as fifo
 from perwiz.kernels import order as sorting
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.trace import Communicators, Trace
 
@@ -28,13 +27,13 @@ _STEPS = 64
 class Alignment:
     """What is the same in two traces, and the pairs of calls, sorted by the row of the first."""
 
-    first: Ints
+    first: I4
     """Calls of the first trace, int32."""
-    second: Ints
+    second: I4
     """The same calls in the second trace, int32."""
-    moved: NDArray[np.bool_]
+    moved: Mask
     """Per pair: its place among the calls of its location is another one in the second trace."""
-    elsewhere: NDArray[np.bool_]
+    elsewhere: Mask
     """Per pair: made from another user region in the second trace."""
     places: tuple[Ints, Ints]
     """Per location of each trace a number for both: equal process and thread are one place. Those of the first are its rows."""
@@ -75,7 +74,7 @@ def align(first: Trace, second: Trace) -> Alignment:
     return Alignment(one[by], other[by], moved[by], np.repeat([False, True], [len(here[0]), len(there[0])])[by], places, paths, names)
 
 
-def _pairs(keys: Sequence[Ints], places: Sequence[Ints], rows: Sequence[Ints], count: int) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def _pairs(keys: Sequence[Ints], places: Sequence[Ints], rows: Sequence[Ints], count: int) -> tuple[Ints, Ints, Mask]:
     """Return the pairs among some calls of both traces, and whether each moved; `count` places there are."""
     rows = [some[_grouped(place[some], count)].astype("i4") for some, place in zip(rows, places, strict=True)]
     seen = np.zeros((2, max(int(key.max(initial=0)) for key in keys) + 1), bool)
@@ -155,7 +154,7 @@ def _gaps(begin_a: Ints, end_a: Ints, begin_b: Ints, end_b: Ints) -> Gaps:
     return gaps
 
 
-def _partners(a: Ints, b: Ints, gaps: Gaps) -> tuple[Ints, NDArray[np.bool_]]:
+def _partners(a: Ints, b: Ints, gaps: Gaps) -> tuple[Ints, Mask]:
     """Return, per key of `a`, the row of `b` it is paired with, -1 none, and whether that keeps the order.
 
     A gap is where keys may be paired: rows of a and rows of b.

@@ -10,12 +10,11 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.treatment import treat
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import init
 from perwiz.whatif.compare.align import Alignment, align
@@ -54,8 +53,8 @@ class Side:
 class Spans:
     """Times of the same things in both runs, ns, one per row."""
 
-    predicted: Ints
-    measured: Ints
+    predicted: I8
+    measured: I8
 
     @property
     def error(self) -> Ints:
@@ -72,7 +71,7 @@ class Comparison:
     alignment: Alignment
     start: str
     """Where both runs start: start, init, or the call of the first run at whose return."""
-    compared: Ints
+    compared: I8
     """Rows of the alignment: the pairs of calls that are not over before the start."""
     hypotheses: tuple[Hypothesis, ...] = ()
     """Under which the first run was predicted here."""
@@ -192,7 +191,7 @@ def _at_call(first: Trace, second: Trace, pairs: Alignment, word: str) -> tuple[
     return int(first.timeline.calls.leave[row]), int(second.timeline.calls.leave[pairs.second[at]])
 
 
-def _after(sides: list[Side], pairs: Alignment, word: str) -> NDArray[np.int64]:
+def _after(sides: list[Side], pairs: Alignment, word: str) -> I8:
     """Return the pairs that are not over before the start in both runs."""
     if word == "start":
         return np.arange(len(pairs.first))

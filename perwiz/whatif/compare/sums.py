@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.compare.compare import Comparison, Spans
 
 
@@ -15,7 +15,7 @@ from perwiz.whatif.compare.compare import Comparison, Spans
 class Sums:
     """Times in both runs per key, by key."""
 
-    key: Ints
+    key: I8
     time: Spans
     """ns since the start; 0 where a run does not have the key."""
     count: Spans

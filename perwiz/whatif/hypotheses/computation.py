@@ -12,7 +12,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.stretch import Segments, levelled
+from perwiz.whatif.hypotheses.stretch import Segments, level
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
@@ -57,7 +57,7 @@ class BalanceTime(Hypothesis):
         owner = segments.owner(instances)
         at = np.flatnonzero(owner >= 0)
         length = segments.length.copy()
-        length[at] = levelled(length[at], np.searchsorted(instances, owner[at]), step)
+        length[at] = level(length[at], np.searchsorted(instances, owner[at]), step)
         return segments.stretched(length)
 
 

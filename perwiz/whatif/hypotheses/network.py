@@ -14,7 +14,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.stretch import levelled
+from perwiz.whatif.hypotheses.stretch import level
 
 
 class Messages(Hypothesis):
@@ -66,5 +66,5 @@ class BalanceMessages(Messages):
             raise UsageError(f"{self}: no message is sent in that region")
         at = at[np.argsort(owner[at], kind="stable")]
         size = size.copy()
-        size[at] = levelled(size[at], np.searchsorted(instances, owner[at]), step)
+        size[at] = level(size[at], np.searchsorted(instances, owner[at]), step)
         return network, size

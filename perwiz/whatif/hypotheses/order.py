@@ -24,13 +24,13 @@ class Move(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph of the program in that order. Raises UsageError for an order that cannot be."""
-        return move.moved(weighted, str(self), self.argument)
+        return move.apply_moves(weighted, str(self), self.argument)
 
 
 class Advance(Hypothesis):
     """`e123`, `e123,e130` or `e123 by REGION`: what these calls wait for runs earlier on its own process, as far as the wait asks.
 
-    What moves is one call and the computation before it, or the instance of the region that it lies in. See `advance.advanced`.
+    What moves is one call and the computation before it, or the instance of the region that it lies in. See `advance.move_earlier`.
     """
 
     word, stage = "advance", 5
@@ -39,7 +39,7 @@ class Advance(Hypothesis):
         """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing."""
         calls, region = self.asked(weighted.trace)
         for call in calls:
-            weighted = advance.tried(weighted, call, region, str(self))
+            weighted = advance.try_earlier(weighted, call, region, str(self))
         return weighted
 
     def asked(self, trace: Trace) -> tuple[list[int], str | None]:

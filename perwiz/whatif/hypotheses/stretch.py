@@ -76,6 +76,9 @@ def shares(part: Ints, group: Ints, total: Ints) -> Ints:
     """Return `part` rescaled so that the parts of each group add up to `total[group]` exactly; rounded on the running sum.
 
     `group` is sorted. A group whose parts are all zero gives everything to its first part.
+
+        part   10 20 5 5    group   0 0 1 1    total   60 8
+        ->     20 40 4 4
     """
     if not len(part):
         return part
@@ -93,7 +96,11 @@ def shares(part: Ints, group: Ints, total: Ints) -> Ints:
 
 
 def mean_shares(value: Ints, step: Ints) -> Ints:
-    """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder. `step` counts from 0."""
+    """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder. `step` counts from 0.
+
+    value   10 21 4 8    step   0 0 1 1
+    ->      16 15 6 6
+    """
     count = np.bincount(step)
     total = np.zeros(len(count), "i8")
     np.add.at(total, step, value)
@@ -103,10 +110,13 @@ def mean_shares(value: Ints, step: Ints) -> Ints:
     return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
 
 
-def levelled(part: Ints, group: Ints, step: Ints) -> Ints:
+def level(part: Ints, group: Ints, step: Ints) -> Ints:
     """Return `part` rescaled so that the parts of each group add up to the mean of the groups of its step, the sum of each step conserved.
 
     `group` is sorted, and a row of `step`, which counts from 0; groups without a part take no part in the mean.
+
+        part   10 20 5 5    group   0 0 1 1    step   0 0    (sums 30 and 10, mean 20)
+        ->     7 13 10 10
     """
     total, there = np.zeros(len(step), "i8"), np.zeros(len(step), bool)
     np.add.at(total, group, part)

@@ -16,13 +16,13 @@ from perwiz.clock.treatment import Treated, treat
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, I4, I8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
-from perwiz.whatif.hypotheses.stretch import Segments, levelled
+from perwiz.whatif.hypotheses.stretch import Segments, level
 from perwiz.whatif.limits.message_sizes import Sizes
 from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan
 from perwiz.whatif.worth import local_changes
@@ -33,10 +33,10 @@ from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 class Spread:
     """How much the processes that take part in each step differ, one row per step; of time in ns, of messages in bytes sent."""
 
-    processes: Ints
-    least: Ints
+    processes: I8
+    least: I8
     mean: F8
-    largest: Ints
+    largest: I8
     sigma: F8
     """Standard deviation over the processes, sigma(t_k) of PerWiz, 3.2."""
 
@@ -46,19 +46,19 @@ class Balanced:
     """The steps of one region: how they are spread, and the predicted makespans, int64 ns, if they were balanced."""
 
     name: str
-    number: Ints
+    number: I8
     """Number of each step, from 1."""
-    location: Ints
+    location: I4
     """Location of each instance, sorted by step, then location."""
-    first: Ints
+    first: I8
     """First instance of each step, and one more."""
-    computation: Ints
+    computation: I8
     """ns computed in each instance."""
-    sent: Ints
+    sent: I8
     """Bytes of the messages sent from each instance."""
-    time: Ints
+    time: I8
     """Makespan per step if that one's computation were balanced."""
-    messages: Ints
+    messages: I8
     """Makespan per step if that one's messages were balanced; -1 where no message changes."""
     all_time: int
     """Makespan if the computation of each step were balanced, all steps at once."""
@@ -96,7 +96,7 @@ def balance(
 ) -> Balance:
     """Return what balancing each step of some regions (default: all parallel regions) would give; all times int64 ns.
 
-    `report` is told how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
+    `report` is progress how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
     names, model = chosen(trace, regions), choose_model(model, trace)
     clocks = treat(trace, clock)
@@ -106,8 +106,8 @@ def balance(
     graph = graph_of(trace, model, asked)
     run = replay_of(clocks, graph, model)
     asker = _Asker(clocks, run.weighted, model)
-    segments, told = Segments(run.weighted), _Told(report, 2 * sum(size.count for size in sizes))
-    found = tuple(_region(asker, segments, size, told) for size in sizes)
+    segments, progress = Segments(run.weighted), _Progress(report, 2 * sum(size.count for size in sizes))
+    found = tuple(_region(asker, segments, size, progress) for size in sizes)
     both = [question for size in sizes for question in size.whole()]
     return Balance(run, found, asker.makespan(both) if len(sizes) > 1 else found[0].all_both)
 
@@ -127,7 +127,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
     raise UsageError(f"{trace.path}: no user regions, so there are no steps to balance; {how} and record again")
 
 
-class _Told:
+class _Progress:
     """Tells of the progress of several passes as one."""
 
     def __init__(self, report: Report | None, total: int) -> None:
@@ -158,15 +158,15 @@ class _Asker:
         return swept_makespan(apply(weighted, asked))
 
 
-def _region(asker: _Asker, segments: Segments, sizes: Sizes, told: _Told) -> Balanced:
+def _region(asker: _Asker, segments: Segments, sizes: Sizes, progress: _Progress) -> Balanced:
     """Return the answers for one region."""
     trace, graph, weight = asker.weighted.trace, asker.weighted.graph, asker.weighted.weight
     computation, changes = _levelled_steps(segments, weight, sizes)
-    time = local_changes.makespans(graph, weight, changes, sizes.count, told)
-    told.passed(sizes.count)
+    time = local_changes.makespans(graph, weight, changes, sizes.count, progress)
+    progress.passed(sizes.count)
     messages = np.full(sizes.count, -1, "i8")
-    messages[sizes.resizing] = _messages(asker, sizes, told)[sizes.resizing]
-    told.passed(sizes.count)
+    messages[sizes.resizing] = _messages(asker, sizes, progress)[sizes.resizing]
+    progress.passed(sizes.count)
     whole = sizes.whole()
     return Balanced(
         name=sizes.name,
@@ -183,15 +183,15 @@ def _region(asker: _Asker, segments: Segments, sizes: Sizes, told: _Told) -> Bal
     )
 
 
-def _messages(asker: _Asker, sizes: Sizes, told: _Told) -> Ints:
+def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> Ints:
     """Return the makespan under balanced messages of each step, ns."""
     if asker.exact:
         weighted = asker.weighted
-        return local_changes.makespans(weighted.graph, weighted.weight, sizes.changes(weighted), sizes.count, told)
+        return local_changes.makespans(weighted.graph, weighted.weight, sizes.changes(weighted), sizes.count, progress)
     out = np.zeros(sizes.count, "i8")
     for step in np.flatnonzero(sizes.resizing).tolist():
         out[step] = asker.makespan([BalanceMessages(f"{sizes.name}#{sizes.number[step]}")])
-        told(step, sizes.count)
+        progress(step, sizes.count)
     return out
 
 
@@ -205,7 +205,7 @@ def _levelled_steps(segments: Segments, weight: Ints, sizes: Sizes) -> tuple[Int
         part = segments.length[at]
         starts = np.cumsum(left[mine] - entered[mine]) - (left[mine] - entered[mine])
         computation[mine] = np.add.reduceat(part, starts)
-        more = levelled(part, group, np.zeros(mine.stop - mine.start, "i8")) - part
+        more = level(part, group, np.zeros(mine.stop - mine.start, "i8")) - part
         gap = segments.gap[at]
         fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))
         edge, more = segments.edge[gap[fresh]], np.add.reduceat(more, fresh)

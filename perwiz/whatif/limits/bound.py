@@ -13,11 +13,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -45,7 +44,7 @@ class Bound:
     """Largest number of instances on a process; 1 for the whole program."""
     location: Ints
     """Locations that take part."""
-    parts: Ints
+    parts: I8
     """ns, one row per PARTS, one column per location that takes part."""
 
     def time(self, questions: Sequence[int] = ()) -> int:
@@ -102,7 +101,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
 def _bound(run: Run, segments: Segments, work: Ints, name: str | None) -> Bound:
     """Return the breakdown of a region, or of the whole program."""
     trace, count = run.trace, len(run.trace.locations)
-    inside: tuple[NDArray[np.bool_] | slice, ...] = (slice(None), slice(None))
+    inside: tuple[Mask | slice, ...] = (slice(None), slice(None))
     location, number, parallel = np.arange(count), 1, False
     if name is not None:
         region = selectors.region(trace, name)

@@ -11,14 +11,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import LOCAL
 from perwiz.loggps.costs import rest
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import lags
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -34,17 +33,17 @@ _LAST = 2**62
 class Pieces:
     """Pieces of the path in the order of time, none of length 0; one row each."""
 
-    kind: NDArray[np.uint8]
+    kind: U1
     """Row of KINDS."""
-    begin: Ints
+    begin: I8
     """ns of the timeline."""
-    length: Ints
+    length: I8
     """ns; below 0 only where an effect was recorded before its cause."""
-    location: NDArray[np.int32]
+    location: I4
     """The process whose computation or call it is; of a transfer, the one that gets it."""
-    path: NDArray[np.int32]
+    path: I4
     """Region path: the innermost region at that time."""
-    call: NDArray[np.int32]
+    call: I4
     """The call, -1 outside of any; of a transfer, the one that it lets return."""
 
     def __len__(self) -> int:
@@ -62,12 +61,12 @@ class Critical:
     """One critical path of a run, and the slack of its calls."""
 
     run: Run
-    edges: NDArray[np.int32]
+    edges: I4
     """Edges of the graph along the path, in the order of time."""
     pieces: Pieces
     changes: int
     """How many times the path goes from one process (or thread) to another."""
-    slack: Ints
+    slack: I8
     """ns per call: how much later it may return without delaying the end. 0 on the path."""
 
     def __repr__(self) -> str:
@@ -99,7 +98,7 @@ def slack(run: Run) -> Ints:
     return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[at] - left[at])
 
 
-def _locations(run: Run, edges: Ints) -> NDArray[np.int32]:
+def _locations(run: Run, edges: Ints) -> I4:
     """Return the location that each edge of the path leads to; at the hub of a collective that of the edge before."""
     graph, calls = run.graph, run.trace.calls.location
     owner = np.full(graph.vertices, NONE, "i4")
@@ -113,7 +112,7 @@ def _locations(run: Run, edges: Ints) -> NDArray[np.int32]:
     return np.asarray(out[known], "i4")
 
 
-def _pieces(run: Run, edges: Ints, location: NDArray[np.int32]) -> Pieces:
+def _pieces(run: Run, edges: Ints, location: I4) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
     target = run.graph.targets(edges)
     parts = [_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)]
@@ -129,7 +128,7 @@ def _part(at: Ints, kind: Ints | int, begin: Ints, length: Ints, location: Ints,
     return (at, *(np.broadcast_to(np.asarray(column), at.shape) for column in (kind, begin, length, location, path, call)))
 
 
-def _start(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> tuple[Ints, ...]:
+def _start(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...]:
     """Return the piece from the first instant of any process to that of the one on which the path begins."""
     graph = run.graph
     at = np.zeros(min(1, len(edges)), "i8")
@@ -138,7 +137,7 @@ def _start(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> 
     return _part(at, _START, least, run.time[first] - least, location[at], NONE, NONE)
 
 
-def _inside(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> list[tuple[Ints, ...]]:
+def _inside(run: Run, edges: Ints, target: Ints, location: I4) -> list[tuple[Ints, ...]]:
     """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
     graph, weight = run.graph, run.weighted.weight[edges]
     call = graph.returning
@@ -153,7 +152,7 @@ def _inside(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) ->
     ]
 
 
-def _computation(run: Run, edges: Ints, target: Ints, location: NDArray[np.int32]) -> tuple[Ints, ...]:
+def _computation(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...]:
     """Return the pieces between calls, cut at the boundaries of user regions."""
     graph, trace = run.graph, run.trace
     gap = np.full(graph.vertices, NONE, "i8")

@@ -21,7 +21,7 @@ from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
 from perwiz.loggps.costs import slopes
 from perwiz.loggps.model import PARAMETERS, Model
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -100,11 +100,11 @@ class Curve:
     """L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, rank:3, node:NAME or region:NAME."""
     recorded: float
     """Value of the parameter in the recorded run; 1 for computation, whose parameter is a factor."""
-    x: NDArray[np.float64]
+    x: F8
     """Where segments begin, and where the last one ends."""
-    value: NDArray[np.float64]
+    value: F8
     """Makespan at every `x`, ns."""
-    slope: NDArray[np.float64]
+    slope: F8
     """ns per unit, per segment; ascending."""
     gap: float
     """How much, ns, the makespan may lie above the segments: 0 if all of them were found."""
@@ -185,7 +185,7 @@ def lines_of(run: Run, key: str) -> Lines:
     return Lines(run, run.weighted.weight - segments.stretched(others).weight, 1.0)
 
 
-def _chosen(trace: Trace, segments: Segments, key: str) -> NDArray[np.bool_]:
+def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
     """Return which segments of computation a rank, node or region owns."""
     kind, _, name = key.partition(":")
     if kind == "region":

@@ -10,20 +10,19 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.build import probes
 from perwiz.graph.graph import GAP
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages, Messages
-from perwiz.whatif.hypotheses.stretch import levelled
+from perwiz.whatif.hypotheses.stretch import level
 from perwiz.whatif.worth.local_changes import Changes, ranges
 
 
@@ -63,12 +62,12 @@ class Sizes:
     def _resized(self) -> tuple[Ints, Ints, Ints]:
         """Steps, messages and balanced sizes, of those messages that change."""
         old, step = self._trace.messages.bytes[self._message], np.repeat(np.arange(self.count), np.diff(self.first))
-        new = levelled(old, self._group, step) if len(old) else old
+        new = level(old, self._group, step) if len(old) else old
         at = np.flatnonzero(new != old)
         return step[self._group[at]], self._message[at], new[at]
 
     @cached_property
-    def resizing(self) -> NDArray[np.bool_]:
+    def resizing(self) -> Mask:
         """Whether balancing changes any message of each step."""
         return np.bincount(self._resized[0], minlength=self.count) > 0
 
@@ -87,7 +86,7 @@ class Sizes:
         return np.divmod(pairs, max(1, len(self._trace.calls)))
 
     @cached_property
-    def _groups(self) -> list[NDArray[np.bool_]]:
+    def _groups(self) -> list[Mask]:
         """Sets of steps, bool per step, of which no two change the costs of one call."""
         step, call = self._touched
         bounds = np.searchsorted(step, np.arange(self.count + 1))
@@ -104,7 +103,7 @@ class Sizes:
             rest = later
         return groups
 
-    def _sizes(self) -> Iterator[tuple[NDArray[np.bool_], Resized]]:
+    def _sizes(self) -> Iterator[tuple[Mask, Resized]]:
         """Yield each group of steps with the sizes of all messages if those of these steps were balanced."""
         step, message, new = self._resized
         for group in self._groups:

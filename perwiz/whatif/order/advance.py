@@ -16,9 +16,9 @@ from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.move import named
-from perwiz.whatif.order.ordering_rules import REASONS, ties
+from perwiz.whatif.order.ordering_rules import REASONS, find_rules
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reordered
+from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reorder
 from perwiz.whatif.waits import waiting
 
 _PARTNERS = 16
@@ -27,20 +27,20 @@ _TRIES = 32
 """Places tried for one block."""
 
 
-def advanced(weighted: Weighted, call: int, region: str | None = None) -> tuple[Reordered, tuple[Moved, ...]] | None:
+def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tuple[Reordered, tuple[Moved, ...]] | None:
     """Return the graph in which what a recorded call waits for runs earlier, and the moves; None if nothing can move so that it helps.
 
     The block that moves is the partner's call and the computation before it, or with `region` the instance of that region it lies in. It
     moves ahead of earlier blocks of its process, no further than until `call` no longer waits for it, else as far as messages, requests
     and collectives allow. Then the next partner that `call` waits for, if any. Raises UsageError if there is no such region.
     """
-    found = tried(weighted, call, region)
+    found = try_earlier(weighted, call, region)
     moves = tuple(move for move in found.moves if move.end >= move.before)
     return (found, moves) if moves else None
 
 
-def tried(weighted: Weighted, call: int, region: str | None = None, text: str = "") -> Reordered:
-    """Return what `advanced` does, `text` as what was asked; while the call still waits, the last block is one that stays, and why."""
+def try_earlier(weighted: Weighted, call: int, region: str | None = None, text: str = "") -> Reordered:
+    """Return what `move_earlier` does, `text` as what was asked; while the call still waits, the last block is one that stays, and why."""
     now = recorded_rows(weighted)
     before = len(now.moves)
     for _ in range(_PARTNERS):
@@ -98,7 +98,7 @@ class _Wait:
         self._why = reason or "that would not help"
         if place is None or place.entered >= self.time[self.weighted.graph.entered[self.partner]]:
             return None
-        result = reordered(program, blocks.swapped(place.ahead, place.behind), (self._move(place),))
+        result = reorder(program, blocks.swapped(place.ahead, place.behind), (self._move(place),))
         after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
         return result if after.length < self.length else None
 
@@ -138,7 +138,7 @@ class _Wait:
         graph, found = self.weighted.graph, None
         if not len(allowed):
             return None
-        since = self.time[graph.entered[self.partner]] - self._before(blocks, blocks.block(*calls, apart=int(allowed[-1])))
+        since = self.time[graph.entered[self.partner]] - self._before(blocks, blocks.block(*calls, past=int(allowed[-1])))
         ready = self.time[np.where(allowed > blocks.first, graph.returned[allowed - 1], graph.begun[blocks.location])] + since
         at, low = max(0, int(np.searchsorted(ready, needed, "right")) - 1), 0
         for _ in range(_TRIES):
@@ -157,9 +157,9 @@ class _Wait:
     def _try(self, blocks: Blocks, calls: tuple[int, int], before: int) -> _Place | None:
         """Return the place before a call, None where regions do not allow it."""
         try:
-            behind = blocks.block(*calls, apart=before)
-            first = blocks.block(before, before, apart=calls[0])
-            ahead = blocks.block(first.first, behind.first - 1, apart=calls[0])
+            behind = blocks.block(*calls, past=before)
+            first = blocks.block(before, before, past=calls[0])
+            ahead = blocks.block(first.first, behind.first - 1, past=calls[0])
             blocks.swapped(ahead, behind)
         except Torn:
             return None
@@ -186,7 +186,7 @@ class _Wait:
         """Return the last call before a block that it must stay behind (-1: none), and why."""
         trace = self.weighted.trace
         location = int(trace.calls.location[calls[0]])
-        tied, kind = ties(trace, location).before(*calls)
+        tied, kind = find_rules(trace, location).before(*calls)
         depends = self._reaches(calls, int(trace.first_calls[location]))
         if max(tied, depends) < 0:
             return -1, "nothing is before it on its process"

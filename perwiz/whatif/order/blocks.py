@@ -60,9 +60,9 @@ class Blocks:
         """Return the step of a call."""
         return int(self.calls[call - self.first])
 
-    def block(self, first: int, last: int, apart: int) -> Block:
-        """Return the smallest block of the calls `first` .. `last` that may move past the call `apart`, whole if a region allows."""
-        outside = self.step(apart)
+    def block(self, first: int, last: int, past: int) -> Block:
+        """Return the smallest block of the calls `first` .. `last` that may move past the call `past`, whole if a region allows."""
+        outside = self.step(past)
         lead, end = first, self.step(last) + 1
         while True:
             begin = self._after(lead - 1)

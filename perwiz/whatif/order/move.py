@@ -14,7 +14,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.order import ordering_rules
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reordered
+from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reorder
 
 _CLAUSE = re.compile(r"\s*e([0-9]{1,18})(?:\.\.e([0-9]{1,18}))?\s+before\s+e([0-9]{1,18})\s*")
 _SHOWN = 8
@@ -35,7 +35,7 @@ def clauses(text: str, argument: str) -> list[tuple[int, int, int]]:
     return [(int(m[1]), int(m[2] or m[1]), int(m[3])) for m in found if m]
 
 
-def moved(weighted: Weighted, text: str, argument: str) -> Reordered:
+def apply_moves(weighted: Weighted, text: str, argument: str) -> Reordered:
     """Return the graph in which all the blocks of calls that `argument` lists run before the calls it names, all changed together.
 
     `text` is what errors call it. Raises UsageError for calls that are none, and if the order cannot be: a deadlock, overtaking
@@ -57,9 +57,9 @@ def moved(weighted: Weighted, text: str, argument: str) -> Reordered:
     new = np.argsort(np.argsort(place[program.call], kind="stable"))
     check(trace, text, new, sorted(touched))
     try:
-        return reordered(program, order, tuple(moves))
+        return reorder(program, order, tuple(moves))
     except Cycle as cycle:
-        raise UsageError(f"{text}: would deadlock: {told(trace, cycle, np.argsort(new), moves[0].first)}") from None
+        raise UsageError(f"{text}: would deadlock: {describe_cycle(trace, cycle, np.argsort(new), moves[0].first)}") from None
 
 
 def _location(trace: Trace, text: str, calls: tuple[int, int, int]) -> int:
@@ -87,7 +87,7 @@ def _pair(trace: Trace, blocks: Blocks, text: str, calls: tuple[int, int, int]) 
         return None, None
     ahead, behind = ((before, first - 1), (first, last)) if before < first else ((first, last), (last + 1, before - 1))
     try:
-        one = blocks.block(*ahead, apart=behind[0]), blocks.block(*behind, apart=ahead[0])
+        one = blocks.block(*ahead, past=behind[0]), blocks.block(*behind, past=ahead[0])
         for block, wanted in zip(one, (ahead, behind), strict=True):
             if (block.first, block.last) != wanted:
                 raise Torn(blocks.holding(block, wanted))
@@ -110,7 +110,7 @@ def named(trace: Trace, call: int) -> str:
     return f"e{call} (rank {trace.locations.process[location]}{f'.{thread}' if thread else ''})"
 
 
-def told(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
+def describe_cycle(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
     """Return who waits for whom, from a moved call on, if it is among them: of neighbours on one process the first and the last.
 
     `old` is the old row of each new one.
@@ -135,7 +135,7 @@ def told(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
 def check(trace: Trace, text: str, new: Ints, locations: list[int]) -> None:
     """Raise UsageError if a new order, a row per call, breaks what ties the calls of these locations, or ties two ends of messages."""
     for location in locations:
-        broken = ordering_rules.ties(trace, location, both=True).broken(new)
+        broken = ordering_rules.find_rules(trace, location, both=True).broken(new)
         if broken:
             raise UsageError(_refusal(trace, text, *broken))
     for kind, one, other in (_overtaken(trace, new), _crossed(trace, new)):
@@ -148,7 +148,7 @@ def _refusal(trace: Trace, text: str, one: int, other: int, kind: int) -> str:
 
 
 def _overtaken(trace: Trace, new: Ints) -> tuple[int, int, int]:
-    """Return (kind of tie, earlier and later call) of two messages that would swap on one side only; kind -1: none."""
+    """Return (kind of rule, earlier and later call) of two messages that would swap on one side only; kind -1: none."""
     table, location = trace.messages, trace.calls.location
     key = (table.comm, table.tag, location[table.receive], location[table.send])
     sent, received = _Turns(table.send, key, new), _Turns(table.receive, key, new)

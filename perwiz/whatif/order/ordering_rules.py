@@ -16,10 +16,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
@@ -31,10 +30,10 @@ REASONS = (
     "collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)",
     "they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers",
 )
-"""Why two calls keep their order, per kind of tie."""
+"""Why two calls keep their order, per kind of rule."""
 
 
-def _listed(*starts: str) -> NDArray[np.bool_]:
+def _listed(*starts: str) -> Mask:
     return np.array([name[4:].startswith(starts) for name in operations.OPS])
 
 
@@ -64,7 +63,7 @@ _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ties:
+class Rules:
     """Entries that say: of calls with the same key, each keeps behind the one before; for some calls of one location."""
 
     call: Ints
@@ -75,7 +74,7 @@ class Ties:
     """Why, row of REASONS."""
 
     def before(self, first: int, last: int) -> tuple[int, int]:
-        """Return (call, kind of tie): the last call before `first` that the calls first .. last must stay behind; -1 if none."""
+        """Return (call, kind of rule): the last call before `first` that the calls first .. last must stay behind; -1 if none."""
         inside = (self.call >= first) & (self.call <= last)
         previous = np.flatnonzero(inside[1:] & ~inside[:-1] & (self.key[1:] == self.key[:-1]) & (self.call[:-1] < first))
         if not len(previous):
@@ -84,13 +83,13 @@ class Ties:
         return int(self.call[at]), int(self.kind[at])
 
     def broken(self, new: Ints) -> tuple[int, int, int] | None:
-        """Return (earlier call, later call, kind) of one tie that the order `new`, a row per call, breaks; None if it breaks none."""
+        """Return (earlier call, later call, kind) of one rule that the order `new`, a row per call, breaks; None if it breaks none."""
         at = np.flatnonzero((self.key[1:] == self.key[:-1]) & (new[self.call[1:]] < new[self.call[:-1]]))
         return (int(self.call[at[0]]), int(self.call[at[0] + 1]), int(self.kind[at[0]])) if len(at) else None
 
 
 class _Entries:
-    """Collects ties: calls with a key of several numbers each."""
+    """Collects rules: calls with a key of several numbers each."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Ints, list[Ints], int]] = []
@@ -98,7 +97,7 @@ class _Entries:
     def add(self, kind: int, call: Ints, *key: Ints | int) -> None:
         self._parts.append((call, [np.broadcast_to(np.asarray(part, "i8"), (len(call),)) for part in key], kind))
 
-    def whole(self) -> Ties:
+    def whole(self) -> Rules:
         width = 1 + max(len(key) for _, key, _ in self._parts)
         calls = [call for call, _, _ in self._parts]
         columns = [np.concatenate(calls)]
@@ -112,10 +111,10 @@ class _Entries:
         fresh = np.zeros(len(order), bool)
         for column in sorted_:
             fresh[1:] |= column[1:] != column[:-1]
-        return Ties(columns[0][order].astype("i8"), np.cumsum(fresh), kind[order])
+        return Rules(columns[0][order].astype("i8"), np.cumsum(fresh), kind[order])
 
 
-def ties(trace: Trace, location: int, both: bool = False) -> Ties:
+def find_rules(trace: Trace, location: int, both: bool = False) -> Rules:
     """Return what ties the calls of a location; `both`: only what holds even if the partners change their order as well."""
     lo, hi = trace.first_calls[location : location + 2]
     out, calls, messages, members = _Entries(), trace.calls, trace.messages, trace.members
@@ -151,7 +150,7 @@ def _add_system(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
     _add_borders(out, lo, _MAKES[op], comm > 0, len(_GROUPS) + hi - lo + 1)
 
 
-def _add_borders(out: _Entries, lo: int, border: NDArray[np.bool_], bound: NDArray[np.bool_], number: int) -> None:
+def _add_borders(out: _Entries, lo: int, border: Mask, bound: Mask, number: int) -> None:
     """Tie the calls on each side of a border to the border, but not to each other: a key per pair of neighbouring borders."""
     at = np.flatnonzero(border)
     if not len(at):
@@ -181,7 +180,7 @@ def _add_wildcards(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
         _add_pairs(out, rows, mine, others, number)
 
 
-def _add_pairs(out: _Entries, rows: Ints, mine: NDArray[np.bool_], others: NDArray[np.bool_], number: int) -> None:
+def _add_pairs(out: _Entries, rows: Ints, mine: Mask, others: Mask, number: int) -> None:
     """Tie each of the other receives to the ones of a pattern directly before and behind it."""
     at = np.flatnonzero(mine)
     between = np.flatnonzero(others)

@@ -6,15 +6,14 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
-from perwiz.graph.rechain import REMADE, rechained
+from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.tables import placed, rows_at, rows_moved, trace_in_order
+from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,22 +41,22 @@ class Moved:
 class Reordered(Weighted):
     """A weighted graph whose trace has another order of calls than the recorded one."""
 
-    call: Ints
+    call: I8
     """Row of each recorded call."""
-    region: Ints
+    region: I8
     """Row of each recorded region instance."""
-    message: Ints
+    message: I8
     """Row of each recorded message."""
     moves: tuple[Moved, ...]
 
     def as_recorded(self, timeline: Timeline) -> Timeline:
         """Return a timeline of this order with the rows of the recorded calls and regions."""
-        calls, regions = rows_moved(timeline.calls, np.argsort(self.call)), rows_moved(timeline.regions, np.argsort(self.region))
+        calls, regions = move_rows(timeline.calls, np.argsort(self.call)), move_rows(timeline.regions, np.argsort(self.region))
         return dataclasses.replace(timeline, calls=calls, regions=regions)
 
     def in_new_order(self, timeline: Timeline) -> Timeline:
         """Return a timeline of recorded rows with the rows of this order."""
-        return dataclasses.replace(timeline, calls=rows_moved(timeline.calls, self.call), regions=rows_moved(timeline.regions, self.region))
+        return dataclasses.replace(timeline, calls=move_rows(timeline.calls, self.call), regions=move_rows(timeline.regions, self.region))
 
 
 def recorded_rows(weighted: Weighted) -> Reordered:
@@ -73,7 +72,7 @@ def _fields(weighted: Weighted) -> dict[str, Any]:
     return {field.name: getattr(weighted, field.name) for field in dataclasses.fields(Weighted)}
 
 
-def reordered(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> Reordered:
+def reorder(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> Reordered:
     """Return the weighted graph with the steps of a program in another order: `order` holds the old number of each new step.
 
     Every call keeps its weights, and takes along the computation before it and what its partners' edges weigh. Gaps between sends that
@@ -83,12 +82,12 @@ def reordered(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> R
     old = recorded_rows(program.weighted)
     place = np.empty(len(order), "i8")
     place[order] = np.arange(len(order))
-    call, region = (rows_at(place[steps]) for steps in (program.call, program.entered))
-    message = rows_at(call[old.trace.messages.send])
+    call, region = (sort_rows(place[steps]) for steps in (program.call, program.entered))
+    message = sort_rows(call[old.trace.messages.send])
     changed = np.zeros(len(old.trace.locations), bool)
     changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
     trace = trace_in_order(program, place, (call, region, message), changed)
-    graph, edge = rechained(trace, old.graph, call, stays(old))
+    graph, edge = rechain(trace, old.graph, call, stays(old))
     graph.cause[:] = _causes(old.graph, graph, edge, message)
     result = dataclasses.replace(
         old,
@@ -96,7 +95,7 @@ def reordered(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> R
         timeline=trace.timeline,
         graph=graph,
         weight=_weights(program, order, (trace, graph, edge), call),
-        size=placed(old.size, message),
+        size=scatter(old.size, message),
         call=call[old.call],
         region=region[old.region],
         message=message[old.message],
@@ -106,7 +105,7 @@ def reordered(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> R
     return dataclasses.replace(result, region_enter=enter, region_leave=leave)
 
 
-def stays(weighted: Weighted) -> NDArray[np.bool_]:
+def stays(weighted: Weighted) -> Mask:
     """Return which edges an order keeps: rendezvous edges that bind nobody would only forbid orders."""
     return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
 
@@ -157,7 +156,7 @@ def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, Ints], call: Ints, o
     return out
 
 
-def _distances(program: Program, order: Ints, place: Ints, region: Ints, changed: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def _distances(program: Program, order: Ints, place: Ints, region: Ints, changed: Mask) -> tuple[Ints, Ints]:
     """Return the ns from the vertex before each region boundary to it, in the new order, at the regions' new rows."""
     weighted = program.weighted
     total = np.cumsum(program.length[order])
@@ -167,5 +166,5 @@ def _distances(program: Program, order: Ints, place: Ints, region: Ints, changed
     for steps, old in ((program.entered, weighted.region_enter), (program.left, weighted.region_leave)):
         new = (total - base)[place[steps]]
         moved = changed[weighted.trace.regions.location] & (old >= 0)
-        out.append(placed(np.where(moved, new, old), region))
+        out.append(scatter(np.where(moved, new, old), region))
     return out[0], out[1]

@@ -6,32 +6,31 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 
 
-def rows_at(place: Ints) -> Ints:
-    """Return the new row of each old row when rows are sorted by these places; of equal ones the order stays."""
+def sort_rows(place: Ints) -> Ints:
+    """Return the new row of each old row when rows are sorted by these places; of equal ones the order stays: 30 10 20 -> 2 0 1."""
     out = np.empty(len(place), "i8")
     out[np.argsort(place, kind="stable")] = np.arange(len(place))
     return out
 
 
-def placed(column: Ints, new: Ints) -> Ints:
-    """Return a column with each row at its new place."""
+def scatter(column: Ints, new: Ints) -> Ints:
+    """Return a column with each row at its new place: 7 8 9 to 2 0 1 -> 8 9 7."""
     out = np.empty_like(column)
     out[new] = column
     return out
 
 
-def rows_moved(table: Any, new: Ints, **changes: Ints) -> Any:
+def move_rows(table: Any, new: Ints, **changes: Ints) -> Any:
     """Return a table with some columns changed, and then each row at its new place."""
     columns = {f.name: np.asarray(changes.get(f.name, getattr(table, f.name))) for f in dataclasses.fields(table)}
-    return type(table)(**{name: placed(column, new).astype(getattr(table, name).dtype) for name, column in columns.items()})
+    return type(table)(**{name: scatter(column, new).astype(getattr(table, name).dtype) for name, column in columns.items()})
 
 
 def _behind(new: Ints, row: Ints) -> Ints:
@@ -39,7 +38,7 @@ def _behind(new: Ints, row: Ints) -> Ints:
     return np.append(new, [len(new), -1])[row]
 
 
-def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints], changed: NDArray[np.bool_]) -> Trace:
+def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints], changed: Mask) -> Trace:
     """Return the trace of a program whose steps go to new places; `rows` are the new rows of calls, regions and messages.
 
     On the locations that changed every step takes what it took in the recording, so its times are in order, but nobody waits.
@@ -47,23 +46,23 @@ def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints],
     old = program.weighted.trace
     call, region, message = rows
     requests = old.requests
-    request = rows_at(_behind(call, requests.posted_by))
+    request = sort_rows(_behind(call, requests.posted_by))
     tested = _behind(call, old.unfinished.call)
     count = len(old.regions)
     ahead = np.searchsorted(np.sort(place[program.call]), np.concatenate([place[program.entered], place[program.left]]))
     messages = {name: _behind(call, getattr(old.messages, name)) for name in ("send", "send_done", "receive", "receive_done")}
     return dataclasses.replace(
         old,
-        calls=rows_moved(old.calls, call),
-        requests=rows_moved(
+        calls=move_rows(old.calls, call),
+        requests=move_rows(
             requests, request, posted_by=_behind(call, requests.posted_by), completed_by=_behind(call, requests.completed_by)
         ),
-        unfinished=rows_moved(old.unfinished, rows_at(tested), call=tested, request=request[old.unfinished.request]),
-        messages=rows_moved(old.messages, message, **messages),
+        unfinished=move_rows(old.unfinished, sort_rows(tested), call=tested, request=request[old.unfinished.request]),
+        messages=move_rows(old.messages, message, **messages),
         members=dataclasses.replace(
             old.members, call=_behind(call, old.members.call).astype("i4"), done=_behind(call, old.members.done).astype("i4")
         ),
-        regions=rows_moved(
+        regions=move_rows(
             old.regions,
             region,
             parent=np.append(region, -1)[old.regions.parent],
@@ -72,8 +71,8 @@ def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints],
             end_call=ahead[count:],
         ),
         timeline=_timeline(program, place, (call, region), changed),
-        labels=rows_moved(old.labels, rows_at(call[old.labels.call]), call=call[old.labels.call]),
-        counters=rows_moved(old.counters, rows_at(call[old.counters.call]), call=call[old.counters.call]),
+        labels=move_rows(old.labels, sort_rows(call[old.labels.call]), call=call[old.labels.call]),
+        counters=move_rows(old.counters, sort_rows(call[old.counters.call]), call=call[old.counters.call]),
         **_attached(old, call, region, ahead),
     )
 
@@ -108,13 +107,13 @@ def _attached(old: Trace, call: Ints, region: Ints, ahead: Ints) -> dict[str, An
     values = old.values[np.repeat(records.first_value[new] - begin, size) + np.arange(size.sum())]
     place = np.argsort(new)
     return {
-        "parameters": rows_moved(parameters, np.argsort(np.lexsort((before, parameters.location))), call=before, region=inside),
-        "records": rows_moved(records, place, call=moved(records), first_value=begin[place]),
+        "parameters": move_rows(parameters, np.argsort(np.lexsort((before, parameters.location))), call=before, region=inside),
+        "records": move_rows(records, place, call=moved(records), first_value=begin[place]),
         "values": values if len(records) else old.values,
     }
 
 
-def _timeline(program: Program, place: Ints, rows: tuple[Ints, Ints], changed: NDArray[np.bool_]) -> Timeline:
+def _timeline(program: Program, place: Ints, rows: tuple[Ints, Ints], changed: Mask) -> Timeline:
     """Return times for the new order in which every step takes what it took in the recording, on the locations that changed."""
     trace, recorded = program.weighted.trace, program.weighted.timeline
     time = np.empty(len(place), "i8")
@@ -129,10 +128,10 @@ def _timeline(program: Program, place: Ints, rows: tuple[Ints, Ints], changed: N
         at[steps] = _retimed((time[steps], took[steps], program.is_call[steps]), new, int(recorded.locations.enter[location]))
     calls = Times(at[program.call], at[program.call] + took[program.call])
     regions = Times(at[program.entered], at[program.left])
-    return dataclasses.replace(trace.timeline, calls=rows_moved(calls, rows[0]), regions=rows_moved(regions, rows[1]))
+    return dataclasses.replace(trace.timeline, calls=move_rows(calls, rows[0]), regions=move_rows(regions, rows[1]))
 
 
-def _retimed(steps: tuple[Ints, Ints, NDArray[np.bool_]], place: Ints, begin: int) -> Ints:
+def _retimed(steps: tuple[Ints, Ints, Mask], place: Ints, begin: int) -> Ints:
     """Return the times of a location's steps at their new places, each as long behind the one before as it was in the recording.
 
     Steps are (time, duration, whether a call); a boundary recorded outside the computation it belongs to stays as far outside.

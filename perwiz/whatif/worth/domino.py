@@ -22,10 +22,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, replayed
 from perwiz.whatif.worth import worth
@@ -79,11 +78,11 @@ class Domino:
 
     run: Run
     question: str
-    value: Ints
+    value: I8
     """Makespan per call, ns, if that call alone is changed."""
-    passed: Ints
+    passed: I8
     """Receives per call that what moves would pass; 0 where nothing moves."""
-    promise: Ints
+    promise: I8
     """Makespan per call, ns, if that call alone did not wait."""
     paths: Paths
     bound: int
@@ -238,7 +237,7 @@ class _Search:
         return tuple(self.call[list(path)][::-1].tolist())
 
 
-def _lowest(value: Ints, first: NDArray[np.int64]) -> Ints:
+def _lowest(value: Ints, first: I8) -> Ints:
     """Return, per call, the least value of it and those before it on its location."""
     out = value.copy()
     for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
@@ -26,7 +26,7 @@ class Family:
     """Text per set."""
     selectors: tuple[str | None, ...]
     """Per set the text that `perwiz.whatif.selectors.calls` takes for exactly its calls; None if there is none."""
-    of: Ints
+    of: I4
     """Class per call int32, -1 none."""
     row: Ints
     member: Ints
@@ -51,7 +51,7 @@ def family(run: Run, word: str) -> Family:
     return FAMILIES[word](run)
 
 
-def _apart(of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
+def _class_by_class(of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
     """Return the family in which every class is a set."""
     row = np.arange(len(names), dtype="i4")
     return Family(tuple(names), tuple(chosen), of.astype("i4", copy=False), row, row)
@@ -67,12 +67,12 @@ def _site(run: Run) -> Family:
     """Return the calls of each routine made in one region path and, where the trace tells, at one place in the source."""
     of, found = selectors.sites(run.trace)
     names = [routine + (f" in {path}" if path else "") + (f" at {place}" if place else "") for routine, path, place in found]
-    return _apart(of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in found])
+    return _class_by_class(of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in found])
 
 
 def _routine(run: Run) -> Family:
     """Return the calls of each routine."""
-    return _apart(run.trace.calls.op, operations.OPS, [f"op:{name}" if op else None for op, name in enumerate(operations.OPS)])
+    return _class_by_class(run.trace.calls.op, operations.OPS, [f"op:{name}" if op else None for op, name in enumerate(operations.OPS)])
 
 
 def _region(run: Run) -> Family:
@@ -110,14 +110,11 @@ def _step(run: Run) -> Family:
     return Family(tuple(text for text, _ in texts), tuple(exact), of[:-1], row[order], member[order])
 
 
-def _process(trace: Trace, calls: Ints) -> Ints:
-    return trace.locations.process[trace.calls.location[calls]].astype("i8")
-
-
 def _rank(run: Run) -> Family:
     """Return the calls of each process."""
     ranks, of = np.unique(run.trace.locations.process, return_inverse=True)
-    return _apart(of.astype("i4")[run.trace.calls.location], [f"rank {rank}" for rank in ranks], [f"rank:{rank}" for rank in ranks])
+    names, chosen = ([f"rank{mark}{rank}" for rank in ranks] for mark in (" ", ":"))
+    return _class_by_class(of.astype("i4")[run.trace.calls.location], names, chosen)
 
 
 def _waiting(run: Run, key: Ints) -> tuple[Ints, list[int]]:
@@ -132,15 +129,16 @@ def _pair(run: Run) -> Family:
     """Return the calls of each process that wait for the same process."""
     waits = np.flatnonzero(run.waits.partner >= 0)
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
-    of, keys = _waiting(run, _process(run.trace, waits) * ranks + _process(run.trace, run.waits.partner[waits]))
-    return _apart(of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
+    process = run.trace.processes_of_calls.astype("i8")
+    of, keys = _waiting(run, process[waits] * ranks + process[run.waits.partner[waits]])
+    return _class_by_class(of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
 
 
 def _partner_region(run: Run) -> Family:
     """Return the calls that wait for calls of the same region path."""
     of, keys = _waiting(run, run.trace.calls.path[run.waits.partner[run.waits.partner >= 0]])
     paths = selectors.paths(run.trace)
-    return _apart(of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
+    return _class_by_class(of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
 
 
 FAMILIES: dict[str, Callable[[Run], Family]] = {

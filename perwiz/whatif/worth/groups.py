@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family, family
 from perwiz.whatif.worth.sets import rank_sets
@@ -21,7 +21,7 @@ class Choice:
     """What a person calls it."""
     hypothesis: str | None
     """As `predict` takes it: zero-wait e12; None if there is no short text."""
-    calls: Ints
+    calls: I8
     """Rows."""
 
 

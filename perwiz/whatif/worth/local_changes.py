@@ -17,7 +17,7 @@ from perwiz.engines.sweep import sweep, to_end
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 
 Report = Callable[[int, int], None]
 """Is told how many of all are done."""
@@ -30,9 +30,9 @@ _TELL = 64
 class Changes:
     """`weight[k]` for `edge[k]` in change `which[k]`, one row per edge of a change."""
 
-    which: Ints
-    edge: Ints
-    weight: Ints
+    which: I8
+    edge: I8
+    weight: I8
 
 
 def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: Report | None = None) -> Ints:
@@ -110,7 +110,11 @@ def _over(graph: Graph, weight: Ints, left: Ints, last: Ints) -> Iterator[tuple[
 
 
 def ranges(row: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Return (rows repeated, first .. end - 1 of each, one after the other)."""
+    """Return (rows repeated, first .. end - 1 of each, one after the other).
+
+    row   7 9    first   2 5    end   4 8
+    ->    7 7 9 9 9   and   2 3 5 6 7
+    """
     length = end - first
     begin = np.cumsum(length) - length
     return np.repeat(row, length), np.arange(length.sum()) + np.repeat(first - begin, length)

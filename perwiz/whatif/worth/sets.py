@@ -13,14 +13,13 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
@@ -50,11 +49,11 @@ class Sets:
     """What a person calls each set."""
     hypothesis: tuple[str | None, ...]
     """Per set the text of the hypothesis, `zero-wait op:MPI_Recv`, that is about exactly its calls; None if there is no short one."""
-    calls: Ints
+    calls: I8
     """Number of calls per set, int64."""
-    waiting: Ints
+    waiting: I8
     """How long the calls of each set wait now, all together, int64."""
-    makespan: Ints
+    makespan: I8
     """Per set, int64: if its calls did not wait, or took no time."""
 
     def order(self) -> Ints:
@@ -184,7 +183,7 @@ class _Sweeps:
         return out
 
 
-def _touched(weighted: Weighted, time: Ints, sets: Family, question: str) -> NDArray[np.bool_]:
+def _touched(weighted: Weighted, time: Ints, sets: Family, question: str) -> Mask:
     """Return which sets take something from one critical path; it stays as long as it is under all others."""
     graph = weighted.graph
     path = critical_path(graph, weighted.weight, time)

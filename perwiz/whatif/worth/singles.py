@@ -20,7 +20,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
 from perwiz.kernels import singles as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.run import Run, makespan
 
 
@@ -30,9 +30,9 @@ class Singles:
 
     makespan: int
     """Without any hypothesis."""
-    zero_wait: Ints
+    zero_wait: I8
     """Per call, int64: if this one did not wait, as `zero-wait eN` has it."""
-    zero_time: Ints
+    zero_time: I8
     """Per call, int64: if this one took no time, as `zero-time eN` has it."""
 
 

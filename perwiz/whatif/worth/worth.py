@@ -13,7 +13,7 @@ from perwiz.trace.arrays import Ints
 from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
-from perwiz.whatif.order.advance import advanced
+from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import COSTS, Run, run_of, swept_makespan, with_costs
 from perwiz.whatif.worth.singles import singles
@@ -109,7 +109,7 @@ def change(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> We
 def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
     """Return the graph in which what a call waits for runs earlier; the same graph if it cannot, as outside the region that moves."""
     try:
-        found = advanced(weighted, call, region)
+        found = move_earlier(weighted, call, region)
     except UsageError:
         return weighted
     return found[0] if found else weighted

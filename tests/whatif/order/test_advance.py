@@ -13,7 +13,7 @@ from build import Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.order.advance import advanced
+from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
@@ -374,10 +374,10 @@ def test_several_calls():
 def test_advanced():
     trace = late_sender()
     run = replayed(trace, hand_model(), "none")
-    weighted, moved = advanced(run.weighted, 3)
+    weighted, moved = move_earlier(run.weighted, 3)
     assert makespan(weighted.graph, sweep(weighted.graph, weighted.weight)) == 260
     assert [(move.first, move.before) for move in moved] == [(2, 0)]
-    assert advanced(run.weighted, 0) is None
+    assert move_earlier(run.weighted, 0) is None
 
 
 def every_place(trace, model, call):
@@ -409,7 +409,7 @@ def test_no_place_is_better(trace):
         enough = [place for place, wait, still in places if not (wait and still)]
         chosen = enough[0] if enough else places[-1][0] if places else None
         helps = chosen is not None and {place: wait for place, wait, _ in places}[chosen] < before
-        result = advanced(run.weighted, call)
+        result = move_earlier(run.weighted, call)
         assert (result is not None) == helps
         if helps:
             assert (result[1][0].first, result[1][0].before) == (partner, chosen)

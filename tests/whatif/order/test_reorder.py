@@ -20,10 +20,10 @@ from perwiz.graph.rechain import Cycle
 from perwiz.trace import tables
 from perwiz.trace.trace import check
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.order.advance import advanced
+from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.blocks import Blocks, Torn
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import reordered, stays
+from perwiz.whatif.order.reorder import reorder, stays
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import makespan, replayed
 
@@ -47,7 +47,7 @@ def times(weighted):
 def check_identity(trace):
     weighted = replayed(trace, ODD, "none").weighted
     program = Program(weighted)
-    same = reordered(program, np.arange(len(program.length)))
+    same = reorder(program, np.arange(len(program.length)))
     same_trace(same.trace, trace)
     assert times(same) == times(weighted)
     assert same.region_enter.tolist() == weighted.region_enter.tolist()
@@ -85,9 +85,9 @@ def orders(draw):
         return weighted, None
     blocks = Blocks(program, int(location[last]), np.arange(len(program.length)))
     with contextlib.suppress(Torn, Cycle):
-        behind = blocks.block(first, last, apart=before)
-        ahead = blocks.block(before, behind.first - 1, apart=behind.first)
-        return weighted, reordered(program, blocks.swapped(ahead, behind))
+        behind = blocks.block(first, last, past=before)
+        ahead = blocks.block(before, behind.first - 1, past=behind.first)
+        return weighted, reorder(program, blocks.swapped(ahead, behind))
     return weighted, None
 
 
@@ -115,7 +115,7 @@ def test_another_order(drawn):
     order = np.empty(len(back.length), "i8")
     order[original.call], order[original.ended] = back.call[other.call], back.ended
     order[original.entered], order[original.left] = back.entered[other.region], back.left[other.region]
-    again = reordered(back, order)
+    again = reorder(back, order)
     same_trace(again.trace, old)
     if not weighted.misfit.gaps_lowered:  # a gap that the recording lowered is the network's when it is made anew
         assert times(again) == times(weighted)
@@ -175,7 +175,7 @@ def test_advance__without_a_wait_changes_nothing():
     trace = build.CATALOGUE["ring"]()
     run = replayed(trace, ODD, "none")
     still = int(np.flatnonzero(run.waits.time == 0)[0])
-    assert advanced(run.weighted, still) is None
+    assert move_earlier(run.weighted, still) is None
     assert predict(trace, [f"advance e{still}"], ODD).predicted.calls == trace.timeline.calls
 
 

@@ -8,8 +8,7 @@ from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
-from perwiz.trace.arrays import I8
-from perwiz.trace.trace import Trace
+from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.limits.critical import Critical
 from perwiz.whatif.predict import Prediction
@@ -19,7 +18,7 @@ from perwiz.whatif.run import replayed
 def document(report: Report, budget: int = BUDGET) -> Document:
     """Return the data of the timeline panel."""
     run, prediction, clocks = report.run, report.prediction, report.run.clocks
-    moments = [Moments("corrected" if clocks.correction else _measured(run.trace), run.trace.timeline, run.waits)]
+    moments = [Moments("corrected" if clocks.correction else str(run.trace.timeline.origin), run.trace.timeline, run.waits)]
     if clocks.correction:
         moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
     if prediction:
@@ -37,18 +36,14 @@ def document(report: Report, budget: int = BUDGET) -> Document:
     return timeline.document(runs, overlays, budget)
 
 
-def _measured(trace: Trace) -> str:
-    return str(trace.timeline.origin)
-
-
 def _order(prediction: Prediction) -> I8 | None:
     """Return the rows of calls by location and predicted time; None if that is their order."""
     return None if prediction.order is None else np.argsort(prediction.order.call)
 
 
-def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[I8, I8]:
+def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[Ints, Ints]:
     """Return the calls that both traces have, as rows of the recorded and the measured one."""
-    first = comparison.alignment.first
+    first: Ints = comparison.alignment.first
     if prediction is not None and prediction.order is not None and comparison.hypotheses:
         first = np.argsort(prediction.order.call)[first]
     order = np.argsort(first, kind="stable")
