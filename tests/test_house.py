@@ -6,9 +6,12 @@ The rules on text read the source tree; the rest asks the package that the tests
 from __future__ import annotations
 
 import ast
+import collections
+import graphlib
 import importlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,10 +156,41 @@ def test_help__imports_nothing_heavy(words):
     assert done.stdout.splitlines()[-1] == "|"
 
 
+def test_circles__no_module_imports_itself_through_others():
+    """Imports inside functions and for types alone count too. graphlib names the circle."""
+    dotted = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+    imported: dict[str, set[str]] = {}
+    for found in IMPORTS:
+        module = found.name if found.name in dotted else found.name.rpartition(".")[0]
+        if module in dotted and module != "perwiz":
+            imported.setdefault(found.path, set()).add(dotted[module])
+    graphlib.TopologicalSorter(imported).prepare()
+
+
+def test_sizes__folders():
+    """Kernels and commands are lists; any other folder with more than 16 modules has more than one idea."""
+    folders = collections.Counter(path.rpartition("/")[0] for path in MODULES if not path.endswith("/__init__.py"))
+    assert {folder for folder, count in folders.items() if count > 16} <= {"perwiz/kernels", "perwiz/commands"}
+
+
 def test_sizes__modules():
-    """A kernel is as long as the rows it declares."""
-    lines = {path: text.count("\n") for path, text in MODULES.items() if room(path) != "kernels"}
-    assert {path: count for path, count in lines.items() if count > 300} == {}
+    """A module below 40 lines is not worth finding, unless it is data. Kernels are compiled one by one."""
+    lines = {path: text.count("\n") for path, text in MODULES.items() if room(path) != "kernels" and any(functions(path))}
+    assert {path: count for path, count in lines.items() if count < 40 and not path.endswith(("/__init__.py", "/__main__.py"))} == {}
+
+
+def private_of_others(path: str) -> Iterator[str]:
+    """Yield the private names of other modules that a module imports, or takes off one that it has imported."""
+    nodes = list(ast.walk(TREES[path]))
+    aliases = [alias for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names]
+    yield from (f"{path}: {alias.name}" for alias in aliases if re.search(r"(^|\.)_[A-Za-z]", alias.name))
+    imported = {alias.asname or alias.name for alias in aliases}
+    taken = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported]
+    yield from (f"{path}:{node.lineno}: {ast.unparse(node)}" for node in taken if re.match("_[A-Za-z]", node.attr))
+
+
+def test_private_names__stay_in_their_file():
+    assert [name for path in MODULES for name in private_of_others(path)] == []
 
 
 def test_sizes__functions():

@@ -7,9 +7,11 @@ Position 0 is the origin of time. The first edge into a vertex of a location is 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
+from perwiz.errors import GraphError
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import GAP as GAP
 from perwiz.kernels.names import LOCAL as LOCAL
@@ -21,6 +23,8 @@ from perwiz.trace.tables import NONE
 
 KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
 """Names of the kinds of edges, LOCAL to PROBE."""
+MOST = 1_000_000
+"""Edges beyond which a networkx graph would fill the memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,3 +88,21 @@ def hubs(graph: Graph) -> I4:
     for vertex in (graph.entered, graph.returned, graph.begun, graph.ended):
         of_location[vertex] = True
     return np.flatnonzero(~of_location).astype("i4")
+
+
+def to_networkx(graph: Graph, weight: Ints) -> Any:
+    """Return a networkx MultiDiGraph of the vertices by position; edges carry weight (int, ns), kind (word) and cause (row).
+
+    Raises GraphError beyond a million edges.
+    """
+    import networkx
+
+    if graph.edges > MOST:
+        raise GraphError(f"a graph of {graph.edges} edges, must be at most {MOST} for networkx")
+    view = networkx.MultiDiGraph()
+    view.add_nodes_from(range(graph.vertices))
+    for vertex in range(graph.vertices):
+        for edge in range(graph.start[vertex], graph.start[vertex + 1]):
+            what = {"weight": int(weight[edge]), "kind": KINDS[graph.kind[edge]], "cause": int(graph.cause[edge])}
+            view.add_edge(int(graph.source[edge]), vertex, **what)
+    return view

@@ -17,7 +17,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import health as whatif
-from perwiz.whatif import init
+from perwiz.whatif import selectors
 from perwiz.whatif.waits import Waits
 
 Document = dict[str, Any]
@@ -205,7 +205,7 @@ def shares_of(trace: Trace, makespan: int, gain: int = 0) -> int:
 
     The program has no hand in MPI_Init, which makes up most of a short run.
     """
-    after = init.after(trace)
+    after = selectors.after_init(trace)
     return after if after is not None and max(gain, 0) < after < makespan else makespan
 
 

@@ -1,8 +1,8 @@
-"""The element types of columns, by their numpy names, and work on long columns piece by piece."""
+"""The element types of columns, by their numpy names; long columns, handled piece by piece or growing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -33,3 +33,31 @@ def chunks(rows: int) -> Iterator[slice]:
     """Yield slices that together are so many rows, for work on columns with small intermediate arrays, which stay in the cache."""
     for begin in range(0, rows, _CHUNK):
         yield slice(begin, begin + _CHUNK)
+
+
+class Columns:
+    """Equally long columns that grow chunk by chunk, by name: the fields of a structured dtype."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._rows = 0
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype[name]) for name in dtype.names or ()}
+
+    def add(self, rows: Mapping[str, NDArray[Any]], count: int) -> None:
+        """Append so many rows, given by column. All values must fit their dtype."""
+        end = self._rows + count
+        for name, column in self._columns.items():
+            if end > len(column):
+                column = self._columns[name] = _longer(column, self._rows, 2 * end)
+            column[self._rows : end] = rows[name]
+        self._rows = end
+
+    def take(self, name: str) -> NDArray[Any]:
+        """Return one column and forget it."""
+        return self._columns.pop(name)[: self._rows]
+
+
+def _longer(column: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    """Return a column with room for `size` rows, the first `used` copied; memory that is never touched costs nothing."""
+    out = np.empty(size, column.dtype)
+    out[:used] = column[:used]
+    return out

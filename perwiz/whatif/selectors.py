@@ -17,6 +17,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|step:|site:|rank:|op:|all(?:\s*,|$))")
+_INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
 def calls(trace: Trace, text: str) -> Mask:
@@ -186,3 +187,16 @@ def _op(trace: Trace, name: str) -> int:
         used = [operations.OPS[k] for k in np.unique(trace.calls.op)]
         raise UsageError(f"op:{name}: no such routine in the trace, it has {', '.join(used[:12]) or 'no MPI calls'}")
     return op
+
+
+def init_calls(trace: Trace) -> I8:
+    """Return the calls of MPI_Init, rows."""
+    return np.flatnonzero(np.isin(trace.calls.op, _INITS))
+
+
+def after_init(trace: Trace) -> int | None:
+    """Return the ns from the instant the last process has left MPI_Init to the end of the run; None if the trace does not show it."""
+    rows = init_calls(trace)
+    if not len(rows):
+        return None
+    return int(trace.timeline.locations.leave.max() - trace.timeline.calls.leave[rows].max())

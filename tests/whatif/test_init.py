@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.whatif import init
+from perwiz.whatif import selectors
 from tests.build import Builder
 
 
@@ -20,11 +20,11 @@ def started(*inits, end=1000, op="Init"):
 @pytest.mark.parametrize("op", ["Init", "Init_thread"])
 def test_after__the_last_to_leave(op):
     trace = started(600, 800, op=op)
-    assert init.calls(trace).tolist() == [0, 1]
-    assert init.after(trace) == 200
+    assert selectors.init_calls(trace).tolist() == [0, 1]
+    assert selectors.after_init(trace) == 200
 
 
 def test_after__not_shown():
     b = Builder(1)
     b.compute(0, 10)
-    assert init.after(b.trace()) is None
+    assert selectors.after_init(b.trace()) is None

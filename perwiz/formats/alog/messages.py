@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.notes import Notes
-from perwiz.formats.columns import Columns
 from perwiz.kernels import alog
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I4, I8, U1
+from perwiz.trace.arrays import I4, I8, U1, Columns
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Calls, Messages, Requests
 

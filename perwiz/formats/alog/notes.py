@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
-from perwiz.formats.columns import Columns
 from perwiz.kernels import alog, alog_lines
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I8, Columns, Mask
 from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS
 
 _TEXT = -(1 << 61)

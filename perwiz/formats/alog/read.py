@@ -16,10 +16,10 @@ from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.definitions import States
 from perwiz.formats.alog.headers import Headers
 from perwiz.formats.alog.notes import Notes
-from perwiz.formats.columns import Columns
 from perwiz.formats.source import Source, describe
 from perwiz.kernels import alog, alog_lines, alog_states
 from perwiz.trace import defects, operations
+from perwiz.trace.arrays import Columns
 from perwiz.trace.numbers import Numbers
 
 LINES = 1 << 14

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import stat
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
 from perwiz.formats.format import Format, Progress
+from perwiz.formats.otf2.files import anchor_of, is_anchor, is_part
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Timeline, Trace
-
-_HEAD = b"OTF2"
-"""Bytes 2 to 6 of every anchor file; the first is its type, the second the order of bytes."""
-_MEMBER = re.compile(r"[0-9]+\.(def|evt|snap)|.*\.(marker|thumb)")
 
 
 class Otf2(Format):
@@ -65,40 +60,13 @@ class Otf2(Format):
         if replaced and not (os.path.isfile(anchor) and is_anchor(anchor)):
             raise UsageError(f"{path}: no OTF2 archive, must be one to be replaced")
         for file in (definitions, folder):
-            if os.path.lexists(file) and not (replaced and _is_part(file, is_folder=file == folder)):
+            if os.path.lexists(file) and not (replaced and is_part(file, is_folder=file == folder)):
                 raise UsageError(f"{file}: no part of the archive {path}, must not be there")
 
     def _write(self, trace: Trace, timeline: Timeline, path: str) -> int:
         from perwiz.formats.otf2.write import write
 
         return write(trace, timeline, path)
-
-
-def anchor_of(path: str) -> str:
-    """Return the path of the anchor file that is meant."""
-    if os.path.isdir(path):
-        inside = [name for name in os.listdir(path) if name.endswith(".otf2")]
-        if len(inside) == 1:
-            return os.path.join(path, inside[0])
-    named = f"{path.rstrip('/')}.otf2"
-    anchor = named if not os.path.isfile(path) and os.path.isfile(named) else path
-    return os.path.realpath(anchor) if os.path.islink(anchor) else anchor
-
-
-def is_anchor(path: str) -> bool:
-    """Return whether a file is an anchor file. Raises OSError if there is none."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        return False
-    with open(path, "rb") as file:
-        return file.read(6)[2:] == _HEAD
-
-
-def _is_part(path: str, is_folder: bool) -> bool:
-    if os.path.islink(path):
-        return False
-    if is_folder:
-        return os.path.isdir(path) and all(_MEMBER.fullmatch(name) for name in os.listdir(path))
-    return os.path.isfile(path)
 
 
 OTF2 = Otf2()

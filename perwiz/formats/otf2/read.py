@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.format import anchor_of, is_anchor
+from perwiz.formats.otf2.files import anchor_of, is_anchor
 from perwiz.formats.otf2.library.packed import Asked, Task, consumer_class
 from perwiz.formats.otf2.library.process import Process
 from perwiz.formats.source import describe

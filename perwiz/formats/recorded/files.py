@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.formats.recorded.format import MARKER
+from perwiz.formats.recorded import MARKER
 from perwiz.kernels.recorded import CALL, PART
 
 VERSION = 1

@@ -6,12 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.formats.format import Format, Progress
+from perwiz.formats.recorded import MARKER
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
-
-MARKER = "run.json"
-"""The file that makes a directory one of a recorded run."""
 
 
 class Recorded(Format):

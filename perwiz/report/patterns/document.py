@@ -16,7 +16,7 @@ from perwiz.patterns.search import Findings
 from perwiz.report import blocks, plain
 from perwiz.report.blocks import Document
 from perwiz.report.patterns import causes, tables
-from perwiz.whatif import init
+from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 
 VERSION = 1
@@ -91,7 +91,7 @@ def _refines(findings: Findings, parent: str) -> bool:
 
 def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
     """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it."""
-    cube, rows = findings.severity, init.calls(run.trace)
+    cube, rows = findings.severity, selectors.init_calls(run.trace)
     calls, known = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
     left_out = int((calls.leave[rows] - calls.enter[rows]).sum()) if base != run.makespan else 0
     above = ancestors("mpi_init_exit", known) if left_out else []

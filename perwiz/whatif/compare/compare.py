@@ -16,7 +16,7 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif import init
+from perwiz.whatif import selectors
 from perwiz.whatif.compare.align import Alignment, align
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
@@ -162,7 +162,7 @@ def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:
 
 
 def _start(first: Trace, second: Trace, pairs: Alignment, word: str | None) -> tuple[str, tuple[int, int]]:
-    inits = [init.calls(trace) for trace in (first, second)]
+    inits = [selectors.init_calls(trace) for trace in (first, second)]
     if word is None:
         word = "init" if all(map(len, inits)) else "start"
     if word == "start":

@@ -11,7 +11,12 @@ from perwiz.whatif.hypotheses.stretch import Segments
 class Program(Segments):
     """The steps of every location in program order: a step is a region boundary, a call or the end, with the computation before it.
 
-    A step's number is that of its segment; steps of a location follow one another.
+    A step's number is that of its segment; steps of a location follow one another. Two calls, e0 inside a region, of one location:
+
+        program   enter region   call e0   leave region   call e1   end
+        step      0              1         2              3         4
+        call      e0: 1, e1: 3       first 0, ended 4
+        vertices  1, 3 and 4; e0's step is the computation before it, from the region's entry on
     """
 
     def __init__(self, weighted: Weighted) -> None:

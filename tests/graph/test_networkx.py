@@ -6,7 +6,7 @@ import pytest
 import build
 from build import hand_model
 from perwiz.errors import GraphError
-from perwiz.graph import view
+from perwiz.graph import graph as view
 from perwiz.whatif.run import replayed
 
 
