@@ -31,7 +31,8 @@ def validator(command):
 
 def file(command):
     """Return the shipped schema of a command."""
-    room = "jobs" if command.startswith("jobs") else f"report/{command}"
+    rooms = {"jobs": "jobs/views", "jobs_mail": "jobs/mailing", "jobs_record": "jobs"}
+    room = rooms.get(command, f"report/{command}")
     return resources.files("perwiz").joinpath(*room.split("/"), f"{command}.schema.json")
 
 

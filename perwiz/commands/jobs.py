@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perwiz.jobs.store.database import Database
     from perwiz.jobs.store.query import Choice, Job
     from perwiz.jobs.store.stream import Fault
-    from perwiz.jobs.views.document import Document
+    from perwiz.jobs.views.records import JobDocument, PeriodDocument, Report
 
 HELP = "keep the counter records of all jobs in a database, and report on jobs, users and the machine"
 _ENDING = """
@@ -111,11 +111,11 @@ def _choice(parser: argparse.ArgumentParser, action: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after doing it and printing the report."""
-    import json
-
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.views import text
+    from perwiz.jobs.views.records import FaultsDocument, JobDocument, PeriodDocument
+    from perwiz.report.records import to_json
 
     if args.action == "ingest":
         return _ingest(args)
@@ -126,18 +126,16 @@ def run(args: argparse.Namespace) -> int:
         outputs.check([args.html], [args.db])
     database = open_database(args.db)
     try:
-        block = _report(args, database, benchmark)
-        if getattr(args, "html", None):
-            _write_page(args, database, block)
+        report = _report(args, database, benchmark)
+        if getattr(args, "html", None) and isinstance(report, JobDocument | PeriodDocument):
+            _write_page(args, database, report)
     finally:
         database.close()
-    print(json.dumps(block, indent=2) if args.json else "\n".join(text.lines(block)))
-    return INCOMPLETE if block["report"] == "faults" and block["count"] else DONE
+    print(to_json(report) if args.json else "\n".join(text.lines(report)))
+    return INCOMPLETE if isinstance(report, FaultsDocument) and report.count else DONE
 
 
 def _ingest(args: argparse.Namespace) -> int:
-    import json
-
     from perwiz import words
     from perwiz.errors import DONE, INCOMPLETE, UNREADABLE
     from perwiz.jobs.store import ingest, stream
@@ -145,6 +143,7 @@ def _ingest(args: argparse.Namespace) -> int:
     from perwiz.jobs.views import document as report
     from perwiz.jobs.views import text
     from perwiz.progress import Progress
+    from perwiz.report.records import to_json
 
     files = stream.files(args.records)
     unread: list[TraceError] = []
@@ -152,13 +151,13 @@ def _ingest(args: argparse.Namespace) -> int:
     try:
         with Progress(args.db, noun="record") as progress:
             done = ingest.ingest(database, _all(files, unread), args.machine or "", progress)
-        block = text.ingest_document(report.header("ingest", database), done, len(files))
+        document = report.ingest(database, done, len(files))
     finally:
         database.close()
     first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
     for complaint in (*map(str, unread), *first):
         print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
-    print(json.dumps(block, indent=2) if args.json else "\n".join(text.ingested(block)))
+    print(to_json(document) if args.json else "\n".join(text.ingested(document)))
     return UNREADABLE if unread else INCOMPLETE if done.faults else DONE
 
 
@@ -186,7 +185,7 @@ def _benchmark(args: argparse.Namespace) -> Benchmark | None:
     return benchmark.read(args.benchmark) if args.benchmark else benchmark.derived(args.model or "default")
 
 
-def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark | None) -> Document:
+def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark | None) -> Report:
     from perwiz.jobs.store import query
     from perwiz.jobs.views import document as report
 
@@ -203,14 +202,15 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
     return report.period(database, args.action, span, choice, benchmark, args.processors, args.most)
 
 
-def _write_page(args: argparse.Namespace, database: Database, block: Document) -> None:
+def _write_page(args: argparse.Namespace, database: Database, document: JobDocument | PeriodDocument) -> None:
     from perwiz.jobs.views import document as report
     from perwiz.jobs.views import html
+    from perwiz.jobs.views.records import JobDocument
 
-    if args.action == "job":
-        page = html.of_job(database, _job(database, args.job), block)
+    if isinstance(document, JobDocument):
+        page = html.of_job(database, _job(database, args.job), document)
     else:
-        page = html.period(block, html.more(database, report.within(_chosen(args), _period(args, database))))
+        page = html.period(document, html.more(database, report.within(_chosen(args), _period(args, database))))
     outputs.write({args.html: lambda path: _write(path, page)})
 
 

@@ -10,7 +10,6 @@ from perwiz.commands import options
 if TYPE_CHECKING:
     from perwiz.jobs.benchmark import Benchmark
     from perwiz.jobs.mailing.addressees import Settings
-    from perwiz.jobs.mailing.mail import Letter
     from perwiz.jobs.period import Period
 
 _MOST = 1e12
@@ -65,31 +64,27 @@ def _hours(text: str) -> float:
 
 def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
     """Return the exit code, after sending, or saying what would be sent."""
-    import json
-
     from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.jobs.mailing import document as report
     from perwiz.jobs.mailing import mail
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.store.query import Choice
+    from perwiz.report.records import to_json
 
     settings, span = _settings(args), _period(args)
     choice = Choice(machine=args.machine, least_size=args.least_size)
     open_database(args.db).close()  # one that is not there is none to be made
     database = open_database(args.db, write=args.send)
     try:
-        found = list(mail.letters(database, span, choice, benchmark, settings, args.again))
+        letters = list(mail.letters(database, span, choice, benchmark, settings, args.again))
         if args.send:
             with _post(args) as post:
-                found = list(mail.send(database, span, choice, found, post, args.again))
-        block = mail.document(database, span, found, args.send)
+                letters = list(mail.send(database, span, choice, letters, post, args.again))
+        document = report.document(database, span, letters, args.send)
     finally:
         database.close()
-    print(json.dumps(block, indent=2) if args.json else "\n".join(mail.lines(block)))
-    return INCOMPLETE if any(_failed(one) for one in found) else DONE
-
-
-def _failed(one: Letter) -> bool:
-    return one.state in ("no address", "refused", "not sent")
+    print(to_json(document) if args.json else "\n".join(report.lines(document)))
+    return INCOMPLETE if any(letter.state in ("no address", "refused", "not sent") for letter in letters) else DONE
 
 
 def _post(args: argparse.Namespace):  # type: ignore[no-untyped-def]

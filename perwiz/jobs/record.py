@@ -9,10 +9,15 @@ import datetime
 import hashlib
 import json
 import re
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
 
 from perwiz.errors import PerwizError
 from perwiz.jobs.routines import BUFFERS, SENDS
+from perwiz.report import records
+from perwiz.report.records import Natural, Positive
 
 VERSION = 1
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
@@ -20,8 +25,6 @@ _FUTURE = 86_400
 """A clock may be ahead by so many seconds: a day covers every mistaken time zone."""
 _LARGEST = 1e18
 _MOST_TEXT = 4096
-_KEYS = ("perwiz_record", "machine", "host", "pid", "user", "program", "size", "language", "mpi", "began", "ended", "all_s", "mpi_s")
-_OPTIONAL = ("overhead_s", "threads", "pmpi", "routines", "environment", "counters", "sizes")
 
 
 class RecordError(PerwizError):
@@ -81,6 +84,42 @@ class Record(NamedTuple):
         head = (self.pid, self.user, self.program, self.size, *when, self.all, self.inside)
         text = "\0".join(map(str, (*head, *(f"{name} {counts[0]!r} {counts[1]!r}" for name, counts in self.routines.items()))))
         return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
+
+
+_Routine = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,62}$")]
+_Amount = Annotated[float, msgspec.Meta(ge=0)]
+_MEANING = "Calls, seconds, sum of COUNT, bytes, bytes moved."
+_Counts = Annotated[tuple[_Amount, _Amount, _Amount, _Amount, _Amount], msgspec.Meta(description=_MEANING)]
+
+
+class Line(records.Record, kw_only=True):
+    """One object a line. All figures are sums over the processes."""
+
+    perwiz_record: Literal[1] = 1
+    machine: str | msgspec.UnsetType = msgspec.UNSET
+    host: str
+    pid: int
+    user: str
+    program: str
+    size: Positive
+    language: str
+    """C, Fortran, or empty: not known."""
+    mpi: str
+    """Name and version of the MPI."""
+    began: str
+    """MPI_Init, ISO 8601; without a zone UTC."""
+    ended: str
+    """MPI_Finalize."""
+    all_s: _Amount
+    """From MPI_Init to MPI_Finalize, times processes."""
+    mpi_s: _Amount
+    overhead_s: _Amount | msgspec.UnsetType = msgspec.UNSET
+    pmpi: bool | msgspec.UnsetType = msgspec.UNSET
+    routines: Mapping[_Routine, _Counts] | msgspec.UnsetType = msgspec.UNSET
+    environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    threads: Natural | msgspec.UnsetType = msgspec.UNSET
+    counters: dict[str, tuple[float, float]] | msgspec.UnsetType = msgspec.UNSET
+    sizes: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 def _yearless(time: float) -> str:
@@ -160,12 +199,14 @@ def from_json(text: str) -> Record:
         raise RecordError(f"{error}, must be JSON") from None
     if not isinstance(block, dict) or block.get("perwiz_record") != VERSION:
         raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
-    lacking = [key for key in _KEYS if key not in block and key != "machine"]
+    keys = {key.name: key.default is msgspec.UNSET for key in msgspec.structs.fields(Line)}
+    needed = [name for name, optional in keys.items() if not optional]
+    lacking = [name for name in needed if name not in block]
     if lacking:
-        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(_KEYS)}")
-    unknown = [key for key in block if key not in _KEYS and key not in _OPTIONAL]
+        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(needed)}")
+    unknown = [name for name in block if name not in keys]
     if unknown:
-        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join((*_KEYS, *_OPTIONAL))}")
+        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(keys)}")
     try:
         return _from_block(block)
     except (TypeError, ValueError, AttributeError, OverflowError):
@@ -214,24 +255,23 @@ def _whole(value: Any) -> int:
 
 def to_json(record: Record) -> str:
     """Return the line of JSON of a record."""
-    block = {
-        "perwiz_record": VERSION,
-        "machine": record.machine,
-        "host": record.host,
-        "pid": record.pid,
-        "user": record.user,
-        "program": record.program,
-        "size": record.size,
-        "language": record.language,
-        "mpi": record.mpi,
-        "began": date(record.began),
-        "ended": date(record.ended),
-        "all_s": record.all,
-        "mpi_s": record.inside,
-        "overhead_s": record.overhead,
-        "pmpi": record.pmpi,
-        "routines": {name: list(counts) for name, counts in record.routines.items()},
-        "environment": record.environment,
+    line = Line(
+        machine=record.machine,
+        host=record.host,
+        pid=record.pid,
+        user=record.user,
+        program=record.program,
+        size=record.size,
+        language=record.language,
+        mpi=record.mpi,
+        began=date(record.began),
+        ended=date(record.ended),
+        all_s=record.all,
+        mpi_s=record.inside,
+        overhead_s=record.overhead,
+        pmpi=record.pmpi,
+        routines=record.routines,
+        environment=record.environment,
         **record.more,
-    }
-    return json.dumps(block)
+    )
+    return json.dumps(msgspec.to_builtins(line))

@@ -1,6 +1,7 @@
-"""The shipped JSON Schemas (2020-12), made from the records of the documents; what several share is in common.schema.json.
+"""The shipped JSON Schemas (2020-12), made from the records of the documents; what several reports share is in common.schema.json.
 
-A document is described in the folder of its module, in a file named by its command. Descriptions are the docstrings of classes and fields.
+A document is described in the folder of its module, in a file named by its command; one that alone there is one of a command's reports,
+by both; several of one command are in one file. Descriptions are the docstrings of classes and fields.
 `pytest tests/report/test_schema.py --regold` writes the files.
 """
 
@@ -11,48 +12,59 @@ import inspect
 import json
 import pkgutil
 import textwrap
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
-from perwiz import report
-from perwiz.report.records import Document
+from perwiz.report.records import Document, Record
 
 Schema = dict[str, Any]
 _WIDTH = 140
 _BLOCKS = ("properties", "$defs")
-_COMMON = "common.schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def documents() -> list[type[Document]]:
-    """Return the documents of the reports, in the order of their folders: of each what its module `document` makes."""
-    folders = [module.name for module in pkgutil.iter_modules(report.__path__) if module.ispkg]
-    modules = [import_module(f"{report.__name__}.{folder}.document") for folder in folders if _has_document(folder)]
-    return [value for module in modules for value in vars(module).values() if _is_document(value, str(module.__package__))]
+def documents(package: ModuleType) -> list[list[type[Document]]]:
+    """Return the documents that the folders of a package make in their modules `document`, those of one module together."""
+    folders = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
+    modules = [import_module(f"{package.__name__}.{folder}.document") for folder in folders if _has_document(package, folder)]
+    made = [[value for value in vars(module).values() if _is_document(value, str(module.__package__))] for module in modules]
+    return [group for group in made if group]
 
 
-def _has_document(folder: str) -> bool:
-    return "document" in {module.name for module in pkgutil.iter_modules([f"{path}/{folder}" for path in report.__path__])}
+def _has_document(package: ModuleType, folder: str) -> bool:
+    return "document" in {module.name for module in pkgutil.iter_modules([f"{path}/{folder}" for path in package.__path__])}
 
 
 def _is_document(value: object, package: str) -> bool:
-    return isinstance(value, type) and issubclass(value, Document) and value.__module__.startswith(f"{package}.")
-
-
-def files() -> dict[str, str]:
-    """Return the text of every schema by its path, from the folder of the package on."""
-    texts, common = dict[str, str](), Schema()
-    for document in documents():
-        schema, shared = described(document)
-        path = f"{_folder(document)}/{schema['properties']['command']['const']}.schema.json"
-        texts[path] = layout(schema)
-        common |= shared
-    texts[f"{report.__name__.replace('.', '/')}/{_COMMON}"] = layout(
-        {"$schema": _DIALECT, "title": "What several documents of perwiz hold", "$defs": dict(sorted(common.items()))}
+    """Return whether it is a document of the package, and none that others narrow."""
+    return (
+        isinstance(value, type)
+        and issubclass(value, Document)
+        and value.__module__.startswith(f"{package}.")
+        and not value.__subclasses__()
     )
+
+
+def files(package: ModuleType, common: str = "") -> dict[str, str]:
+    """Return the text of the schemas of a package's documents by their paths, from the folder of perwiz on.
+
+    What folders share is in a file of this name, in the folder of the package; without one, in the schemas of all that hold it.
+    """
+    texts, shared = dict[str, str](), Schema()
+    for group in documents(package):
+        values = {field.name: field.default for field in msgspec.structs.fields(group[0])}
+        words = [values["command"], *([values["report"]] if len(group) == 1 and "report" in values else [])]
+        schema, other = described(group, f"perwiz {' '.join(words)} --json, version {values['version']}", common)
+        texts[f"{_folder(group[0])}/{'_'.join(words)}.schema.json"] = layout(schema)
+        shared |= other
+    if common:
+        head = {"$schema": _DIALECT, "title": "What several documents of perwiz hold"}
+        texts[f"{package.__name__.replace('.', '/')}/{common}"] = layout(head | {"$defs": dict(sorted(shared.items()))})
     return texts
 
 
@@ -60,19 +72,29 @@ def _folder(record: type) -> str:
     return record.__module__.rpartition(".")[0].replace(".", "/")
 
 
-def described(document: type[Document]) -> tuple[Schema, Schema]:
-    """Return the schema of a document, with the records of its folder as `$defs`; and the other records, as the common file has them."""
-    _, schemas = msgspec.json.schema_components([document], ref_template="{name}")
-    records = {record.__name__: record for record in _records(msgspec.inspect.type_info(document))}
+def described(documents: Sequence[type[Record]], title: str, common: str = "") -> tuple[Schema, Schema]:
+    """Return the schema of one of these documents, with the records of their folder as `$defs`; and the others, as `common` has them.
+
+    Without the name of a common file all records are in the schema.
+    """
+    _, schemas = msgspec.json.schema_components(documents, ref_template="{name}")
+    records = {record.__name__: record for document in documents for record in _records(msgspec.inspect.type_info(document))}
     complete = {name: _completed(schemas[name], record) for name, record in records.items()}
-    own = [name for name, record in records.items() if _folder(record) == _folder(document)]
+    own = [name for name, record in records.items() if not common or _folder(record) == _folder(documents[0])]
     here = {name: f"#/$defs/{name}" for name in records}
-    places = {name: here[name] if name in own else f"../{_COMMON}{here[name]}" for name in records}
-    root = _placed(complete[document.__name__], places)
-    command, version = (root["properties"][name]["const"] for name in ("command", "version"))
-    defs = {name: _placed(complete[name], places) for name in sorted(own) if name != document.__name__}
-    head = {"$schema": _DIALECT, "title": f"perwiz {command} --json, version {version}"}
-    return head | root | ({"$defs": defs} if defs else {}), {name: _placed(complete[name], here) for name in records if name not in own}
+    places = {name: here[name] if name in own else f"../{common}{here[name]}" for name in records}
+    root = _root(documents, complete)
+    defs = {name: _placed(complete[name], places) for name in sorted(own) if complete[name] is not root}
+    schema = {"$schema": _DIALECT, "title": title} | _placed(root, places) | ({"$defs": defs} if defs else {})
+    return schema, {name: _placed(complete[name], here) for name in records if name not in own}
+
+
+def _root(documents: Sequence[type[Record]], complete: Schema) -> Schema:
+    """Return the schema of the document, or what says that it is one of several, which the class above them describes."""
+    if len(documents) == 1:
+        return complete[documents[0].__name__]
+    meaning = _line(inspect.getdoc(documents[0].__base__) or "")
+    return {"description": meaning, "oneOf": [{"$ref": document.__name__} for document in documents]}
 
 
 def _records(node: object) -> dict[type, None]:

@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from documents import DIALECT
+from perwiz import jobs, report
+from perwiz.jobs import record
 from perwiz.report import schema
 from perwiz.report.records import RESERVED, Document, Natural, Record, choice
 
@@ -54,11 +56,11 @@ class Example(Document, kw_only=True):
 
 
 def test_described():
-    described, shared = schema.described(Example)
+    described, shared = schema.described([Example], "example")
     assert shared == {}
     assert {name: described[name] for name in described.keys() - {"properties", "$defs"}} == {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "perwiz example --json, version 1",
+        "title": "example",
         "description": "An example.",
         "type": "object",
         "required": ["version", "command", "parts", "best", "counted"],
@@ -93,7 +95,7 @@ def test_described__is_a_schema_of_what_is_encoded():
     example = Example(parts=[Part(size_ns=3, begin=0.5)], best=Labelled(label="a", size_ns=3, begin=None), counted=Counted(4))
     document = msgspec.to_builtins(example)
     assert list(document["best"]) == ["label", "size_ns", "from"]
-    described, _ = schema.described(Example)
+    described, _ = schema.described([Example], "example")
     DIALECT.check_schema(described)
     jsonschema.validate(document, described)
     for change in (
@@ -106,13 +108,46 @@ def test_described__is_a_schema_of_what_is_encoded():
             jsonschema.validate(document | change, described)
 
 
+class OneOf(Document, kw_only=True):
+    """One of two."""
+
+    command: Literal["one"] = "one"
+    report: str
+
+
+class First(OneOf, kw_only=True):
+    """The first."""
+
+    report: Literal["first"] = "first"
+    part: Part
+
+
+class Second(OneOf, kw_only=True):
+    """The second."""
+
+    report: Literal["second"] = "second"
+
+
+def test_described__one_of_several():
+    described, _ = schema.described([First, Second], "one")
+    assert (described["description"], described["oneOf"]) == ("One of two.", [{"$ref": "#/$defs/First"}, {"$ref": "#/$defs/Second"}])
+    assert list(described["$defs"]) == ["First", "Part", "Second"]
+    DIALECT.check_schema(described)
+    jsonschema.validate(msgspec.to_builtins(First(part=Part(size_ns=3, begin=None))), described)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(msgspec.to_builtins(First(part=Part(size_ns=3, begin=None))) | {"report": "second"}, described)
+
+
 def test_documents__one_for_each_folder_with_a_schema():
-    described = {f"{document.__module__.rpartition('.')[0]}".replace(".", "/") for document in schema.documents()}
+    described = {document.__module__.rpartition(".")[0].replace(".", "/") for group in schema.documents(report) for document in group}
     shipped = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "perwiz/report").glob("*/*.schema.json")}
     assert described <= shipped
 
 
-FILES = schema.files()
+LINE, _ = schema.described([record.Line], "a record of one job that perwiz jobs ingest reads, version 1")
+FILES = (
+    schema.files(report, common="common.schema.json") | schema.files(jobs) | {"perwiz/jobs/jobs_record.schema.json": schema.layout(LINE)}
+)
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -128,7 +128,8 @@ class Job(NamedTuple):
         return f"{self.id:016x}"
 
 
-class Reference(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Reference:
     """Where a job stands among the others of its program and number of processes on its machine."""
 
     others: int
@@ -137,9 +138,10 @@ class Reference(NamedTuple):
     shorter: int
     """And how many took less CPU time."""
     least: float
-    mean: float
-    most: float
     """Share of MPI of the others."""
+    mean: float
+    """Of these shares."""
+    most: float
 
 
 _COLUMNS = "id machine host pid login program size language library began ended cpu mpi overhead"
@@ -230,7 +232,10 @@ def reference(database: Database, job: Job) -> Reference:
         f"SELECT {sums}, MIN({share}), AVG({share}), MAX({share}) FROM jobs j WHERE {same}",
         values | {"share": job.mpi / job.cpu if job.cpu else 0.0},
     )[0]
-    return Reference(int(row[0]), *(int(value or 0) for value in row[1:3]), *(float(value or 0) for value in row[3:]))
+    lower_share, shorter, least, mean, most = (value or 0 for value in row[1:])
+    return Reference(
+        others=int(row[0]), lower_share=int(lower_share), shorter=int(shorter), least=float(least), mean=float(mean), most=float(most)
+    )
 
 
 def switches(database: Database) -> dict[int, list[str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
+from typing import Annotated
 
 from perwiz import words
 from perwiz.jobs.views.table import Split
+from perwiz.report.records import Record, choice
 
 CRITICAL = 0.15
 """Less of its time in MPI is fine: the paper's limit for critical jobs."""
@@ -14,11 +15,10 @@ MOST = 0.5
 """From this part of the time in MPI on, waiting is called imbalance, and routines that do not communicate set-up."""
 
 
-class Diagnosis(NamedTuple):
+class Diagnosis(Record):
     """What a job suffers from."""
 
-    kind: str
-    """fine, imbalance, latency-bound, transfer-bound or set-up."""
+    kind: Annotated[str, choice("fine", "imbalance", "set-up", "latency-bound", "transfer-bound")]
     text: str
     step: str
     """The next command; empty: none is needed."""

@@ -1,6 +1,6 @@
 """Pages that need no network and no script: one job, a user's week, a machine's month.
 
-Made from the documents of `report`, and for their plots from `series`.
+Made from the documents of reports, and for their plots from `series`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from perwiz.jobs.store.series import Others, Step
 from perwiz.jobs.views import html_parts as parts
 from perwiz.jobs.views import plot as jobs_plot
 from perwiz.jobs.views import text
-from perwiz.jobs.views.document import Document
+from perwiz.jobs.views.diagnosis import Diagnosis
 from perwiz.jobs.views.plot import Bar
+from perwiz.jobs.views.records import JobDocument, PeriodDocument
+from perwiz.report.blocks import Facts
 
 _TIMES = ("in MPI", "outside MPI")
 _BOTH = (parts.INSIDE, parts.OUTSIDE)
@@ -40,132 +42,137 @@ def more(database: Database, choice: Choice) -> More:
     return More(name, steps, query.cells(database, choice), found)
 
 
-def job(block: Document, shares: list[int]) -> str:
+def job(document: JobDocument, shares: list[int]) -> str:
     """Return the page of a job; `shares` are series.shares."""
-    cpu = block["cpu_s"]
+    cpu = document.cpu_s
     head = parts.tiles(
         [
-            (str(block["size"]), "processes"),
-            (text.seconds(block["elapsed_s"]), "from MPI_Init to MPI_Finalize"),
+            (str(document.size), "processes"),
+            (text.seconds(document.elapsed_s), "from MPI_Init to MPI_Finalize"),
             (text.seconds(cpu), "CPU time"),
-            (words.percent(block["mpi_s"], cpu), "of that in MPI"),
+            (words.percent(document.mpi_s, cpu), "of that in MPI"),
         ]
     )
     about = [
-        ("program", block["program"]),
-        ("machine", f"{block['machine']}, process {block['pid']} of {block['host']}"),
-        ("user", block["user"]),
-        ("ran", f"{block['init']} to {block['finalize']}"),
-        ("with", ", ".join(word for word in (block["library"], block["language"]) if word)),
-        ("threads", str(block["threads"] or "")),
-        ("overhead", f"{text.seconds(block['overhead_s'])} of counting, {words.percent(block['overhead_s'], cpu)}"),
-        *((f"{name} of a process", f"{a:.3e} outside MPI, {b:.3e} inside") for name, (a, b) in block["counters"].items()),
-        *((name, value) for name, value in block["environment"].items()),
+        ("program", document.program),
+        ("machine", f"{document.machine}, process {document.pid} of {document.host}"),
+        ("user", document.user),
+        ("ran", f"{document.init} to {document.finalize}"),
+        ("with", ", ".join(word for word in (document.library, document.language) if word)),
+        ("threads", str(document.threads or "")),
+        ("overhead", f"{text.seconds(document.overhead_s)} of counting, {words.percent(document.overhead_s, cpu)}"),
+        *((f"{name} of a process", f"{a:.3e} outside MPI, {b:.3e} inside") for name, (a, b) in document.counters.items()),
+        *((name, value) for name, value in document.environment.items()),
     ]
-    title = f"Job {block['job']}: {words.shown(block['program'], 60)}"
-    body = [*_top(title, block), head, parts.facts(about), '<div class="columns">', parts.split(block), _place(block, shares), "</div>"]
-    return parts.page(title, [*body, parts.routines(block), _sizes(block), parts.statistics(block)])
+    title = f"Job {document.job}: {words.shown(document.program, 60)}"
+    body = [
+        *_top(title, document.diagnosis),
+        head,
+        parts.facts(about),
+        '<div class="columns">',
+        parts.split(document),
+        _place(document, shares),
+        "</div>",
+    ]
+    return parts.page(title, [*body, parts.routines(document), _sizes(document), parts.statistics(document)])
 
 
-def _top(title: str, block: Document) -> list[str]:
-    """Return the title, the answer and what to do next."""
-    found = block["diagnosis"]
-    of = f" of {parts.escaped(whose(block))}" if whose(block) else ""
-    step = f'<p class="next">Next{of}: <code>{parts.escaped(found["step"], 300)}</code></p>' if found["step"] else ""
-    return [f"<h1>{parts.escaped(title, 200)}</h1>", f'<p class="answer">{parts.escaped(found["text"], 300)}</p>', step]
+def _top(title: str, diagnosis: Diagnosis, whose: str = "") -> list[str]:
+    """Return the title, the answer and what to do next, about which job."""
+    about = f" of {parts.escaped(whose)}" if whose else ""
+    step = f'<p class="next">Next{about}: <code>{parts.escaped(diagnosis.step, 300)}</code></p>' if diagnosis.step else ""
+    return [f"<h1>{parts.escaped(title, 200)}</h1>", f'<p class="answer">{parts.escaped(diagnosis.text, 300)}</p>', step]
 
 
-def whose(block: Document) -> str:
-    """Return which job of a period the next step is of, and what it suffers from; empty for one job, or without critical jobs."""
-    worst = next(iter(block.get("critical", ())), None)
-    return f"{worst['job']}, which is {worst['diagnosis']['kind']}" if worst else ""
+def whose(document: PeriodDocument) -> str:
+    """Return which job of a period the next step is of, and what it suffers from; empty without critical jobs."""
+    return "".join(f"{job.job}, which is {job.diagnosis.kind}" for job in document.critical[:1])
 
 
-def _place(block: Document, shares: list[int]) -> str:
+def _place(document: JobDocument, shares: list[int]) -> str:
     """Return where a job stands among the others of its program and number of processes."""
-    found = block["reference"]
-    if found is None:
+    reference = document.reference
+    if reference is None:
         return parts.section("Among others", "<p>No other job of this program and number of processes yet.</p>")
-    count, own = found["others"], series.bin_of(block["mpi_s"] / block["cpu_s"] if block["cpu_s"] else 0)
+    lower, shorter = (words.percent(jobs, reference.others) for jobs in (reference.lower_share, reference.shorter))
+    own = series.bin_of(document.mpi_s / document.cpu_s if document.cpu_s else 0)
     bars = [Bar(f"{100 * k // series.BINS}%", [number], words.several(number, "job")) for k, number in enumerate(shares)]
     plot = jobs_plot.standing("jobs by part of their time in MPI", bars, ["other jobs"], [parts.INSIDE], mark=own)
     told = (
-        f"Of {words.several(count, 'other job')} of this program and number of processes {words.percent(found['lower_share'], count)} have "
-        f"less of their time in MPI, {words.percent(found['shorter'], count)} took less CPU time. In MPI: "
-        f"least {words.percent(found['least'], 1)}, mean {words.percent(found['mean'], 1)}, most {words.percent(found['most'], 1)}; "
-        f"this job {words.percent(block['mpi_s'], block['cpu_s'])} (arrow)."
+        f"Of {words.several(reference.others, 'other job')} of this program and number of processes {lower} have less of their time "
+        f"in MPI, {shorter} took less CPU time. In MPI: {text.spread(reference)}; "
+        f"this job {words.percent(document.mpi_s, document.cpu_s)} (arrow)."
     )
     return parts.section("Among others", f"<p>{parts.escaped(told, 500)}</p>", plot, note="Other jobs by the part of their time in MPI.")
 
 
-def _sizes(block: Document) -> str:
-    rows = [(name, str(sizes)) for name, sizes in block["message_sizes"].items()]
+def _sizes(document: JobDocument) -> str:
+    rows = [(name, str(sizes)) for name, sizes in document.message_sizes.items()]
     return parts.section("Calls by size", parts.facts(rows), note="Bytes and number of calls, as bytes:calls.") if rows else ""
 
 
-def period(block: Document, more: More) -> str:
+def period(document: PeriodDocument, more: More) -> str:
     """Return the page of a user's or a machine's period."""
-    choice = block["choice"]
-    who = {"user": f"user {choice.get('user', '')}", "month": choice.get("machine") or "all machines"}[block["report"]]
-    title = f"MPI jobs of {words.shown(who, 60)}, {block['period']['label']}"
-    if not block["jobs"]:
+    choice = document.choice
+    who = {"user": f"user {choice.get('user', '')}", "month": choice.get("machine") or "all machines"}[document.report]
+    title = f"MPI jobs of {words.shown(who, 60)}, {document.period.label}"
+    if not document.jobs:
         return parts.page(title, [f"<h1>{parts.escaped(title, 200)}</h1>", "<p>No jobs.</p>"])
     body = [
-        *_top(title, block),
-        _numbers(block),
-        parts.facts(_about(block, more)),
+        *_top(title, document.diagnosis, whose(document)),
+        _numbers(document),
+        parts.facts(_about(document, more)),
         '<div class="columns">',
-        parts.split(block),
+        parts.split(document),
         _time(more),
         "</div>",
     ]
-    body += [parts.routines(block), '<div class="columns">', *_classes(block, more), "</div>"]
-    if block["report"] == "month":
-        body.append(_users(block))
-    if block["critical"]:
+    body += [parts.routines(document), '<div class="columns">', *_classes(document, more), "</div>"]
+    if document.report == "month":
+        body.append(_users(document))
+    if document.critical:
         body.append(
-            parts.section("Critical jobs", parts.jobs(block["critical"]), note="15 % of their time in MPI or more; most time in MPI first.")
+            parts.section("Critical jobs", parts.jobs(document.critical), note="15 % of their time in MPI or more; most time in MPI first.")
         )
-    return parts.page(title, [*body, parts.statistics(block), _tables(block)])
+    return parts.page(title, [*body, parts.statistics(document), _tables(document)])
 
 
-def _numbers(block: Document) -> str:
-    users = [(str(block["user_count"]), "users")] if block["report"] == "month" else []
-    available = [(words.percent(block["cpu_s"], block["available_s"]), "of the machine")] if block["available_s"] else []
-    mpi = (words.percent(block["mpi_s"], block["cpu_s"]), "of that in MPI")
-    first = [(str(block["jobs"]), "jobs"), *users, (text.seconds(block["cpu_s"]), "CPU time"), *available, mpi]
-    return parts.tiles([*first, (f"{block['processes_weighted']:.1f}", "processes, weighted by CPU time")])
+def _numbers(document: PeriodDocument) -> str:
+    users = [(str(document.user_count), "users")] if document.report == "month" else []
+    available = [(words.percent(document.cpu_s, document.available_s), "of the machine")] if document.available_s else []
+    mpi = (words.percent(document.mpi_s, document.cpu_s), "of that in MPI")
+    first = [(str(document.jobs), "jobs"), *users, (text.seconds(document.cpu_s), "CPU time"), *available, mpi]
+    return parts.tiles([*first, (f"{document.processes_weighted:.1f}", "processes, weighted by CPU time")])
 
 
-def _about(block: Document, more: More) -> list[tuple[str, str]]:
-    cpu, choice = block["cpu_s"], {name: value for name, value in block["choice"].items() if name not in ("since", "until")}
+def _about(document: PeriodDocument, more: More) -> Facts:
+    cpu, choice = document.cpu_s, {name: value for name, value in document.choice.items() if name not in ("since", "until")}
     return [
-        ("jobs", f"from {block['first_init']} to {block['last_finalize']}"),
+        ("jobs", f"from {document.first_init} to {document.last_finalize}"),
         ("only", ", ".join(f"{name} {value}" for name, value in choice.items())),
-        ("before", before(block)),
+        ("before", before(document)),
         ("other users", compared(more.others) if more.others else ""),
-        ("processes", f"{block['processes']}, a job {block['processes_per_job']:.1f}"),
-        ("overhead", f"{text.seconds(block['overhead_s'])} of counting, {block['overhead_s'] / cpu if cpu else 0:.2e} of the CPU time"),
-        ("routines", f"{block['routines']} used" + (f"; PMPI in {words.several(block['pmpi_jobs'], 'job')}" if block["pmpi_jobs"] else "")),
-        ("switches", ", ".join(f"{one['name']} in {one['jobs']}" for one in block["switches"][:12])),
-        ("unusable", f"{words.several(block['unusable'], 'record')} in all" if block["unusable"] else ""),
+        ("processes", f"{document.processes}, a job {document.processes_per_job:.1f}"),
+        ("overhead", f"{text.seconds(document.overhead_s)} of counting, {document.overhead_s / cpu if cpu else 0:.2e} of the CPU time"),
+        ("routines", f"{document.routines} used" + (f"; PMPI in {words.several(document.pmpi_jobs, 'job')}" if document.pmpi_jobs else "")),
+        ("switches", ", ".join(f"{switch.name} in {switch.jobs}" for switch in document.switches[:12])),
+        ("unusable", f"{words.several(document.unusable, 'record')} in all" if document.unusable else ""),
     ]
 
 
-def before(block: Document) -> str:
+def before(document: PeriodDocument) -> str:
     """Return what changed since the period before, empty if there were no jobs in that."""
-    last = block["before"]
+    last = document.before
     if not last:
         return ""
-    now, then = (one["mpi_s"] / one["cpu_s"] if one["cpu_s"] else 0.0 for one in (block, last))
+    now, then = (sums.mpi_s / sums.cpu_s if sums.cpu_s else 0.0 for sums in (document, last))
     change = f"{'+' if now >= then else '-'}{100 * abs(now - then):.1f} points in MPI since then"
-    return f"{words.several(last['jobs'], 'job')}, {text.seconds(last['cpu_s'])}, {words.percent(then, 1)} in MPI; {change}"
+    return f"{words.several(last.jobs, 'job')}, {text.seconds(last.cpu_s)}, {words.percent(then, 1)} in MPI; {change}"
 
 
-def compared(found: Others) -> str:
+def compared(others: Others) -> str:
     """Return where a user stands among others."""
-    shares = ", ".join(f"{name} {words.percent(getattr(found, name), 1)}" for name in ("least", "mean", "most"))
-    return f"{found.lower} of {words.several(found.users, 'other user')} spent a smaller part in MPI; theirs: {shares}"
+    return f"{others.lower} of {words.several(others.users, 'other user')} spent a smaller part in MPI; theirs: {text.spread(others)}"
 
 
 def _time(more: More) -> str:
@@ -181,21 +188,24 @@ def _time(more: More) -> str:
     return parts.section(f"CPU time per {more.step}", plot, note=f"Hours of CPU time of the jobs that ended in each {more.step}, UTC.")
 
 
-def _classes(block: Document, more: More) -> list[str]:
-    cpu, count = block["cpu_s"], block["jobs"]
+def _classes(document: PeriodDocument, more: More) -> list[str]:
+    cpu, count = document.cpu_s, document.jobs
     sizes = [
         Bar(
-            row["name"],
-            [100 * v / cpu if cpu else 0 for v in (row["mpi_s"], max(0, row["cpu_s"] - row["mpi_s"]))],
+            row.name,
+            [100 * v / cpu if cpu else 0 for v in (row.mpi_s, max(0, row.cpu_s - row.mpi_s))],
             "",
-            100 * row["jobs"] / count,
+            100 * row.jobs / count,
         )
-        for row in block["sizes"]
+        for row in document.sizes
     ]
-    told = [f"{words.percent(row['cpu_s'], cpu)}, {words.percent(row['mpi_s'], row['cpu_s'])} in MPI" for row in block["languages"]]
     spoken = [
-        Bar(row["name"], [row["mpi_s"], max(0, row["cpu_s"] - row["mpi_s"])], one)
-        for row, one in zip(block["languages"], told, strict=True)
+        Bar(
+            row.name,
+            [row.mpi_s, max(0, row.cpu_s - row.mpi_s)],
+            f"{words.percent(row.cpu_s, cpu)}, {words.percent(row.mpi_s, row.cpu_s)} in MPI",
+        )
+        for row in document.languages
     ]
     out = [
         parts.section(
@@ -221,37 +231,38 @@ def _hues(languages: list[str]) -> list[int]:
     return [{"C": 1, "Fortran": 0}.get(one, 3) for one in languages]
 
 
-def _users(block: Document) -> str:
+def _users(document: PeriodDocument) -> str:
     """Return who used most (Fig. 9)."""
-    cpu = block["cpu_s"]
+    cpu = document.cpu_s
     bars = [
         Bar(
-            words.shown(one["name"], 30),
-            [one["mpi_s"], max(0, one["cpu_s"] - one["mpi_s"])],
-            f"{words.percent(one['cpu_s'], cpu)}, {words.percent(one['mpi_s'], one['cpu_s'])} in MPI",
+            words.shown(user.name, 30),
+            [user.mpi_s, max(0, user.cpu_s - user.mpi_s)],
+            f"{words.percent(user.cpu_s, cpu)}, {words.percent(user.mpi_s, user.cpu_s)} in MPI",
         )
-        for one in block["users"]
+        for user in document.users
     ]
-    note = "; ".join(f"{100 * one['part']:.1f} % of the CPU time by the top {words.several(one['users'], 'user')}" for one in block["top"])
-    more = block["user_count"] - len(bars)
+    note = "; ".join(f"{100 * top.part:.1f} % of the CPU time by the top {words.several(top.users, 'user')}" for top in document.top)
+    more = document.user_count - len(bars)
     plot = jobs_plot.lying("top users by CPU time", bars, _TIMES, _BOTH)
     return parts.section("Top users", plot, note=f"{note}{f'; {more} more' if more else ''}.")
 
 
-def _tables(block: Document) -> str:
+def _tables(document: PeriodDocument) -> str:
     """Return the classes as tables."""
     out = []
-    for title, key in (("language", "languages"), ("processes", "sizes"), ("CPU time", "cpu_times"), ("routines of group", "groups")):
+    for title, classes in document.classes().items():
         rows = [
             (
-                *(row["name"], str(row["jobs"]), words.percent(row["jobs"], block["jobs"]), text.seconds(row["cpu_s"])),
-                *(
-                    words.percent(row["cpu_s"], block["cpu_s"]),
-                    words.percent(row["mpi_s"], row["cpu_s"]),
-                    f"{row['processes_per_job']:.1f}",
-                ),
+                row.name,
+                str(row.jobs),
+                words.percent(row.jobs, document.jobs),
+                text.seconds(row.cpu_s),
+                words.percent(row.cpu_s, document.cpu_s),
+                words.percent(row.mpi_s, row.cpu_s),
+                f"{row.processes_per_job:.1f}",
             )
-            for row in block[key]
+            for row in classes
         ]
         out.append(
             parts.section(f"By {title}", parts.table((title, "jobs", "of jobs", "CPU time", "of CPU", "in MPI", "processes/job"), rows))
@@ -259,6 +270,6 @@ def _tables(block: Document) -> str:
     return f'<div class="columns">{"".join(out)}</div>'
 
 
-def of_job(database: Database, job_: Job, block: Document) -> str:
+def of_job(database: Database, job_: Job, document: JobDocument) -> str:
     """Return the page of a job in the database."""
-    return job(block, series.shares(database, job_))
+    return job(document, series.shares(database, job_))

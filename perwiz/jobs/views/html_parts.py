@@ -9,13 +9,13 @@ from perwiz import words
 from perwiz.jobs.routines import GROUPS, group
 from perwiz.jobs.views import plot as jobs_plot
 from perwiz.jobs.views import text
-from perwiz.jobs.views.document import Document
 from perwiz.jobs.views.plot import Bar
+from perwiz.jobs.views.records import Job, JobDocument, PeriodDocument
+from perwiz.jobs.views.table import PARTS, Row
 from perwiz.report.page.html import digest
 
-PARTS = {"idle": "waiting", "transfer": "transfer", "latency": "latency", "other": "not communication", "rough": "only estimated"}
-"""Parts of the time in MPI, in the order of the stacks, with the words of the text report."""
 COLOURS = range(len(PARTS))
+"""Of the parts of the time in MPI, in the order of the stacks."""
 OUTSIDE, INSIDE = 5, 1
 """Colours of time outside and inside MPI."""
 BOLD = 0.1
@@ -118,32 +118,31 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def row_parts(row: Document) -> list[float]:
+def row_parts(row: Row) -> list[float]:
     """Return the time of a routine in the order of PARTS, in s; latency and transfer shrunk where they are hidden behind computation."""
-    if row["rough"]:
-        return [0, 0, 0, 0, row["seconds"]]
-    if row["idle_s"] is None:
-        return [0, 0, 0, row["seconds"], 0]
-    late, transfer, idle = row["latency_s"], row["transfer_s"] or 0, max(0, row["idle_s"])
-    shrunk = (row["seconds"] - idle) / (late + transfer) if late + transfer else 0
+    if row.rough:
+        return [0, 0, 0, 0, row.seconds]
+    if row.idle_s is None:
+        return [0, 0, 0, row.seconds, 0]
+    late, transfer, idle = row.latency_s, row.transfer_s or 0, max(0, row.idle_s)
+    shrunk = (row.seconds - idle) / (late + transfer) if late + transfer else 0
     return [idle, transfer * shrunk, late * shrunk, 0, 0]
 
 
-def _added(rows: Iterable[Document]) -> list[float]:
+def _added(rows: Iterable[Row]) -> list[float]:
     columns = list(zip(*map(row_parts, rows), strict=True))
     return [sum(column) for column in columns] if columns else [0.0] * len(PARTS)
 
 
-def split(block: Document) -> str:
+def split(document: JobDocument | PeriodDocument) -> str:
     """Return where the time went: outside MPI, and the parts inside, as one bar each and as numbers."""
-    cpu, found = block["cpu_s"], block["split"]
-    bars = [Bar("outside MPI", [max(0, cpu - block["mpi_s"]), *[0] * len(PARTS)], _share(cpu - block["mpi_s"], cpu))]
-    for k, (key, name) in enumerate(PARTS.items()):
-        value = found[f"{key}_s"]
+    cpu = document.cpu_s
+    bars = [Bar("outside MPI", [max(0, cpu - document.mpi_s), *[0] * len(PARTS)], _share(cpu - document.mpi_s, cpu))]
+    for k, (name, value) in enumerate(document.split.parts.items()):
         if value:
             bars.append(Bar(name, [0, *(max(0, value) if k == m else 0 for m in range(len(PARTS)))], _share(value, cpu)))
-    plot = jobs_plot.lying("where the CPU time went", bars, ["outside MPI", *PARTS.values()], [OUTSIDE, *COLOURS], cpu)
-    hidden = "Negative: more latency and transfer were hidden behind computation than there was waiting." if found["idle_s"] < 0 else ""
+    plot = jobs_plot.lying("where the CPU time went", bars, ["outside MPI", *PARTS], [OUTSIDE, *COLOURS], cpu)
+    hidden = "Negative: more latency and transfer were hidden behind computation than there was waiting." if document.split.idle < 0 else ""
     return section("Where the CPU time went", plot, note=hidden)
 
 
@@ -152,19 +151,19 @@ def _share(value: float, whole: float) -> str:
     return f"{sign}{text.seconds(abs(value))}, {sign}{words.percent(abs(value), whole)}"
 
 
-def routines(block: Document) -> str:
+def routines(document: JobDocument | PeriodDocument) -> str:
     """Return the time of routines (Fig. 10) and of groups of routines, split."""
-    rows, names = block["table"], list(PARTS.values())
-    mpi = sum(row["seconds"] for row in rows)
+    rows, names = document.table, PARTS
+    mpi = sum(row.seconds for row in rows)
     if not mpi:
         return ""
-    large = sorted((row for row in rows if row["seconds"] >= SMALL * mpi), key=lambda row: -row["seconds"])
-    small = [row for row in rows if row["seconds"] < SMALL * mpi]
-    bars = [_bar(words.shown(row["name"], 40), [row], mpi) for row in large]
+    large = sorted((row for row in rows if row.seconds >= SMALL * mpi), key=lambda row: -row.seconds)
+    small = [row for row in rows if row.seconds < SMALL * mpi]
+    bars = [_bar(words.shown(row.name, 40), [row], mpi) for row in large]
     bars += [_bar(f"{words.several(len(small), 'other')}", small, mpi)] if small else []
-    groups = {name: [row for row in rows if group(row["name"]) == name] for name in GROUPS}
-    used = sorted(((name, found) for name, found in groups.items() if found), key=lambda one: -sum(row["seconds"] for row in one[1]))
-    kinds = [_bar(name, found, mpi) for name, found in used]
+    groups = {name: [row for row in rows if group(row.name) == name] for name in GROUPS}
+    used = sorted((name for name, members in groups.items() if members), key=lambda name: -sum(row.seconds for row in groups[name]))
+    kinds = [_bar(name, groups[name], mpi) for name in used]
     note = (
         "Latency and transfer are estimated from calls, bytes and what they take at best. Where they are hidden behind computation, "
         "they are drawn as long as the time measured."
@@ -177,8 +176,8 @@ def routines(block: Document) -> str:
     )
 
 
-def _bar(name: str, rows: Sequence[Document], mpi: float) -> Bar:
-    value = sum(row["seconds"] for row in rows)
+def _bar(name: str, rows: Sequence[Row], mpi: float) -> Bar:
+    value = sum(row.seconds for row in rows)
     return Bar(name, _added(rows), f"{text.seconds(value)}, {words.percent(value, mpi)}")
 
 
@@ -200,39 +199,46 @@ _HEAD = (
 )
 
 
-def statistics(block: Document) -> str:
+def statistics(document: JobDocument | PeriodDocument) -> str:
     """Return the table of 13 columns, and the part of the time in MPI; routines with most of that are marked."""
     rows: list[Sequence[str]] = []
     bold, part = [], ""
-    mpi = sum(row["seconds"] for row in block["table"])
-    for row in block["table"]:
-        if row["section"] != part:
-            part = row["section"]
+    mpi = sum(row.seconds for row in document.table)
+    for row in document.table:
+        if row.section != part:
+            part = row.section
             rows.append((part,))
         rows.append(_cells(row, mpi))
-        bold.append(row["seconds"] >= BOLD * mpi > 0)
+        bold.append(row.seconds >= BOLD * mpi > 0)
     note = (
         f"* at least {BOLD:.0%} of the time in MPI. Columns us and MB/s (of 2^20 bytes): what a call and a byte take at best, "
-        f"{words.shown(block['benchmark'], 300)}. Waiting is time less latency and transfer, negative where transfers are hidden; "
+        f"{words.shown(document.benchmark, 300)}. Waiting is time less latency and transfer, negative where transfers are hidden; "
         "empty: no estimate."
     )
     return section("Routines", table(_HEAD, rows, bold=bold), note=note)
 
 
-def _cells(row: Document, mpi: float) -> list[str]:
-    given = [f"{row[key]:.4g}" if row[key] is not None else "" for key in ("latency_us", "bandwidth_MB_per_s")]
-    bytes_ = [words.size(round(row[key])) if row["bytes"] else "" for key in ("bytes", "bytes_per_call")]
+def _cells(row: Row, mpi: float) -> list[str]:
     return [
-        *(row["name"], number(row["calls"]), number(row["calls_per_process"]), text.seconds(row["seconds"])),
-        *(
-            words.percent(row["seconds"], mpi),
-            number(row["us_per_call"]),
-            number(row["counted"]) if row["counted"] else "",
-            *bytes_,
-            *given,
-        ),
-        *(signed(row[key]) for key in ("latency_s", "transfer_s", "idle_s")),
+        row.name,
+        number(row.calls),
+        number(row.calls_per_process),
+        text.seconds(row.seconds),
+        words.percent(row.seconds, mpi),
+        number(row.us_per_call),
+        number(row.counted) if row.counted else "",
+        words.size(round(row.bytes)) if row.bytes else "",
+        words.size(round(row.bytes_per_call)) if row.bytes else "",
+        _given(row.latency_us),
+        _given(row.bandwidth_MB_per_s),
+        signed(row.latency_s),
+        signed(row.transfer_s),
+        signed(row.idle_s),
     ]
+
+
+def _given(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def signed(value: float | None) -> str:
@@ -240,13 +246,19 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"-{text.seconds(-value)}" if value < 0 else text.seconds(value)
 
 
-def jobs(rows: Sequence[Document]) -> str:
+def jobs(rows: Sequence[Job]) -> str:
     """Return a list of jobs."""
     head = ("job", "finalize", "user", "program", "processes", "CPU time", "in MPI", "diagnosis")
     cells = [
         (
-            *(row["job"], row["finalize"], row["user"], words.shown(row["program"], 40), str(row["size"]), text.seconds(row["cpu_s"])),
-            *(words.percent(row["mpi_s"], row["cpu_s"]), row["diagnosis"]["kind"]),
+            row.job,
+            row.finalize,
+            row.user,
+            words.shown(row.program, 40),
+            str(row.size),
+            text.seconds(row.cpu_s),
+            words.percent(row.mpi_s, row.cpu_s),
+            row.diagnosis.kind,
         )
         for row in rows
     ]

@@ -5,86 +5,115 @@ Formulas are those of section VII, but column 12 is a quotient, as it is in the 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated
+
+from msgspec import Meta
 
 from perwiz import words
 from perwiz.jobs.benchmark import Benchmark
 from perwiz.jobs.routines import GROUPS, SECTIONS, group
 from perwiz.jobs.store.query import Used
+from perwiz.report.records import Natural, Record
 
 _ORDER = {section: k for k, section in enumerate(dict.fromkeys(SECTIONS[name] for name in GROUPS))}
 
 
-class Row(NamedTuple):
-    """One routine. Column 1 is `name`; None is an empty cell."""
+Seconds = Annotated[float, Meta(ge=0)]
+_Count = Annotated[float, Meta(ge=0)]
+PARTS = ("waiting", "transfer", "latency", "not communication", "only estimated")
+"""Words for the parts of the time in MPI, in the order of Split.parts."""
+
+
+class Row(Record, kw_only=True):
+    """A routine of the table of 13 columns, the first of which is `name`; null is an empty cell."""
 
     section: str
     name: str
-    jobs: int
-    calls: float
-    calls_per_process: float
-    seconds: float
-    us_per_call: float
-    counted: float
-    bytes: float
-    bytes_per_call: float
-    latency_us: float | None
-    bandwidth_MB_per_s: float | None
-    latency_s: float
-    transfer_s: float | None
+    jobs: Natural
+    calls: _Count
+    calls_per_process: _Count
+    seconds: Seconds
+    us_per_call: _Count
+    counted: _Count
+    """Sum of the COUNT arguments."""
+    bytes: _Count
+    bytes_per_call: _Count
+    latency_us: _Count | None
+    bandwidth_MB_per_s: _Count | None
+    """MB of 2^20 bytes."""
+    latency_s: Seconds
+    transfer_s: Seconds | None
     idle_s: float | None
+    """May be negative."""
     rough: bool
     """Whether the estimate is a rough one, that counts apart."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
-    """Where the time in MPI went, in s. The five add up to it."""
+class Split(Record, rename=lambda name: f"{name}_s"):
+    """Where the time in MPI went, in s; adds up to that of the table."""
 
-    other: float = 0
+    other: float = 0.0
     """In routines without a benchmark: those that do not communicate."""
-    latency: float = 0
-    transfer: float = 0
-    idle: float = 0
+    latency: float = 0.0
+    transfer: float = 0.0
+    idle: float = 0.0
     """Waiting and synchronisation: what is left. Negative where transfers are hidden behind computation."""
-    rough: float = 0
+    rough: float = 0.0
 
     @property
     def all(self) -> float:
         """Return the sum."""
         return self.other + self.latency + self.transfer + self.idle + self.rough
 
+    @property
+    def parts(self) -> dict[str, float]:
+        """Return the parts under their words."""
+        return dict(zip(PARTS, (self.idle, self.transfer, self.latency, self.other, self.rough), strict=True))
+
 
 def rows(used: Sequence[Used], processes: float, benchmark: Benchmark) -> list[Row]:
     """Return a row per routine, by section, in each the routine with most time first; `processes` is the sum over all jobs."""
-    found = [_row(one, processes, benchmark) for one in used]
-    return sorted(found, key=lambda row: (_ORDER[row.section], -row.seconds, row.name))
+    rows = (_row(routine, processes, benchmark) for routine in used)
+    return sorted(rows, key=lambda row: (_ORDER[row.section], -row.seconds, row.name))
 
 
-def _row(one: Used, processes: float, benchmark: Benchmark) -> Row:
-    calls, seconds, counted, amount, moved = one.counts
-    late, transfer, idle = benchmark.split(one.name, calls, seconds, moved)
-    per_call = (seconds / calls * 1e6, amount / calls) if calls else (0.0, 0.0)
-    input_ = benchmark.latency.get(one.name), benchmark.bandwidth.get(one.name)
-    head = (SECTIONS[group(one.name)], one.name, one.jobs, calls, calls / processes if processes else 0.0, seconds, per_call[0])
-    return Row(*head, counted, amount, per_call[1], *input_, late, transfer, idle, one.name in benchmark.rough)
+def _row(routine: Used, processes: float, benchmark: Benchmark) -> Row:
+    name, counts = routine.name, routine.counts
+    late, transfer, idle = benchmark.split(name, counts.calls, counts.time, counts.moved)
+    return Row(
+        section=SECTIONS[group(name)],
+        name=name,
+        jobs=routine.jobs,
+        calls=counts.calls,
+        calls_per_process=counts.calls / processes if processes else 0.0,
+        seconds=counts.time,
+        us_per_call=counts.time / counts.calls * 1e6 if counts.calls else 0.0,
+        counted=counts.counted,
+        bytes=counts.bytes,
+        bytes_per_call=counts.bytes / counts.calls if counts.calls else 0.0,
+        latency_us=benchmark.latency.get(name),
+        bandwidth_MB_per_s=benchmark.bandwidth.get(name),
+        latency_s=late,
+        transfer_s=transfer,
+        idle_s=idle,
+        rough=name in benchmark.rough,
+    )
 
 
 def split(table: Sequence[Row]) -> Split:
     """Return what the rows add up to."""
-    parts = dict.fromkeys(("other", "latency", "transfer", "idle", "rough"), 0.0)
+    parts = Split()
     for row in table:
         if row.rough:
-            parts["rough"] += row.seconds
+            parts.rough += row.seconds
         elif row.idle_s is None:
-            parts["other"] += row.seconds
+            parts.other += row.seconds
         else:
-            parts["latency"] += row.latency_s
-            parts["transfer"] += row.transfer_s or 0
-            parts["idle"] += row.idle_s
-    return Split(**parts)
+            parts.latency += row.latency_s
+            parts.transfer += row.transfer_s or 0
+            parts.idle += row.idle_s
+    return parts
 
 
 _HEAD = (

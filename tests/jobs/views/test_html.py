@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 
 from counters import NOON, job
@@ -13,9 +15,9 @@ from perwiz.cli import main
 from perwiz.jobs.benchmark import Benchmark
 from perwiz.jobs.record import Counts
 from perwiz.jobs.store import database, ingest, query, series
-from perwiz.jobs.store.query import Cell, Choice, Share
+from perwiz.jobs.store.query import Cell, Choice, Share, Used
 from perwiz.jobs.views import document as report
-from perwiz.jobs.views import html, html_parts
+from perwiz.jobs.views import html, html_parts, table
 from perwiz.jobs.views import text as text_report
 from perwiz.report.page.html import digest
 
@@ -190,12 +192,14 @@ def test_classes__gaps_are_shown():
     assert [(name, sorted(sums)) for name, sums in found] == [("10^1 s", ["C"]), ("10^2 s", []), ("10^3 s", ["Fortran", "unknown"])]
 
 
-def row(**changes):
-    given = {"seconds": 10.0, "latency_s": 1.0, "transfer_s": 3.0, "idle_s": 6.0, "rough": False}
-    return given | changes
+@pytest.fixture
+def row():
+    """Return row(**changes): the row of a routine of 10 s, 1 s of that latency, 3 s transfer and 6 s waiting."""
+    (found,) = table.rows([Used("send", 1, Counts(10**6, 10.0, 1, 300 * 2**20, 300 * 2**20))], 1, BENCHMARK)
+    return functools.partial(msgspec.structs.replace, found)
 
 
-def test_row_parts__add_up_to_the_time():
+def test_row_parts__add_up_to_the_time(row):
     """Latency 1 s and transfer 7 s of 4 s measured: both are drawn half as long."""
     assert html_parts.row_parts(row()) == [6, 3, 1, 0, 0]
     assert html_parts.row_parts(row(seconds=4.0, transfer_s=7.0, idle_s=-4.0)) == [0, 3.5, 0.5, 0, 0]
