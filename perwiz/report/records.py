@@ -49,10 +49,15 @@ class Record(msgspec.Struct):
     """A part of a document: its fields are numbers, texts, lists, tuples, dicts and other records."""
 
 
-class Document(Record, kw_only=True):
-    """What `--json` prints. A subclass narrows `command`, which names its schema, and is `kw_only` too; its docstring heads the schema."""
+class Versioned(Record, kw_only=True):
+    """What `--json` prints. Its docstring heads the schema, which is in the folder of its module."""
 
     version: Literal[1] = 1
+
+
+class Document(Versioned, kw_only=True):
+    """What a command prints that says which it is. A subclass narrows `command`, which names its schema, and is `kw_only` too."""
+
     command: str
 
 

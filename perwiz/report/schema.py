@@ -1,7 +1,7 @@
 """The shipped JSON Schemas (2020-12), made from the records of the documents; what several reports share is in common.schema.json.
 
-A document is described in the folder of its module, in a file named by its command; one that alone there is one of a command's reports,
-by both; several of one command are in one file. Descriptions are the docstrings of classes and fields.
+A document is described in the folder of its module, in a file named by its command, else by the folder; one that alone there is one of a
+command's reports, by both; several of one command are in one file. Descriptions are the docstrings of classes and fields.
 `pytest tests/report/test_schema.py --regold` writes the files.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from perwiz.report.records import Document, Record
+from perwiz.report.records import Record, Versioned
 
 Schema = dict[str, Any]
 _WIDTH = 140
@@ -28,7 +28,7 @@ _BLOCKS = ("properties", "$defs")
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def documents(package: ModuleType) -> list[list[type[Document]]]:
+def documents(package: ModuleType) -> list[list[type[Versioned]]]:
     """Return the documents that the folders of a package make in their modules `document`, those of one module together."""
     folders = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     modules = [import_module(f"{package.__name__}.{folder}.document") for folder in folders if _has_document(package, folder)]
@@ -44,7 +44,7 @@ def _is_document(value: object, package: str) -> bool:
     """Return whether it is a document of the package, and none that others narrow."""
     return (
         isinstance(value, type)
-        and issubclass(value, Document)
+        and issubclass(value, Versioned)
         and value.__module__.startswith(f"{package}.")
         and not value.__subclasses__()
     )
@@ -58,7 +58,8 @@ def files(package: ModuleType, common: str = "") -> dict[str, str]:
     texts, shared = dict[str, str](), Schema()
     for group in documents(package):
         values = {field.name: field.default for field in msgspec.structs.fields(group[0])}
-        words = [values["command"], *([values["report"]] if len(group) == 1 and "report" in values else [])]
+        words = [values.get("command", _folder(group[0]).rpartition("/")[2])]
+        words += [values["report"]] if len(group) == 1 and "report" in values else []
         schema, other = described(group, f"perwiz {' '.join(words)} --json, version {values['version']}", common)
         texts[f"{_folder(group[0])}/{'_'.join(words)}.schema.json"] = layout(schema)
         shared |= other

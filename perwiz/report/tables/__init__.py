@@ -1,0 +1,1 @@
+"""What `perwiz tables` tells."""
