@@ -58,11 +58,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the result and printing it."""
-    import json
-
-    from perwiz.errors import DONE, INCOMPLETE, MISSED
+    from perwiz.errors import MISSED
     from perwiz.formats.cube import algebra as cube_algebra
-    from perwiz.report.cube import document as cube_show
+    from perwiz.report.cube import document as report
 
     output = getattr(args, "output", None)
     _check(args.operands, output)
@@ -72,13 +70,12 @@ def run(args: argparse.Namespace) -> int:
     for fault in cube.faults:
         print(f"perwiz: {fault}", file=sys.stderr)
     shown = [] if args.action == "show" else operands
-    block = cube_show.document(args.action, args.operands, cube, shown, getattr(args, "metric", None), getattr(args, "rows", 0))
-    block["differences"] = cube_algebra.differences(*operands) if args.action == "cmp" else None
+    differences = cube_algebra.differences(*operands) if args.action == "cmp" else None
+    metric, rows = getattr(args, "metric", None), getattr(args, "rows", 0)
+    document = report.document(args.action, args.operands, cube, shown, metric, rows, differences)
     outputs.write({output: partial(write, cube)})
-    print(json.dumps(block, indent=2) if args.json else cube_show.text(block))
-    if block["differences"]:
-        return MISSED
-    return INCOMPLETE if cube.incomplete else DONE
+    code = outputs.tell(args, document, report.text, cube.incomplete)
+    return MISSED if differences else code
 
 
 def _check(operands: list[str], output: str | None) -> None:

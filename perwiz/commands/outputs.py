@@ -13,10 +13,10 @@ from perwiz.errors import DONE, INCOMPLETE, UsageError
 from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
-    from perwiz.report.records import Document
+    from perwiz.report.records import Versioned
     from perwiz.trace.trace import Trace
 
-D = TypeVar("D", bound="Document")
+D = TypeVar("D", bound="Versioned")
 
 
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:
