@@ -111,11 +111,9 @@ def _choice(parser: argparse.ArgumentParser, action: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after doing it and printing the report."""
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.views import text
     from perwiz.jobs.views.records import FaultsDocument, JobDocument, PeriodDocument
-    from perwiz.report.records import to_json
 
     if args.action == "ingest":
         return _ingest(args)
@@ -131,19 +129,17 @@ def run(args: argparse.Namespace) -> int:
             _write_page(args, database, report)
     finally:
         database.close()
-    print(to_json(report) if args.json else "\n".join(text.lines(report)))
-    return INCOMPLETE if isinstance(report, FaultsDocument) and report.count else DONE
+    return outputs.tell(args, report, text.text, isinstance(report, FaultsDocument) and report.count > 0)
 
 
 def _ingest(args: argparse.Namespace) -> int:
     from perwiz import words
-    from perwiz.errors import DONE, INCOMPLETE, UNREADABLE
+    from perwiz.errors import UNREADABLE
     from perwiz.jobs.store import ingest, stream
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.views import document as report
     from perwiz.jobs.views import text
     from perwiz.progress import Progress
-    from perwiz.report.records import to_json
 
     files = stream.files(args.records)
     unread: list[TraceError] = []
@@ -157,8 +153,8 @@ def _ingest(args: argparse.Namespace) -> int:
     first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
     for complaint in (*map(str, unread), *first):
         print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
-    print(to_json(document) if args.json else "\n".join(text.ingested(document)))
-    return UNREADABLE if unread else INCOMPLETE if done.faults else DONE
+    code = outputs.tell(args, document, text.ingested, done.faults > 0)
+    return UNREADABLE if unread else code
 
 
 def _all(files: list[str], unread: list[TraceError]) -> Iterator[Record | Fault | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options
+from perwiz.commands import options, outputs
 
 if TYPE_CHECKING:
     from perwiz.jobs.benchmark import Benchmark
@@ -64,12 +64,10 @@ def _hours(text: str) -> float:
 
 def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
     """Return the exit code, after sending, or saying what would be sent."""
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.jobs.mailing import document as report
     from perwiz.jobs.mailing import mail
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.store.query import Choice
-    from perwiz.report.records import to_json
 
     settings, span = _settings(args), _period(args)
     choice = Choice(machine=args.machine, least_size=args.least_size)
@@ -83,8 +81,8 @@ def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
         document = report.document(database, span, letters, args.send)
     finally:
         database.close()
-    print(to_json(document) if args.json else "\n".join(report.lines(document)))
-    return INCOMPLETE if any(letter.state in ("no address", "refused", "not sent") for letter in letters) else DONE
+    failed = any(letter.state in ("no address", "refused", "not sent") for letter in letters)
+    return outputs.tell(args, document, report.text, failed)
 
 
 def _post(args: argparse.Namespace):  # type: ignore[no-untyped-def]

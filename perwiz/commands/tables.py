@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options
+from perwiz.commands import options, outputs
 
 HELP = "print the columns of every table: name, type, unit, meaning"
 
@@ -16,11 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the schema."""
-    from perwiz.errors import DONE
-    from perwiz.report.records import to_json
     from perwiz.report.tables import document as report
     from perwiz.trace.tables import TABLES
 
-    document = report.document(TABLES)
-    print(to_json(document) if args.json else report.text(document))
-    return DONE
+    return outputs.tell(args, report.document(TABLES), report.text, incomplete=False)

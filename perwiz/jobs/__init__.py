@@ -8,5 +8,5 @@ draws, mails or serves reports starts from `query` (rows) or from `report.period
     week = period.week("2026-W43")
     for share in query.shares(database, report.within(Choice(), week), "user"):
         document = report.period(database, "user", week, Choice(user=share.name), benchmark.derived("default"))
-        print("\\n".join(text.lines(document)))
+        print(text.text(document))
 """

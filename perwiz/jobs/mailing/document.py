@@ -13,9 +13,9 @@ from perwiz.jobs.mailing.mail import Letter
 from perwiz.jobs.period import Period
 from perwiz.jobs.record import date
 from perwiz.jobs.store.database import Database
-from perwiz.jobs.views import text
 from perwiz.jobs.views.records import JobsDocument
 from perwiz.jobs.views.table import Seconds
+from perwiz.jobs.views.text import seconds
 from perwiz.report.records import Positive, Record, choice
 
 State = Annotated[str, choice("to send", "sent", "sent before", "no address", "opted out", "nothing critical", "refused", "not sent")]
@@ -78,7 +78,7 @@ def document(database: Database, span: Period, letters: Sequence[Letter], send: 
     )
 
 
-def lines(document: MailDocument) -> list[str]:
+def text(document: MailDocument) -> str:
     """Return the document as text: how many of each, then a line per user."""
     count = collections.Counter(mail.state for mail in document.mails)
     number = count.pop("to send", 0) if document.dry_run else count.pop("sent", 0)
@@ -86,16 +86,17 @@ def lines(document: MailDocument) -> list[str]:
     done = f"{words.several(number, 'mail')} {'would be ' if document.dry_run else ''}sent{rest}"
     head = f"{document.period.label}: {done}{'; --send sends' if document.dry_run and number else ''}"
     if not document.mails:
-        return [head]
+        return head
     rows = [
         (
             words.shown(mail.user, 20),
             mail.address or "-",
             mail.state,
             str(mail.jobs),
-            text.seconds(mail.cpu_s),
+            seconds(mail.cpu_s),
             ": ".join(filter(None, (mail.subject.partition(": ")[2], mail.reason))),
         )
         for mail in document.mails
     ]
-    return [head, *words.table(("user", "address", "state", "jobs", "CPU time", "subject or reason"), rows, left=(0, 1, 2, 5))]
+    table = words.table(("user", "address", "state", "jobs", "CPU time", "subject or reason"), rows, left=(0, 1, 2, 5))
+    return "\n".join([head, *table])

@@ -146,7 +146,7 @@ def _last(settings: Settings) -> str:
 def _text(document: PeriodDocument, first: str, others: Others | None, settings: Settings) -> list[str]:
     facts = [("since before", html.before(document))] if html.before(document) else []
     facts += [("other users", html.compared(others))] if others else []
-    return [first, *words.facts(facts), "", *text.lines(document), "", "-- ", _last(settings)]
+    return [first, *words.facts(facts), "", *text.period(document), "", "-- ", _last(settings)]
 
 
 def _html(document: PeriodDocument, title: str, first: str, others: Others | None, settings: Settings) -> str:

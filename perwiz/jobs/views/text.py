@@ -27,13 +27,13 @@ _HOUR = 3600
 NOTATION = "703e+5 is 703 * 10^5; idle is time less latency and transfer, negative where transfers are hidden; 1 MB is 2^20 bytes"
 
 
-def lines(document: Report) -> list[str]:
+def text(document: Report) -> str:
     """Return the text of any report."""
     if isinstance(document, PeriodDocument):
-        return period(document)
+        return "\n".join(period(document))
     if isinstance(document, JobDocument):
-        return job(document)
-    return listing(document) if isinstance(document, ListDocument) else faults(document)
+        return "\n".join(job(document))
+    return "\n".join(listing(document) if isinstance(document, ListDocument) else faults(document))
 
 
 def seconds(value: float) -> str:
@@ -249,7 +249,7 @@ def faults(document: FaultsDocument) -> list[str]:
     return [head, *words.table(("seen", "place", "reason"), rows, left=(0, 1, 2))] if rows else ["every record could be used"]
 
 
-def ingested(document: IngestDocument) -> list[str]:
+def ingested(document: IngestDocument) -> str:
     """Return what came of records."""
     out = [
         f"{words.shown(document.database)}: {words.several(document.added, 'job')} added, {document.known} known already, "
@@ -259,4 +259,4 @@ def ingested(document: IngestDocument) -> list[str]:
         out += words.facts(
             [("nobody knows", ", ".join(words.shown(name, 40) for name in document.unknown_routines) + ": kept, in the group other")]
         )
-    return out
+    return "\n".join(out)
