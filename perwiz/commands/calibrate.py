@@ -59,9 +59,7 @@ def _number(least: int, text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the model and printing its parameters."""
-    import json
-
-    from perwiz.errors import DONE, UsageError
+    from perwiz.errors import UsageError
     from perwiz.report.calibrate import document as report
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
@@ -75,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [])
     models = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
     write(models)
-    block = report.document(models)
-    print(json.dumps(block, indent=2) if args.json else "\n\n".join(report.text(one, path) for path, one in models.items()))
-    return DONE
+    return outputs.tell(args, report.document(models), report.text, incomplete=False)
 
 
 def _belongs(output: str, trace: str) -> bool:
@@ -93,7 +89,7 @@ def write(models: dict[str, Calibration]) -> None:
     """Write model files: what each has, by its name."""
     from perwiz.report.calibrate import document as report
 
-    outputs.write({path: partial(_write, report.toml(one)) for path, one in models.items()})
+    outputs.write({path: partial(_write, report.toml(model)) for path, model in models.items()})
 
 
 def _write(text: str, path: str) -> None:
@@ -124,13 +120,13 @@ def _from_trace(args: argparse.Namespace) -> dict[str, Calibration]:
 
     trace = treat(read(args.trace), args.clock).trace
     which = calibrate_trace.classes(trace)
-    found = {}
+    models = {}
     for pair, rows in which.items():
         used = f"from {words.several(int(rows.sum()), 'message')} {_WHERE[pair]} of {words.shown(args.trace)} ({trace.format})"
         source = f"{used}, clocks {args.clock}, by perwiz calibrate on {_today()}"
         name = _name(args.output, pair, len(which))
-        found[_path(args.output, pair, len(which))] = calibrate_trace.calibrated(trace, rows, name, source)
-    return found
+        models[_path(args.output, pair, len(which))] = calibrate_trace.calibrated(trace, rows, name, source)
+    return models
 
 
 def measured(command: list[str], mpicc: str | None, output: str, rounds: int = ROUNDS, largest: int = LARGEST) -> dict[str, Calibration]:
@@ -151,13 +147,13 @@ def measured(command: list[str], mpicc: str | None, output: str, rounds: int = R
         lines = calibrate.measured(command, mpicc, rounds, largest, progress)
     told = {line[0]: " ".join(line[1:]) for line in lines if line[0] in ("mpi", "host", "other")}
     samples = calibrate_rounds.parsed(lines)
-    found = {}
-    for pair, one in samples.items():
+    models = {}
+    for pair, sample in samples.items():
         hosts = told["host"] if pair == "node" else f"{told['host']} and {told['other']}"
         source = f"measured between two processes {_WHERE[pair]}, {hosts}, {_short(told['mpi'])}, by perwiz calibrate on {_today()}"
         name = _name(output, pair, len(samples))
-        found[_path(output, pair, len(samples))] = calibrate_rounds.calibrated(one, name, source)
-    return found
+        models[_path(output, pair, len(samples))] = calibrate_rounds.calibrated(sample, name, source)
+    return models
 
 
 def _short(library: str) -> str:

@@ -1,17 +1,19 @@
-"""What calibrating has found, in words, and as the model file it is kept in."""
+"""The report of `perwiz calibrate`: a JSON document, the text made from it, and the model files."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.loggps.calibrate import Calibration, Line
+from perwiz.loggps.calibrate import Calibration
 from perwiz.loggps.model import CONVENTIONS, PARAMETERS
-from perwiz.report import plain
-from perwiz.report.blocks import Document
-
-VERSION = 1
-"""Version of the JSON document."""
+from perwiz.report import blocks
+from perwiz.report.records import Cost, Document, Parameters, Record, choice
 
 _ROWS = (
     ("L", "ns", "latency: what a short message takes beyond both overheads"),
@@ -33,55 +35,106 @@ _REMARKS = {
 }
 
 
-def document(found: dict[str, Calibration]) -> Document:
-    """Return calibrations, by the model file each was written to, as the JSON document that calibrate.schema.json describes."""
-    return {"version": VERSION, "command": "calibrate", "models": [_document(one, path) for path, one in found.items()]}
+class Estimate(Record):
+    """What was found for a LogGPS letter."""
+
+    value: float
+    unit: Annotated[str, choice("ns", "ns/B", "B")]
+    low: float | None
+    """Begin of the 95 % interval."""
+    high: float | None
+    """Its end."""
 
 
-def _document(found: Calibration, path: str) -> Document:
-    estimates = {letter: _estimate(found, letter, unit) for letter, unit, _ in _ROWS if letter in found.values}
-    return {
-        "file": path,
-        **plain.model(found.model),
-        "estimates": {letter: one for letter, one in estimates.items() if _KEYS.get(letter) not in found.model.assumed},
-        "misfit": {"typical": found.typical, "worst": found.worst},
-        "gaps": [{"from_bytes": int(one.low), "to_bytes": int(one.high), **_line(one.line)} for one in found.segments],
-        "notes": list(found.notes),
-    }
+class ModelMisfit(Record):
+    """Deviation of the model's way of a message from the one seen, over that."""
+
+    typical: Cost
+    worst: Cost
 
 
-def _estimate(found: Calibration, letter: str, unit: str) -> Document:
-    ends = [None if end is None else float(end) for end in (found.low.get(letter), found.high.get(letter))]
-    return {"value": float(found.values[letter]), "unit": unit, "low": ends[0], "high": ends[1]}
+class Gap(Record):
+    """A line of the gap between messages in a row, by size."""
+
+    from_bytes: int
+    to_bytes: int
+    first_ns: float
+    slope_ns_per_byte: float
 
 
-def _line(line: Line) -> Document:
-    return {"first_ns": float(line.first), "slope_ns_per_byte": float(line.slope)}
+class CalibratedModel(Record):
+    """The model of a pair of processes: two on two nodes, or two on one node."""
+
+    file: str
+    """The model file that was written."""
+    name: str
+    source: str
+    assumed: list[str]
+    """Parameters that were not measured."""
+    parameters: Parameters
+    estimates: dict[str, Estimate]
+    """By LogGPS letter; o_s, o_r, O_s and O_r are those of the sender and the receiver."""
+    misfit: ModelMisfit
+    gaps: list[Gap]
+    notes: list[str]
 
 
-def text(found: Calibration, path: str) -> str:
-    """Return the table of parameters, how well they fit, and what is only assumed."""
-    model = found.model
-    head = words.wrapped(f"{words.shown(path)}: {model.source}", 2)
-    facts = [("misfit", f"{_percent(found.typical)} of a message's way for a typical size, {_percent(found.worst)} at most")]
-    facts += [("gaps", line) for line in _segments(found)]
-    facts += [("note", note) for note in found.notes]
+class CalibrateDocument(Document, kw_only=True):
+    """Models of a machine."""
+
+    command: Literal["calibrate"] = "calibrate"
+    models: Annotated[list[CalibratedModel], Meta(min_length=1)]
+
+
+def document(calibrations: Mapping[str, Calibration]) -> CalibrateDocument:
+    """Return calibrations, by the model file each was written to."""
+    return CalibrateDocument(models=[_calibrated(calibration, path) for path, calibration in calibrations.items()])
+
+
+def _calibrated(calibration: Calibration, path: str) -> CalibratedModel:
+    measured = [row for row in _ROWS if row[0] in calibration.values and _KEYS.get(row[0]) not in calibration.model.assumed]
+    gaps = ((segment.low, segment.high, segment.line) for segment in calibration.segments)
+    return CalibratedModel(
+        file=path,
+        **asdict(blocks.model(calibration.model)),
+        estimates={letter: _estimate(calibration, letter, unit) for letter, unit, _ in measured},
+        misfit=ModelMisfit(typical=calibration.typical, worst=calibration.worst),
+        gaps=[Gap(int(low), int(high), first_ns=float(line.first), slope_ns_per_byte=float(line.slope)) for low, high, line in gaps],
+        notes=list(calibration.notes),
+    )
+
+
+def _estimate(calibration: Calibration, letter: str, unit: str) -> Estimate:
+    low, high = (None if end is None else float(end) for end in (calibration.low.get(letter), calibration.high.get(letter)))
+    return Estimate(value=float(calibration.values[letter]), unit=unit, low=low, high=high)
+
+
+def text(document: CalibrateDocument) -> str:
+    """Return the document as text: of each model the table of parameters, how well they fit, and what is only assumed."""
+    return "\n\n".join("\n".join(_model_lines(model)) for model in document.models)
+
+
+def _model_lines(model: CalibratedModel) -> list[str]:
+    head = words.wrapped(f"{words.shown(model.file)}: {model.source}", 2)
+    misfit = f"{_percent(model.misfit.typical)} of a message's way for a typical size, {_percent(model.misfit.worst)} at most"
+    facts = [("misfit", misfit)]
+    facts += [
+        ("gaps", f"{gap.from_bytes} to {gap.to_bytes} B: {gap.first_ns:.0f} ns and {gap.slope_ns_per_byte:.4f} ns/B") for gap in model.gaps
+    ]
+    facts += [("note", note) for note in model.notes]
     facts += [("assumed", ", ".join(model.assumed))] if model.assumed else []
-    chosen = " ".join(f"{key}={model.parameters()[key]!r}" for key in CONVENTIONS)
-    return "\n".join([*head, "", *_table(found), "", *words.facts([*facts, ("conventions", chosen)])])
+    parameters = asdict(model.parameters)
+    chosen = " ".join(f"{key}={parameters[key]!r}" for key in CONVENTIONS)
+    return [*head, "", *_table(model.estimates), "", *words.facts([*facts, ("conventions", chosen)])]
 
 
-def _table(found: Calibration) -> list[str]:
-    rows = []
-    for letter, unit, meaning in _ROWS:
-        if letter in found.values and _KEYS.get(letter) not in found.model.assumed:
-            rows.append([letter, *_figures(found, letter), unit, meaning])
+def _table(estimates: Mapping[str, Estimate]) -> list[str]:
+    rows = [[letter, *_figures(estimates[letter], letter), unit, meaning] for letter, unit, meaning in _ROWS if letter in estimates]
     return words.table(["parameter", "value", "95 % from", "to", "unit", ""], rows, left=(0, 4, 5))
 
 
-def _figures(found: Calibration, letter: str) -> list[str]:
-    ends = [found.low.get(letter), found.high.get(letter)]
-    return [_number(found.values[letter], letter), *("-" if end is None else _number(end, letter) for end in ends)]
+def _figures(estimate: Estimate, letter: str) -> list[str]:
+    return ["-" if value is None else _number(value, letter) for value in (estimate.value, estimate.low, estimate.high)]
 
 
 def _number(value: float, letter: str) -> str:
@@ -92,24 +145,22 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _segments(found: Calibration) -> list[str]:
-    return [f"{one.low} to {one.high} B: {one.line.first:.0f} ns and {one.line.slope:.4f} ns/B" for one in found.segments]
-
-
-def toml(found: Calibration) -> str:
+def toml(calibration: Calibration) -> str:
     """Return the model file, intervals and misfit in its comments."""
-    model, values = found.model, found.model.parameters()
-    said = [f"Misfit {_percent(found.typical)} of a message's way for a typical size, {_percent(found.worst)} at most.", *found.notes]
-    lines = [*(f"# {line}" for note in said for line in words.wrapped(note[:1].upper() + note[1:]))]
-    lines += [f"# {letter} is {one}, 95 % from {low} to {high}" for letter, (one, low, high) in _told(found).items()]
+    model, values = calibration.model, calibration.model.parameters()
+    misfit = f"{_percent(calibration.typical)} of a message's way for a typical size, {_percent(calibration.worst)} at most"
+    notes = [f"Misfit {misfit}.", *calibration.notes]
+    lines = [*(f"# {line}" for note in notes for line in words.wrapped(note[:1].upper() + note[1:]))]
+    lines += [f"# {_interval(calibration, row[0], row[1])}" for row in _ROWS if row[0] in calibration.values and row[0] in calibration.low]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]
     lines += [f"assumed = {json.dumps(list(model.assumed))}", "", "[parameters]"]
     lines += [_entry(key, values[key]) for key in PARAMETERS]
     return "\n".join([*lines, "", "[conventions]", *(_entry(key, values[key]) for key in CONVENTIONS), ""])
 
 
-def _told(found: Calibration) -> dict[str, list[str]]:
-    return {letter: _figures(found, letter) for letter, _, _ in _ROWS if letter in found.values and letter in found.low}
+def _interval(calibration: Calibration, letter: str, unit: str) -> str:
+    value, low, high = _figures(_estimate(calibration, letter, unit), letter)
+    return f"{letter} is {value}, 95 % from {low} to {high}"
 
 
 def _entry(key: str, value: float | int | str) -> str:
