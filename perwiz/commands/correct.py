@@ -80,29 +80,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, processes: Processes | None) -> int:
-    import json
-
     from perwiz.clock.condition import violations
     from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen
     from perwiz.clock.treatment import Treated
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE
     from perwiz.report.correct import document as report
     from perwiz.whatif.health import health
 
     _check(args)
     trace = chosen(read(args.trace), args.offsets)
-    found = _corrected(trace, args, processes)
-    fixed = dataclasses.replace(trace, offsets=found.trace.offsets, timeline=found.timeline, offsets_applied=True)
-    jumps = found.by_message + found.by_collective
-    clocks = Treated(fixed, violations(trace, found.before), found if jumps else None)
-    state = health(fixed, found.graph.contradictions, clocks)
-    block = report.document(trace, found, figures(found), args.clock, state)
-    shown = json.dumps(block, indent=2) if args.json else report.text(block)
-    outputs.write({args.output: partial(_write, fixed, found, args.output), args.plot: partial(_plot, fixed, found)})
-    print(shown)
-    return INCOMPLETE if state.incomplete else DONE
+    correction = _corrected(trace, args, processes)
+    fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
+    jumps = correction.by_message + correction.by_collective
+    clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
+    state = health(fixed, correction.graph.contradictions, clocks)
+    document = report.document(trace, correction, figures(correction), args.clock, state)
+    outputs.write({args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)})
+    return outputs.tell(args, document, report.text, state.incomplete)
 
 
 def _check(args: argparse.Namespace) -> None:

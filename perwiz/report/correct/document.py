@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.clock import cycles
-from perwiz.clock.figures import THRESHOLDS, Deviation, Figures
+from perwiz.clock import figures as clock_figures
+from perwiz.clock import pairs as clock_pairs
+from perwiz.clock.condition import Violations
+from perwiz.clock.figures import THRESHOLDS, Figures
+from perwiz.clock.latency import Latencies
 from perwiz.clock.logical import Correction
-from perwiz.clock.pairs import Pairs
 from perwiz.clock.schemes import scheme_of
-from perwiz.report import plain
-from perwiz.report.blocks import Document, Facts
+from perwiz.report import blocks
+from perwiz.report.blocks import Facts
+from perwiz.report.records import CallId, Cost, Health, Location, Makespan, Natural, Record, Share, TraceDocument, choice
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif.health import Health
+from perwiz.whatif import health as whatif
 
-VERSION = 1
-"""Version of the document; correct.schema.json describes it."""
 _STEPS = 6
 """Steps of a cycle that are told in words."""
 _PROCESSES = 4
@@ -31,80 +35,200 @@ _SCHEMES = {
     "hierarchical": "hierarchical at start and end, interpolated here",
     None: "interpolated here",
 }
-_WHAT = {"messages": "messages", "collectives": "logical messages of collectives"}
+_Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
-def document(trace: Trace, found: Correction, figures: Figures, clock: str, health: Health) -> Document:
-    """Return a correction of the trace by `clock`, linear or clc, as a JSON document; all times in ns, all shares from 0 to 1."""
-    steps = cycles.cycle(found.trace, found.graph) if clock == "clc" and found.left else []
-    logical = {"gamma": found.gamma, "passes": found.passes} if clock == "clc" else {"gamma": None, "passes": 0}
-    return {
-        "version": VERSION,
-        "command": "correct",
-        "trace": trace.path,
-        "format": trace.format,
-        "made_by": str(found.before.origin),
-        "corrected_by": str(found.timeline.origin),
-        "clock": clock,
-        "offsets": {
-            "measured": len(trace.readings) or len(trace.offsets),
-            "scheme": scheme_of(trace.readings) if len(trace.readings) else None,
-            "in_the_recorded_times": trace.offsets_applied,
-        },
-        "recorded_ns": found.before.makespan,
-        "corrected_ns": found.timeline.makespan,
-        "minimum_latency_ns": dataclasses.asdict(found.latencies),
-        **logical,
-        "slope": figures.slope,
-        "messages": {"recorded": _pairs(figures.messages_before), "corrected": _pairs(figures.messages_after)},
-        "collectives": {"recorded": _pairs(figures.collectives_before), "corrected": _pairs(figures.collectives_after)},
-        "corrected_explicitly": {"messages": figures.corrected_by_message, "collectives": figures.corrected_by_collective},
-        "events": figures.events,
-        "moved": figures.moved,
-        "average_displacement_ns": figures.average_displacement,
-        "largest_displacement_ns": figures.largest_displacement,
-        "thresholds": list(THRESHOLDS),
-        "event_position": _deviation(figures.position),
-        "event_distance": _deviation(figures.distance),
-        "left": dataclasses.asdict(found.left),
-        "cycle": {"calls": [[f"e{cause}", f"e{effect}"] for cause, effect in steps], "words": _named(found, steps)} if steps else None,
-        "processes": _processes(trace, found),
-        "health": plain.health(health),
-    }
+class Offsets(Record):
+    """Measured clock offsets."""
+
+    measured: Natural
+    """Clock offsets in the trace."""
+    scheme: Annotated[str, choice("single", "flat", "hierarchical")] | None
+    """How clocks were compared while the run was recorded; null where the trace does not tell."""
+    in_the_recorded_times: bool
+    """Whether the times in the trace are those after the offsets, or these had to be interpolated."""
 
 
-def _pairs(value: Pairs) -> Document:
-    return {
-        "pairs": value.pairs,
-        "reversed": value.reversed,
-        "reversed_percent": value.percent(value.reversed),
-        "violating": value.violating,
-        "violating_percent": value.percent(value.violating),
-        "average_ns": value.average,
-        "worst_ns": value.worst,
-    }
+class Pairs(Record):
+    """Pairs of a cause and its effect at two processes."""
+
+    pairs: Natural
+    reversed: Natural
+    """Effect before the cause."""
+    reversed_percent: _Percent
+    violating: Natural
+    """Effect less than the least time behind its cause; the reversed ones among them."""
+    violating_percent: _Percent
+    average_ns: Cost
+    """Mean reversal of the reversed ones."""
+    worst_ns: Natural
+    """Largest reversal."""
 
 
-def _deviation(value: Deviation) -> Document:
-    return {
-        "average": value.average,
-        "mean": value.mean,
-        "maximum": value.maximum,
-        "intervals_above": list(value.intervals),
-        "time_above": list(value.time),
-    }
+class BothPairs(Record):
+    """Pairs before and after the correction."""
+
+    recorded: Pairs
+    corrected: Pairs
 
 
-def _named(found: Correction, steps: list[tuple[int, int]]) -> str:
+class PutForward(Record):
+    """Returns of calls that had to be put forward; they take others with them."""
+
+    messages: Natural
+    """By messages."""
+    collectives: Natural
+    """By collectives."""
+
+
+class Deviation(Record):
+    """How far intervals of a process were changed, relative to their recorded length."""
+
+    average: Cost
+    """Sum of all changes over the sum of all intervals."""
+    mean: Cost
+    """Mean of the relative changes."""
+    maximum: Cost
+    """Largest relative change."""
+    intervals_above: list[Share]
+    """Share of the intervals changed by more than each threshold."""
+    time_above: list[Share]
+    """Share of the time in such intervals."""
+
+
+class Cycle(Record):
+    """Calls of which each must be entered before the other of its pair returns, and that before the next pair."""
+
+    calls: Annotated[list[tuple[CallId, CallId]], Meta(min_length=1)]
+    words: str
+
+
+class MovedProcess(Location):
+    """A process or thread, and how far it was moved."""
+
+    largest_ns: Natural
+    """Largest distance of an event from where it was recorded."""
+    end_ns: int
+    """How much later the last instant is."""
+
+
+class CorrectDocument(TraceDocument, kw_only=True):
+    """What correcting clocks came to. Times are in nanoseconds. Shares are of 1, those named percent of 100."""
+
+    command: Literal["correct"] = "correct"
+    corrected_by: str
+    """How the corrected times came about; the same as made_by if nothing was corrected."""
+    clock: Annotated[str, choice(*_CLOCKS)]
+    """linear: measured offsets were interpolated, no more; clc: controlled logical clock, after that."""
+    offsets: Offsets
+    recorded_ns: Makespan
+    corrected_ns: Natural
+    """The same, corrected."""
+    minimum_latency_ns: Latencies
+    """Least time from a cause to its effect, for two processes of a node, of a metahost, of two metahosts."""
+    gamma: Annotated[float, Meta(gt=0, le=1)] | None
+    """Rate of a clock that was put forward, until it is back; null for linear."""
+    passes: Natural
+    """Passes in which gamma was found; 0 for linear."""
+    slope: Cost
+    """Steepest slope before a clock is put forward."""
+    messages: BothPairs
+    """Messages between two processes."""
+    collectives: BothPairs
+    """Logical messages of collectives: from each member that others wait for to each other that waits."""
+    corrected_explicitly: PutForward
+    events: Natural
+    """Entries and returns of calls and regions."""
+    moved: Natural
+    """Events that are not where they were recorded."""
+    average_displacement_ns: float
+    """Of the moved events."""
+    largest_displacement_ns: Natural
+    thresholds: list[Cost]
+    """Of intervals_above and time_above."""
+    event_position: Deviation
+    """From the first instant of a process to an event."""
+    event_distance: Deviation
+    """Between neighbouring entries and returns."""
+    left: Violations
+    """Effects that stay before their causes."""
+    cycle: Cycle | None
+    """Why; null if nothing is left, or clock is linear."""
+    processes: list[MovedProcess]
+    health: Health
+
+
+def document(trace: Trace, correction: Correction, figures: Figures, clock: str, health: whatif.Health) -> CorrectDocument:
+    """Return a correction of the trace by `clock`, linear or clc."""
+    logical = clock == "clc"
+    steps = cycles.cycle(correction.trace, correction.graph) if logical and correction.left else []
+    return CorrectDocument(
+        **blocks.head(trace) | {"made_by": str(correction.before.origin)},
+        corrected_by=str(correction.timeline.origin),
+        clock=clock,
+        offsets=Offsets(
+            measured=len(trace.readings) or len(trace.offsets),
+            scheme=scheme_of(trace.readings) if len(trace.readings) else None,
+            in_the_recorded_times=trace.offsets_applied,
+        ),
+        recorded_ns=correction.before.makespan,
+        corrected_ns=correction.timeline.makespan,
+        minimum_latency_ns=correction.latencies,
+        gamma=correction.gamma if logical else None,
+        passes=correction.passes if logical else 0,
+        slope=figures.slope,
+        messages=BothPairs(recorded=_pairs(figures.messages_before), corrected=_pairs(figures.messages_after)),
+        collectives=BothPairs(recorded=_pairs(figures.collectives_before), corrected=_pairs(figures.collectives_after)),
+        corrected_explicitly=PutForward(messages=figures.corrected_by_message, collectives=figures.corrected_by_collective),
+        events=figures.events,
+        moved=figures.moved,
+        average_displacement_ns=figures.average_displacement,
+        largest_displacement_ns=figures.largest_displacement,
+        thresholds=list(THRESHOLDS),
+        event_position=_deviation(figures.position),
+        event_distance=_deviation(figures.distance),
+        left=correction.left,
+        cycle=Cycle(calls=[(f"e{cause}", f"e{effect}") for cause, effect in steps], words=_named(correction, steps)) if steps else None,
+        processes=_processes(trace, correction),
+        health=blocks.health(health),
+    )
+
+
+def _pairs(counted: clock_pairs.Pairs) -> Pairs:
+    return Pairs(
+        pairs=counted.pairs,
+        reversed=counted.reversed,
+        reversed_percent=counted.percent(counted.reversed),
+        violating=counted.violating,
+        violating_percent=counted.percent(counted.violating),
+        average_ns=counted.average,
+        worst_ns=counted.worst,
+    )
+
+
+def _deviation(change: clock_figures.Deviation) -> Deviation:
+    return Deviation(
+        average=change.average,
+        mean=change.mean,
+        maximum=change.maximum,
+        intervals_above=list(change.intervals),
+        time_above=list(change.time),
+    )
+
+
+def _named(correction: Correction, steps: list[tuple[int, int]]) -> str:
     more = f", and so on, {len(steps)} steps in all" if len(steps) > _STEPS else ""
-    return cycles.named(found.trace, steps[:_STEPS]) + more
+    return cycles.named(correction.trace, steps[:_STEPS]) + more
 
 
-def _processes(trace: Trace, found: Correction) -> list[Document]:
+def _processes(trace: Trace, correction: Correction) -> list[MovedProcess]:
     """Return, per location, the largest distance of an event from where it was recorded, and that of its last instant."""
-    furthest = shifts(trace, found.before, found.timeline)
-    ends = found.timeline.locations.leave - found.before.locations.leave
-    return [{**plain.location(trace, k), "largest_ns": int(furthest[k]), "end_ns": int(ends[k])} for k in range(len(trace.locations))]
+    furthest = shifts(trace, correction.before, correction.timeline)
+    ends = correction.timeline.locations.leave - correction.before.locations.leave
+    return [
+        MovedProcess(**asdict(blocks.location(trace, k)), largest_ns=int(furthest[k]), end_ns=int(ends[k]))
+        for k in range(len(trace.locations))
+    ]
 
 
 def shifts(trace: Trace, before: Timeline, after: Timeline) -> NDArray[np.int64]:
@@ -119,84 +243,86 @@ def shifts(trace: Trace, before: Timeline, after: Timeline) -> NDArray[np.int64]
     return out
 
 
-def text(block: Document) -> str:
+def text(document: CorrectDocument) -> str:
     """Return the document as text for a terminal."""
-    mark = "  (INCOMPLETE trace)" if block["health"]["incomplete"] else ""
-    lines = [f"{words.shown(block['trace'])}: {_CLOCKS[block['clock']]}{mark}", "", *words.facts(_answer(block)), "", *_pair_lines(block)]
-    if block["moved"]:
-        lines += ["", *_deviation_lines(block)]
-    return "\n".join([*lines, "", *words.facts(_means(block)), "", *plain.health_lines(block["health"], clocks=False)])
+    title = f"{words.shown(document.trace)}: {_CLOCKS[document.clock]}{blocks.mark(document.health)}"
+    lines = [title, "", *words.facts(_answer(document)), "", *_pair_lines(document)]
+    if document.moved:
+        lines += ["", *_deviation_lines(document)]
+    return "\n".join([*lines, "", *words.facts(_means(document)), "", *blocks.health_lines(document.health, clocks=False)])
 
 
-def _answer(block: Document) -> Facts:
-    facts = [("recorded", _broken(block)), ("corrected", _left(block))]
-    if block["cycle"]:
-        facts.append(("cycle", f"no clock can help: {block['cycle']['words']}"))
-    if block["moved"]:
-        moved = f"{block['moved']} of {words.several(block['events'], 'event')} ({words.percent(block['moved'], block['events'])})"
-        average, largest = (words.duration(round(block[f"{key}_displacement_ns"])) for key in ("average", "largest"))
-        facts += [("moved", f"{moved}, by {average} on average, {largest} at most"), ("", _furthest(block))]
-        facts.append(("makespan", f"{words.duration(block['recorded_ns'])} recorded, {words.duration(block['corrected_ns'])} corrected"))
+def _answer(document: CorrectDocument) -> Facts:
+    facts = [("recorded", _broken(document)), ("corrected", _left(document))]
+    if document.cycle:
+        facts.append(("cycle", f"no clock can help: {document.cycle.words}"))
+    if document.moved:
+        moved = f"{document.moved} of {words.several(document.events, 'event')} ({words.percent(document.moved, document.events)})"
+        average, largest = (words.duration(round(ns)) for ns in (document.average_displacement_ns, document.largest_displacement_ns))
+        facts += [("moved", f"{moved}, by {average} on average, {largest} at most"), ("", _furthest(document))]
+        facts.append(("makespan", f"{words.duration(document.recorded_ns)} recorded, {words.duration(document.corrected_ns)} corrected"))
     return facts
 
 
-def _left(block: Document) -> str:
+def _left(document: CorrectDocument) -> str:
     """Return what is still reversed."""
-    left, still = block["left"], []
-    if left["messages"]:
-        still.append(f"{words.several(left['messages'], 'message')}, by {words.duration(left['worst_message'])} at most")
-    if left["collective_calls"]:
-        calls = words.several(left["collective_calls"], "call")
-        still.append(f"{calls} that left a collective too early, by {words.duration(left['worst_collective'])} at most")
+    left, still = document.left, []
+    if left.messages:
+        still.append(f"{words.several(left.messages, 'message')}, by {words.duration(left.worst_message)} at most")
+    if left.collective_calls:
+        calls = words.several(left.collective_calls, "call")
+        still.append(f"{calls} that left a collective too early, by {words.duration(left.worst_collective)} at most")
     if still:
         return f"still received before they were sent: {'; '.join(still)}"
-    return "every effect comes after its cause" if block["moved"] else "nothing to correct"
+    return "every effect comes after its cause" if document.moved else "nothing to correct"
 
 
-def _broken(block: Document) -> str:
+def _both(document: CorrectDocument) -> dict[str, BothPairs]:
+    """Return the pairs by what they are."""
+    return {"messages": document.messages, "logical messages of collectives": document.collectives}
+
+
+def _broken(document: CorrectDocument) -> str:
     """Return what is reversed in the recorded run."""
     found = []
-    for key, what in _WHAT.items():
-        pairs = block[key]["recorded"]
-        if pairs["reversed"]:
-            share = words.percent(pairs["reversed"], pairs["pairs"])
-            found.append(f"{pairs['reversed']} of {pairs['pairs']} {what} ({share}), by {words.duration(pairs['worst_ns'])} at most")
+    for what, both in _both(document).items():
+        pairs = both.recorded
+        if pairs.reversed:
+            share = words.percent(pairs.reversed, pairs.pairs)
+            found.append(f"{pairs.reversed} of {pairs.pairs} {what} ({share}), by {words.duration(pairs.worst_ns)} at most")
     return f"received before they were sent: {'; '.join(found)}" if found else "nothing is received before it was sent"
 
 
-def _furthest(block: Document) -> str:
+def _furthest(document: CorrectDocument) -> str:
     """Return the processes moved furthest."""
-    rows = sorted(
-        (row for row in block["processes"] if row["largest_ns"]), key=lambda row: (-row["largest_ns"], row["rank"], row["thread"])
-    )
-    said = [f"rank {words.rank(row['rank'], row['thread'])} by {words.duration(row['largest_ns'])}" for row in rows[:_PROCESSES]]
+    rows = sorted((row for row in document.processes if row.largest_ns), key=lambda row: (-row.largest_ns, row.rank, row.thread))
+    said = [f"rank {words.rank(row.rank, row.thread)} by {words.duration(row.largest_ns)}" for row in rows[:_PROCESSES]]
     more = f" and {len(rows) - _PROCESSES} more by less" if len(rows) > _PROCESSES else ""
-    still = len(block["processes"]) - len(rows)
+    still = len(document.processes) - len(rows)
     return f"{', '.join(said)}{more}{f'; {still} not at all' if still else ''}"
 
 
-def _pair_lines(block: Document) -> list[str]:
+def _pair_lines(document: CorrectDocument) -> list[str]:
     """Return the table of reversed and violating messages, before and after."""
     head = ["", "all", "reversed", "of all", "too early", "of all", "reversed by", "at most"]
     cells = []
-    for key, what in _WHAT.items():
-        for run in ("recorded", "corrected"):
-            row = block[key][run]
-            counts = [text for name in ("reversed", "violating") for text in (str(row[name]), words.percent(row[name], row["pairs"]))]
-            times = [words.duration(round(row["average_ns"])), words.duration(row["worst_ns"])] if row["reversed"] else ["-", "-"]
-            cells.append([f"{what}, {run}", str(row["pairs"]), *counts, *times])
+    for what, both in _both(document).items():
+        for run, row in (("recorded", both.recorded), ("corrected", both.corrected)):
+            counts = [text for number in (row.reversed, row.violating) for text in (str(number), words.percent(number, row.pairs))]
+            times = [words.duration(round(row.average_ns)), words.duration(row.worst_ns)] if row.reversed else ["-", "-"]
+            cells.append([f"{what}, {run}", str(row.pairs), *counts, *times])
     return words.table(head, [row for row in cells if row[1] != "0"] or cells[:2])
 
 
-def _deviation_lines(block: Document) -> list[str]:
+def _deviation_lines(document: CorrectDocument) -> list[str]:
     """Return the tables of how far intervals of processes were changed."""
-    above = [f">{100 * threshold:g} %" for threshold in block["thresholds"]]
-    kinds = {"event_position": "event position", "event_distance": "event distance"}
-    first = [[name, *(_share(block[key][value]) for value in ("average", "mean", "maximum"))] for key, name in kinds.items()]
+    above = [f">{100 * threshold:g} %" for threshold in document.thresholds]
+    kinds = {"event position": document.event_position, "event distance": document.event_distance}
+    first = [[name, _share(change.average), _share(change.mean), _share(change.maximum)] for name, change in kinds.items()]
     second = [
-        [f"{name}, {unit}", *map(_share, block[key][f"{value}_above"])]
-        for key, name in kinds.items()
-        for value, unit in (("intervals", "share of intervals"), ("time", "share of time"))
+        [f"{name}, {unit}", *map(_share, shares)]
+        for name, change in kinds.items()
+        for unit, shares in (("share of intervals", change.intervals_above), ("share of time", change.time_above))
     ]
     head = ["local intervals changed by", "in all", "on average", "at most"]
     return [*words.table(head, first), "", *words.table([head[0], *above], second)]
@@ -209,17 +335,17 @@ def _share(value: float) -> str:
     return "<0.01 %" if value < 0.00005 else f"{100 * value:.2f} %"
 
 
-def _means(block: Document) -> Facts:
+def _means(document: CorrectDocument) -> Facts:
     """Return by what means the times were corrected."""
-    least, offsets = block["minimum_latency_ns"], block["offsets"]
-    how = "in the recorded times already" if offsets["in_the_recorded_times"] else _SCHEMES[offsets["scheme"]]
-    facts = [("offsets", f"{offsets['measured']} measured, {how}" if offsets["measured"] else "none measured")]
-    taken = f"{least['node']} ns in a node, {least['metahost']} ns in a metahost, {least['across']} ns across"
+    least, offsets = document.minimum_latency_ns, document.offsets
+    how = "in the recorded times already" if offsets.in_the_recorded_times else _SCHEMES[offsets.scheme]
+    facts = [("offsets", f"{offsets.measured} measured, {how}" if offsets.measured else "none measured")]
+    taken = f"{least.node} ns in a node, {least.metahost} ns in a metahost, {least.across} ns across"
     facts.append(("least time", f"{taken}; what takes less is too early"))
-    explicit = block["corrected_explicitly"]
-    if any(explicit.values()):
-        returns = f"{words.several(explicit['messages'], 'return')} by messages, {explicit['collectives']} by collectives"
+    explicit = document.corrected_explicitly
+    if explicit.messages or explicit.collectives:
+        returns = f"{words.several(explicit.messages, 'return')} by messages, {explicit.collectives} by collectives"
         facts.append(("put forward", f"{returns}; the others moved with them"))
-        facts.append(("gamma", f"{block['gamma']:g}, found in {words.several(block['passes'], 'pass')}"))
-        facts.append(("steepest", f"before a return was put forward, a clock runs fast by at most {_share(block['slope'])}"))
+        facts.append(("gamma", f"{document.gamma:g}, found in {words.several(document.passes, 'pass')}"))
+        facts.append(("steepest", f"before a return was put forward, a clock runs fast by at most {_share(document.slope)}"))
     return facts
