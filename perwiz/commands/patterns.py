@@ -55,14 +55,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what was found."""
-    import json
     import sys
 
     from perwiz import words
     from perwiz.commands import outputs
     from perwiz.commands.cube import check_output
     from perwiz.commands.reading import read
-    from perwiz.errors import DONE, INCOMPLETE, UsageError
+    from perwiz.errors import UsageError
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation
     from perwiz.patterns.analysis.worth import worth
@@ -73,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.progress import Progress
     from perwiz.report.patterns import document as report
     from perwiz.report.patterns import plot as patterns_plot
-    from perwiz.report.patterns import text as patterns_text
     from perwiz.report.patterns.causes import reference
+    from perwiz.report.patterns.text import text
     from perwiz.whatif.run import replayed
 
     if args.reference is not None and args.no_causes:
@@ -85,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     outputs.check([args.cube], [args.trace, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    other = None if args.reference is None else computation(read(args.reference))
+    computed = None if args.reference is None else computation(read(args.reference))
     replay = replayed(arranged(read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
@@ -93,20 +92,22 @@ def run(args: argparse.Namespace) -> int:
     if known is not None and known not in findings.instances:
         why = "all processes are on one metahost" if known in {twin.name for twin in TWINS} else "see above"
         raise UsageError(f"pattern '{known}': not searched for in this trace, {why}")
-    drawn = None if args.plot is None else patterns_plot.named(findings, known)
+    drawn = "" if args.plot is None else patterns_plot.named(findings, known)
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="pattern") as progress:
         gains = worth(replay, findings, progress)
-    block = report.document(replay, findings, gains, known, args.rows, explained)
-    if other is not None and block["efficiencies"]:
-        block["reference"] = reference(replay, block["efficiencies"], args.reference, other)
-    jobs = {} if args.cube is None else {args.cube: partial(_cube, replay, explained.findings if explained else findings, gains)}
-    if drawn is not None:
-        jobs[args.plot] = partial(patterns_plot.plot, findings, drawn)
-    outputs.write(jobs)
-    print(json.dumps(block, indent=2) if args.json else patterns_text.text(block, args.locations, args.statistics, args.efficiencies))
-    return INCOMPLETE if block["health"]["incomplete"] else DONE
+    document = report.document(replay, findings, gains, known, args.rows, explained)
+    if computed is not None and document.efficiencies:
+        document.reference = reference(replay, document.efficiencies, args.reference, computed)
+    outputs.write(
+        {
+            args.cube: partial(_cube, replay, explained.findings if explained else findings, gains),
+            args.plot: partial(patterns_plot.plot, findings, drawn),
+        }
+    )
+    shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
+    return outputs.tell(args, document, shown, document.health.incomplete)
 
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.patterns.analysis.causes import Explained
 from perwiz.patterns.analysis.efficiency import Efficiency
-from perwiz.report import plain
-from perwiz.report.blocks import Document, Facts
+from perwiz.report import blocks
+from perwiz.report.blocks import Facts
+from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
 from perwiz.trace.arrays import F8, Ints
 from perwiz.whatif.run import Run
 
@@ -23,149 +26,147 @@ _SHORT = 0.01
 """Share of the program's time below which a region is not shown."""
 
 
-def causes(explained: Explained | None, rows: int) -> Document | None:
+def causes(explained: Explained | None, rows: int) -> Causes | None:
     """Return what the waiting comes from: the `rows` call paths that cost most, and the critical path; None if nobody asked."""
     if explained is None:
         return None
-    found, cube = explained.causes, explained.findings.severity
-    cost = found.cost.sum(axis=2)
-    whole, longest = float(cost.sum()), np.argsort(-cost.sum(axis=(0, 1)), kind="stable")[:rows]
-    path = explained.impact
-    return {
-        "waiting_ns": int(found.waits.instances.severity.sum()),
-        "explained_ns": round(whole),
-        "call_paths": [_costly(explained, node) for node in longest.tolist() if cost[:, :, node].sum() > 0],
-        "critical_path_ns": path.length,
-        "critical_path_changes": path.changes,
-        "critical_path_imbalance_ns": cube.total("critical_path_imbalance"),
-        "indirect_ns": cube.total("mpi_wait_indirect"),
-        "propagating_ns": cube.total("mpi_wait_propagating"),
-    }
+    waits, cube, path = explained.causes.waits, explained.findings.severity, explained.impact
+    cost = explained.causes.cost.sum(axis=2)
+    longest = np.argsort(-cost.sum(axis=(0, 1)), kind="stable")[:rows]
+    return Causes(
+        waiting_ns=int(waits.instances.severity.sum()),
+        explained_ns=round(float(cost.sum())),
+        call_paths=[_costly(explained, node) for node in longest.tolist() if cost[:, :, node].sum() > 0],
+        critical_path_ns=path.length,
+        critical_path_changes=path.changes,
+        critical_path_imbalance_ns=cube.total("critical_path_imbalance"),
+        indirect_ns=cube.total("mpi_wait_indirect"),
+        propagating_ns=cube.total("mpi_wait_propagating"),
+    )
 
 
-def _costly(explained: Explained, node: int) -> Document:
+def _costly(explained: Explained, node: int) -> CostlyPath:
     """Return what a call path costs others."""
-    found, cube = explained.causes, explained.findings.severity
-    here: F8 = found.cost[:, :, :, node]
+    kinds, cube = explained.causes.waits.kinds, explained.findings.severity
+    here: F8 = explained.causes.cost[:, :, :, node]
     by_location, by_kind = here.sum(axis=(0, 1)), here.sum(axis=(1, 2))
     worst = int(by_location.argmax())
-    return {
-        "call_path": cube.tree.full_name(node),
-        "cost_ns": round(float(here.sum())),
-        "short_term_ns": round(float(here[:, 0].sum())),
-        "long_term_ns": round(float(here[:, 1].sum())),
-        "worst": plain.location(cube.trace, worst),
-        "worst_ns": round(float(by_location[worst])),
-        "patterns": {name: round(float(cost)) for name, cost in zip(found.waits.kinds, by_kind, strict=True) if cost},
-    }
+    return CostlyPath(
+        call_path=cube.tree.full_name(node),
+        cost_ns=round(float(here.sum())),
+        short_term_ns=round(float(here[:, 0].sum())),
+        long_term_ns=round(float(here[:, 1].sum())),
+        worst=blocks.location(cube.trace, worst),
+        worst_ns=round(float(by_location[worst])),
+        patterns={name: round(float(cost)) for name, cost in zip(kinds, by_kind, strict=True) if cost},
+    )
 
 
-def cause_lines(block: Document, titles: dict[str, str]) -> list[str]:
+def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
     """Return the table of what the waiting comes from; `titles` of patterns."""
     rows = []
-    for row in block["call_paths"]:
-        most = max(row["patterns"], key=row["patterns"].__getitem__)
+    for row in causes.call_paths:
+        most = max(row.patterns, key=lambda name: row.patterns[name])
         rows.append(
             [
-                words.shown(row["call_path"], _PATH),
-                words.duration(row["cost_ns"]),
-                words.percent(row["cost_ns"], block["waiting_ns"]),
-                words.duration(row["short_term_ns"]),
-                words.duration(row["long_term_ns"]),
-                f"{words.rank(row['worst']['rank'], row['worst']['thread'])}: {words.duration(row['worst_ns'])}",
-                f"{words.shown(titles[most])} {words.percent(row['patterns'][most], row['cost_ns'])}",
+                words.shown(row.call_path, _PATH),
+                words.duration(row.cost_ns),
+                words.percent(row.cost_ns, causes.waiting_ns),
+                words.duration(row.short_term_ns),
+                words.duration(row.long_term_ns),
+                f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
+                f"{words.shown(titles[most])} {words.percent(row.patterns[most], row.cost_ns)}",
             ]
         )
     head = ["call path, on the late side", "delay cost", "of waiting", "short term", "long term", "worst rank", "mostly as"]
     return words.table(head, rows, left=(0, 6))
 
 
-def answer(block: Document | None) -> Facts:
+def answer(causes: Causes | None) -> Facts:
     """Return where most of the waiting comes from."""
-    if block is None or not block["call_paths"]:
+    if causes is None or not causes.call_paths:
         return []
-    row = block["call_paths"][0]
-    cost = f"{words.duration(row['cost_ns'])} ({words.percent(row['cost_ns'], block['waiting_ns'])}) of the waiting"
-    return [("main cause", f"{words.shown(row['call_path'], _PATH)}: {cost} is for a process that spends more time there than others")]
+    row = causes.call_paths[0]
+    cost = f"{words.duration(row.cost_ns)} ({words.percent(row.cost_ns, causes.waiting_ns)}) of the waiting"
+    return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a process that spends more time there than others")]
 
 
-def lines(block: Document | None, titles: dict[str, str]) -> list[str]:
+def lines(causes: Causes | None, titles: dict[str, str]) -> list[str]:
     """Return the section of causes: what it shows, the table and what the table leaves out; nothing if there are none."""
-    if block is None or not block["call_paths"]:
+    if causes is None or not causes.call_paths:
         return []
     title = "causes, by delay cost: others waited so long because a process spent more time here than they (long term: via others)"
-    left, above, length = block["waiting_ns"] - block["explained_ns"], block["critical_path_imbalance_ns"], block["critical_path_ns"]
-    out = ["", title, *cause_lines(block, titles)]
-    if left > _MOST_LEFT * block["waiting_ns"]:
+    left, above, length = causes.waiting_ns - causes.explained_ns, causes.critical_path_imbalance_ns, causes.critical_path_ns
+    out = ["", title, *cause_lines(causes, titles)]
+    if left > _MOST_LEFT * causes.waiting_ns:
         out.append(f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late, or clocks are wrong")
     path = f"critical path as Scalasca defines it: {words.duration(length)}"
-    changes = f"goes {words.several(block['critical_path_changes'], 'time')} to another process"
+    changes = f"goes {words.several(causes.critical_path_changes, 'time')} to another process"
     return [*out, f"{path}, {changes}, {words.percent(above, length)} of it above the mean of all"]
 
 
-def efficiencies(run: Run, explained: Explained | None) -> list[Document]:
+def efficiencies(run: Run, explained: Explained | None) -> list[Efficiencies]:
     """Return the efficiencies of the program and of its regions; none if nobody asked for causes."""
     if explained is None or not len(run.trace.locations):
         return []
     cube = explained.findings.severity
-    out = [_efficiency(found) for found in efficiency.efficiencies(run, cube)]
-    out.sort(key=lambda row: (row["region"], -row["time_ns"]))
-    out[0]["estimated_ideal_ns"] = efficiency.estimate(cube)
-    return out
+    rows = [_efficiencies(part) for part in efficiency.efficiencies(run, cube)]
+    rows.sort(key=lambda row: (row.region, -row.time_ns))
+    rows[0].estimated_ideal_ns = efficiency.estimate(cube)
+    return rows
 
 
-def reference(run: Run, rows: list[Document], path: str, computation: Ints) -> Document:
+def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: Ints) -> Reference:
     """Return how a run scales from a reference run, whose computation per process is given; `rows` are the efficiencies."""
     share = efficiency.scaling(efficiency.computation(run.trace), computation)
-    return {
-        "trace": path,
-        "processes": len(computation),
-        "computation_ns": int(computation.sum()),
-        "computation_scaling": share,
-        "global_efficiency": share * rows[0]["parallel"],
-    }
+    return Reference(
+        trace=path,
+        processes=len(computation),
+        computation_ns=int(computation.sum()),
+        computation_scaling=share,
+        global_efficiency=share * rows[0].parallel,
+    )
 
 
-def reference_line(block: Document) -> str:
+def reference_line(reference: Reference) -> str:
     """Return what a reference run says."""
-    scaled, whole = _shown(block["computation_scaling"]).rstrip(), _shown(block["global_efficiency"]).rstrip()
-    of = words.several(block["processes"], "process")
-    return f"against {words.shown(block['trace'])} of {of}: computation scaling {scaled}, global efficiency {whole}"
+    scaled, whole = _shown(reference.computation_scaling).rstrip(), _shown(reference.global_efficiency).rstrip()
+    processes = words.several(reference.processes, "process")
+    return f"against {words.shown(reference.trace)} of {processes}: computation scaling {scaled}, global efficiency {whole}"
 
 
-def _efficiency(found: Efficiency) -> Document:
-    return {
-        "name": found.name,
-        "region": found.region,
-        "time_ns": found.time,
-        "ideal_ns": found.ideal,
-        "mean_useful_ns": float(found.useful.mean()),
-        "max_useful_ns": int(found.useful.max()),
-        "load_balance": found.load_balance,
-        "serialisation": found.serialisation,
-        "transfer": found.transfer,
-        "communication": found.communication,
-        "parallel": found.parallel,
-        "estimated_ideal_ns": None,
-    }
+def _efficiencies(part: Efficiency) -> Efficiencies:
+    return Efficiencies(
+        name=part.name,
+        region=part.region,
+        time_ns=part.time,
+        ideal_ns=part.ideal,
+        mean_useful_ns=float(part.useful.mean()),
+        max_useful_ns=int(part.useful.max()),
+        load_balance=part.load_balance,
+        serialisation=part.serialisation,
+        transfer=part.transfer,
+        communication=part.communication,
+        parallel=part.parallel,
+    )
 
 
-def efficiency_lines(rows: list[Document], regions: bool) -> list[str]:
+def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
     """Return the table of efficiencies: of the program, and of its regions on request."""
-    least = _SHORT * rows[0]["time_ns"]
-    kept = [row for row in rows if not row["region"] or (regions and row["time_ns"] >= least)]
-    short = sum(row["region"] for row in rows) - sum(row["region"] for row in kept)
-    keys = ("load_balance", "serialisation", "transfer", "communication", "parallel")
+    least = _SHORT * rows[0].time_ns
+    kept = [row for row in rows if not row.region or (regions and row.time_ns >= least)]
+    short = sum(row.region for row in rows) - sum(row.region for row in kept)
     lines = [
         [
-            words.shown(row["name"], _PATH),
-            *(words.duration(row[f"{key}_ns"]) for key in ("time", "ideal")),
-            *(_shown(row[key]) for key in keys),
+            words.shown(row.name, _PATH),
+            words.duration(row.time_ns),
+            words.duration(row.ideal_ns),
+            *map(_shown, (row.load_balance, row.serialisation, row.transfer, row.communication, row.parallel)),
         ]
         for row in kept
     ]
-    whole = rows[0]
-    guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {words.duration(whole['estimated_ideal_ns'])}"
+    estimate = words.duration(rows[0].estimated_ideal_ns or 0)
+    guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {estimate}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
     return [
         *words.table(["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"], lines),

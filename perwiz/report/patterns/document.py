@@ -1,10 +1,11 @@
-"""The report of `perwiz patterns`: a JSON document; `patterns_text` makes the text from it."""
+"""The report of `perwiz patterns` as a JSON document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import asdict
 
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis.causes import NAMES, Explained
@@ -13,14 +14,12 @@ from perwiz.patterns.library import grid
 from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
-from perwiz.report import blocks, plain
-from perwiz.report.blocks import Document
+from perwiz.report import blocks, misfit
 from perwiz.report.patterns import causes, tables
 from perwiz.whatif import selectors
+from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
 from perwiz.whatif.run import Run
 
-VERSION = 1
-"""Version of the document; patterns.schema.json describes it."""
 _TWINS = frozenset(twin.name for twin in grid.TWINS)
 
 
@@ -33,41 +32,34 @@ def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
     return name
 
 
-def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int, explained: Explained | None = None) -> Document:
-    """Return the findings as a JSON document: the tree of metrics, per metric the `rows` call paths with most of it; times in ns."""
+def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int, explained: Explained | None = None) -> PatternsDocument:
+    """Return the findings: the tree of metrics, per metric the `rows` call paths with most of it."""
     findings = findings if explained is None else explained.findings
     cube = findings.severity
     chosen = _below(findings, of)
     base = blocks.shares_of(run.trace, run.makespan, run.makespan - worth.every)
     part = _shares(run, findings, base)
-    return {
-        "version": VERSION,
-        "command": "patterns",
-        "trace": run.trace.path,
-        "format": run.trace.format,
-        "made_by": str(run.trace.timeline.origin),
-        "makespan_ns": run.makespan,
-        "shares_of_ns": base,
-        "waiting_ns": worth.waiting,
-        "model_waiting_ns": int(run.waits.time.sum()),
-        "bound_ns": worth.every,
-        "of": of,
-        "metrics": [_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
-        "call_paths": _call_paths(findings, worth, run.makespan, chosen, rows),
-        "instances": _instances(run, findings, [name for name in chosen if name in findings.waits] if of is None else chosen[:1], rows),
-        "statistics": tables.statistics(findings, list(findings.instances) if of is None else chosen),
-        "causes": causes.causes(explained, rows),
-        "efficiencies": causes.efficiencies(run, explained),
-        "reference": None,
-        "processes": _processes(run, findings, of),
-        "metahosts": tables.metahosts(findings),
-        "failures": list(findings.failures),
-        "eager_late_receivers": _eager(run, findings),
-        "replay_error_ns": run.replay_error,
-        "model": plain.model(run.weighted.model),
-        "misfit": plain.misfit(run),
-        "health": plain.health(run.health()),
-    }
+    return PatternsDocument(
+        **blocks.head(run.trace),
+        makespan_ns=run.makespan,
+        shares_of_ns=base,
+        waiting_ns=worth.waiting,
+        model_waiting_ns=int(run.waits.time.sum()),
+        bound_ns=worth.every,
+        of=of,
+        metrics=[_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
+        call_paths=_call_paths(findings, worth, run.makespan, chosen, rows),
+        instances=_instances(run, findings, [name for name in chosen if name in findings.waits] if of is None else chosen[:1], rows),
+        statistics=tables.statistics(findings, list(findings.instances) if of is None else chosen),
+        causes=causes.causes(explained, rows),
+        efficiencies=causes.efficiencies(run, explained),
+        reference=None,
+        processes=_processes(run, findings, of),
+        metahosts=tables.metahosts(findings),
+        failures=list(findings.failures),
+        eager_late_receivers=_eager(run, findings),
+        **misfit.modelled(run),
+    )
 
 
 def _below(findings: Findings, of: str | None) -> list[str]:
@@ -103,72 +95,78 @@ def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
 
 def _eager(run: Run, findings: Findings) -> int:
     """Return how many late receivers hold up nobody by the model: their messages are eager."""
-    some, table = findings.instances.get("mpi_latereceiver"), run.trace.messages
-    if some is None:
+    late, table = findings.instances.get("mpi_latereceiver"), run.trace.messages
+    if late is None:
         return 0
-    return len(some) - int(run.weighted.model.is_synchronous(table.bytes[some.message], table.mode[some.message]).sum())
+    return len(late) - int(run.weighted.model.is_synchronous(table.bytes[late.message], table.mode[late.message]).sum())
 
 
-def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> Document:
+def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> MetricTotal:
     name = metric.name
-    searched = name in findings.instances
-    return {
-        "name": name,
-        "title": metric.title,
-        "parent": metric.parent or None,
-        "unit": metric.unit,
-        "meaning": metric.meaning,
-        "total": findings.severity.total(name),
-        "share": part.get(name),
-        "instances": len(findings.instances[name]) if searched else None,
-        "gain_ns": makespan - worth.whole[name] if name in worth.whole else None,
-    }
+    return MetricTotal(
+        name=name,
+        title=metric.title,
+        parent=metric.parent or None,
+        unit=metric.unit,
+        meaning=metric.meaning,
+        total=findings.severity.total(name),
+        share=part.get(name),
+        instances=len(findings.instances[name]) if name in findings.instances else None,
+        gain_ns=makespan - worth.whole[name] if name in worth.whole else None,
+    )
 
 
-def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[Document]:
+def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[WaitingPath]:
     """Return the (pattern, call path) with most gain, then most severity; those that do not wait come last."""
-    cube, out = findings.severity, list[Document]()
+    cube = findings.severity
+    titles = {metric.name: metric.title for metric in cube.metrics}
+    paths = []
     for name in names:
-        some = findings.instances[name]
-        node = cube.tree.of_calls(cube.trace, some.call)
-        count = np.bincount(node, minlength=len(cube.tree))
+        nodes = cube.tree.of_calls(cube.trace, findings.instances[name].call)
+        count = np.bincount(nodes, minlength=len(cube.tree))
         severity = cube.by_node(name)
-        for at in np.flatnonzero(severity).tolist():
-            by_location = cube.cells[name].value[np.searchsorted(cube.cells[name].node, at)]
-            out.append(
-                {
-                    "pattern": name,
-                    "title": next(metric.title for metric in cube.metrics if metric.name == name),
-                    "call_path": cube.tree.full_name(at),
-                    "severity_ns": int(severity[at]),
-                    "instances": int(count[at]),
-                    "worst": plain.location(cube.trace, int(by_location.argmax())),
-                    "worst_ns": int(by_location.max()),
-                    "gain_ns": makespan - worth.by_node[name, at] if (name, at) in worth.by_node else None,
-                }
+        for node in np.flatnonzero(severity).tolist():
+            by_location = cube.cells[name].value[np.searchsorted(cube.cells[name].node, node)]
+            paths.append(
+                WaitingPath(
+                    pattern=name,
+                    title=titles[name],
+                    call_path=cube.tree.full_name(node),
+                    severity_ns=int(severity[node]),
+                    instances=int(count[node]),
+                    worst=blocks.location(cube.trace, int(by_location.argmax())),
+                    worst_ns=int(by_location.max()),
+                    gain_ns=makespan - worth.by_node[name, node] if (name, node) in worth.by_node else None,
+                )
             )
-    out.sort(key=lambda row: (row["gain_ns"] is None, -(row["gain_ns"] or 0), -row["severity_ns"]))
-    return out[:rows]
+    paths.sort(key=lambda path: (path.gain_ns is None, -(path.gain_ns or 0), -path.severity_ns))
+    return paths[:rows]
 
 
-def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> list[Document]:
+def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> list[Instance]:
     """Return the most severe instances."""
-    out = list[Document]()
+    severe = []
     for name in names:
-        some = findings.instances[name]
-        for at in np.argsort(-some.severity, kind="stable")[:rows].tolist():
-            cause = int(some.cause[at])
-            row = plain.call(run.trace, int(some.call[at])) | {"pattern": name, "severity_ns": int(some.severity[at])}
-            out.append(row | {"cause": plain.call(run.trace, cause) if cause >= 0 else None})
-    return sorted(out, key=lambda row: -row["severity_ns"])[:rows]
+        instances = findings.instances[name]
+        for row in np.argsort(-instances.severity, kind="stable")[:rows].tolist():
+            cause = int(instances.cause[row])
+            severe.append(
+                Instance(
+                    **asdict(blocks.call(run.trace, int(instances.call[row]))),
+                    pattern=name,
+                    severity_ns=int(instances.severity[row]),
+                    cause=blocks.call(run.trace, cause) if cause >= 0 else None,
+                )
+            )
+    return sorted(severe, key=lambda instance: -instance.severity_ns)[:rows]
 
 
-def _processes(run: Run, findings: Findings, of: str | None) -> list[Document]:
+def _processes(run: Run, findings: Findings, of: str | None) -> list[ProcessTimes]:
     """Return, per location, its time, its time in MPI, and the severity of every pattern there."""
     cube = findings.severity
     names = [name for name in findings.instances if cube.total(name)] if of is None else _below(findings, of)
-    columns = {name: cube.by_location(name) for name in ("time", "mpi", *names)}
+    columns = {f"{name}_ns": cube.by_location(name) for name in ("time", "mpi", *names)}
     return [
-        {**plain.location(run.trace, at), **{f"{name}_ns": int(values[at]) for name, values in columns.items()}}
-        for at in range(len(run.trace.locations))
+        asdict(blocks.location(run.trace, row)) | {name: int(values[row]) for name, values in columns.items()}
+        for row in range(len(run.trace.locations))
     ]

@@ -1,13 +1,14 @@
 """Statistics of instances, and the matrix of metahosts, as documents and as text."""
 
 import dataclasses
-import json
 
+import msgspec
 import numpy as np
 
 from build import Builder
 from perwiz.patterns.search import search
 from perwiz.report.patterns import tables as patterns_parts
+from perwiz.report.patterns.records import Metahosts, MetahostWaits
 
 
 def four_waits(*numbers):
@@ -24,7 +25,7 @@ def four_waits(*numbers):
 def test_statistics():
     """Mean 3, median 2.5, quartiles between the ranks as numpy and R (type 7) take them, variance (4 + 1 + 0 + 9) / 4."""
     found = four_waits()
-    assert patterns_parts.statistics(found, ["mpi_latesender", "mpi_latereceiver"]) == [
+    assert msgspec.to_builtins(patterns_parts.statistics(found, ["mpi_latesender", "mpi_latereceiver"])) == [
         {
             "pattern": "mpi_latesender",
             "title": "Late Sender",
@@ -51,14 +52,14 @@ def test_statistics():
 def test_metahosts():
     """0 and 1 are here and wait for 4 and 5, here and there; 2 and 3, there, for 6 and 7, both here."""
     found = four_waits(0, 0, 1, 1, 0, 1, 0, 0)
-    block = patterns_parts.metahosts(found)
-    assert json.loads(json.dumps(block)) == {
+    metahosts = patterns_parts.metahosts(found)
+    assert msgspec.to_builtins(metahosts) == {
         "names": ["here", "there"],
         "patterns": [
             {"pattern": "mpi_latesender", "title": "Late Sender", "severity_ns": [[1000, 2000], [9000, 0]], "instances": [[1, 1], [2, 0]]}
         ],
     }
-    assert patterns_parts.metahost_lines(block) == [
+    assert patterns_parts.metahost_lines(metahosts) == [
         "pattern      who waits  for here  for there",
         "Late Sender  here       1.000 us   2.000 us",
         "Late Sender  there      9.000 us       0 ns",
@@ -73,6 +74,6 @@ def test_metahosts__many():
     """The text shows eight; the document has all."""
     names = [str(number) for number in range(10)]
     matrix = np.ones((10, 10), int).tolist()
-    block = {"names": names, "patterns": [{"title": "Late Sender", "severity_ns": matrix}]}
-    lines = patterns_parts.metahost_lines(block)
+    metahosts = Metahosts(names=names, patterns=[MetahostWaits("mpi_latesender", "Late Sender", severity_ns=matrix, instances=matrix)])
+    lines = patterns_parts.metahost_lines(metahosts)
     assert (len(lines), lines[-1]) == (1 + 8 + 1, "and 2 more metahosts (--json lists all)")

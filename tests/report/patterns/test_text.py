@@ -21,8 +21,8 @@ def document(trace, model=None, rows=10):
     return patterns.document(run, findings, worth(run, findings), None, rows, explain(findings))
 
 
-def shown(block):
-    return patterns_text.text(block, False).splitlines()
+def shown(made):
+    return patterns_text.text(made, False).splitlines()
 
 
 def late():
@@ -42,9 +42,9 @@ def late():
 
 def test_answer():
     """Without the wait rank 0 ends at 938 and rank 1 at 950."""
-    block = document(late(), hand_model())
-    assert (block["waiting_ns"], block["model_waiting_ns"], block["bound_ns"], block["shares_of_ns"]) == (38, 50, 950, 100)
-    assert shown(block)[:8] == [
+    made = document(late(), hand_model())
+    assert (made.waiting_ns, made.model_waiting_ns, made.bound_ns, made.shares_of_ns) == (38, 50, 950, 100)
+    assert shown(made)[:8] == [
         "late.alog: wait states",
         "",
         "recorded      1.000 us",
@@ -58,7 +58,7 @@ def test_answer():
 
 def test_shares():
     """Of 1938 ns 1800 are in MPI_Init: 138 are left, 88 of computation and 50 of the receive. MPI_Init itself has no share."""
-    share = {row["name"]: row["share"] for row in document(late(), hand_model())["metrics"] if row["unit"] == "ns"}
+    share = {row.name: row.share for row in document(late(), hand_model()).metrics if row.unit == "ns"}
     assert share["time"] == share["execution"] == 1
     assert (share["comp"], share["mpi"], share["mpi_latesender"]) == (88 / 138, 50 / 138, 38 / 138)
     assert (share["mpi_management"], share["mpi_init_exit"]) == (0, 0)
@@ -68,9 +68,9 @@ def test_shares():
 def test_no_waits():
     b = Builder(1)
     b.compute(0, 10)
-    block = document(b.trace("one.alog"))
-    assert shown(block)[2] == "recorded      10 ns; no wait states"
-    assert (block["waiting_ns"], block["bound_ns"]) == (0, 10)
+    made = document(b.trace("one.alog"))
+    assert shown(made)[2] == "recorded      10 ns; no wait states"
+    assert (made.waiting_ns, made.bound_ns) == (0, 10)
 
 
 def wrong_order():
@@ -94,20 +94,20 @@ def test_every__one_wait_per_call():
 
 def test_longest_waits():
     """Time after the first has left a barrier is no wait: neither among the longest, nor before what waits among the call paths."""
-    block = document(wrong_order(), hand_model())
-    assert [row["pattern"] for row in block["instances"]] == ["mpi_latesender", "mpi_barrier_wait", "mpi_barrier_wait"]
-    assert block["call_paths"][-1]["pattern"] == "mpi_barrier_completion"
-    assert block["call_paths"][-1]["severity_ns"] > block["call_paths"][-2]["severity_ns"]
-    assert block["call_paths"][-2]["gain_ns"] == 0
+    made = document(wrong_order(), hand_model())
+    assert [row.pattern for row in made.instances] == ["mpi_latesender", "mpi_barrier_wait", "mpi_barrier_wait"]
+    assert made.call_paths[-1].pattern == "mpi_barrier_completion"
+    assert made.call_paths[-1].severity_ns > made.call_paths[-2].severity_ns
+    assert made.call_paths[-2].gain_ns == 0
 
 
 def test_longest_waits__of():
     """Those of the pattern asked for, not once more for each special case."""
     run = replayed(wrong_order(), hand_model())
     findings = search(run.trace)
-    block = patterns.document(run, findings, worth(run, findings), "mpi_latesender", 10)
-    assert [row["pattern"] for row in block["instances"]] == ["mpi_latesender"]
-    assert {row["pattern"] for row in block["call_paths"]} == {"mpi_latesender", "mpi_latesender_wo", "mpi_lswo_different"}
+    made = patterns.document(run, findings, worth(run, findings), "mpi_latesender", 10)
+    assert [row.pattern for row in made.instances] == ["mpi_latesender"]
+    assert {row.pattern for row in made.call_paths} == {"mpi_latesender", "mpi_latesender_wo", "mpi_lswo_different"}
 
 
 @pytest.mark.parametrize(("size", "eager"), [(65_535, 1), (65_536, 0)])
@@ -116,10 +116,10 @@ def test_eager(size, eager):
     b = Builder(2)
     b.send(0, 1, size, at=(0, 90))
     b.recv(1, 0, at=(50, 90))
-    block = document(b.trace(), load("default"))
-    assert block["eager_late_receivers"] == eager
-    assert next(row["total"] for row in block["metrics"] if row["name"] == "mpi_latereceiver") == 50
-    assert any(line.startswith("eager         1 of 1 late receivers: by the model") for line in shown(block)) == bool(eager)
+    made = document(b.trace(), load("default"))
+    assert made.eager_late_receivers == eager
+    assert next(row.total for row in made.metrics if row.name == "mpi_latereceiver") == 50
+    assert any(line.startswith("eager         1 of 1 late receivers: by the model") for line in shown(made)) == bool(eager)
 
 
 def test_rows():

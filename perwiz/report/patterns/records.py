@@ -1,0 +1,224 @@
+"""What the document of `perwiz patterns` is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from perwiz.report.records import (
+    Call,
+    Cost,
+    Health,
+    Location,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Record,
+    ReplayError,
+    SharesOf,
+    TraceDocument,
+    choice,
+)
+
+_GAIN = "How much shorter the run would be, replayed, if those calls did not wait; null where nothing waits."
+Gain = Annotated[int | None, Meta(description=_GAIN)]
+ProcessTimes = Annotated[dict[str, int], Meta(extra_json_schema={"required": ["rank", "thread", "time_ns", "mpi_ns"]})]
+"""Rank and thread, and times under the names of metrics and _ns."""
+
+
+class MetricTotal(Record):
+    """A metric."""
+
+    name: str
+    """Unique name, of Scalasca where it has the metric."""
+    title: str
+    parent: str | None
+    unit: Annotated[str, choice("ns", "bytes", "occ")]
+    meaning: str
+    total: int
+    share: float | None
+    """Of times: part of all processes' time; both without that in MPI_Init if shares_of_ns is not the makespan; null for other metrics,
+    those of causes, and what lies in MPI_Init."""
+    instances: int | None
+    """Null for what needs no search."""
+    gain_ns: Gain
+
+
+class WaitingPath(Record):
+    """A pattern on a call path."""
+
+    pattern: str
+    title: str
+    call_path: str
+    severity_ns: Natural
+    instances: Natural
+    worst: Location
+    worst_ns: Natural
+    gain_ns: Gain
+
+
+class Instance(Call):
+    """A call that waits by a pattern."""
+
+    pattern: str
+    severity_ns: Natural
+    cause: Call | None
+
+
+class Statistics(Record):
+    """How severe the instances of a pattern are, of all of them; null if there is none."""
+
+    pattern: str
+    title: str
+    count: Natural
+    sum_ns: Natural
+    mean_ns: float | None = None
+    median_ns: float | None = None
+    min_ns: int | None = None
+    max_ns: int | None = None
+    variance_ns2: float | None = None
+    q25_ns: float | None = None
+    q75_ns: float | None = None
+
+
+class CostlyPath(Record):
+    """A call path, and what it costs others."""
+
+    call_path: str
+    """On the side of those who came late."""
+    cost_ns: Natural
+    """Waiting of others that comes from it: short and long term."""
+    short_term_ns: Natural
+    """Of those who waited for it."""
+    long_term_ns: Natural
+    """Of those who waited for them in turn."""
+    worst: Location
+    worst_ns: Natural
+    patterns: dict[str, Natural]
+    """The cost by the pattern of the waits."""
+
+
+class Causes(Record):
+    """What the waiting comes from."""
+
+    waiting_ns: Natural
+    """Of all wait states that have a cause."""
+    explained_ns: Natural
+    """The sum of all delay costs."""
+    call_paths: list[CostlyPath]
+    """Those that cost most."""
+    critical_path_ns: Natural
+    """Length of the critical path of the recording."""
+    critical_path_changes: Natural
+    """How often it changes process."""
+    critical_path_imbalance_ns: Natural
+    """What it has above the mean of all processes."""
+    indirect_ns: Natural
+    """Waits for messages of processes that had to wait themselves."""
+    propagating_ns: Natural
+    """Waits for messages that make others wait for messages."""
+
+
+class Efficiencies(Record):
+    """POP efficiencies of a part of the run."""
+
+    name: str
+    """program, MPI_Init to MPI_Finalize, or a call path."""
+    region: bool
+    """It is a region of the first level that has several."""
+    time_ns: Natural
+    """From the first to the last instant; of a region the longest of all processes."""
+    ideal_ns: int
+    """The same, replayed on an ideal network: MPI calls and messages take no time."""
+    mean_useful_ns: Cost
+    """Computation of a process."""
+    max_useful_ns: Natural
+    load_balance: Cost
+    """mean_useful / max_useful."""
+    serialisation: float
+    """max_useful / ideal."""
+    transfer: float
+    """ideal / time."""
+    communication: Cost
+    """max_useful / time."""
+    parallel: Cost
+    """mean_useful / time."""
+    estimated_ideal_ns: Natural | None = None
+    """Ideal without a replay, of the program: each process's own time less its transfer."""
+
+
+class Reference(Record):
+    """How the run scales from another."""
+
+    trace: str
+    """Path as given."""
+    processes: Natural
+    computation_ns: Natural
+    """Of all processes."""
+    computation_scaling: Cost
+    """Computation of the reference / of this run, all processes together."""
+    global_efficiency: Cost
+    """Parallel efficiency of the program * computation_scaling."""
+
+
+class MetahostWaits(Record):
+    """Who waits for whom by a pattern: a row per metahost that waits, a column per metahost of the late process."""
+
+    pattern: str
+    title: str
+    severity_ns: list[list[Natural]]
+    instances: list[list[Natural]]
+
+
+class Metahosts(Record):
+    """Who waits for whom, by metahost."""
+
+    names: list[str]
+    patterns: list[MetahostWaits]
+
+
+class PatternsDocument(TraceDocument, kw_only=True):
+    """Wait states. Times are whole nanoseconds."""
+
+    command: Literal["patterns"] = "patterns"
+    makespan_ns: Makespan
+    shares_of_ns: SharesOf
+    waiting_ns: Natural
+    """How long the calls of all patterns of perwiz wait, all processes together; of several waits in one call the longest."""
+    model_waiting_ns: Natural
+    """How long all calls wait under the model, as in perwiz info, predict and domino."""
+    bound_ns: Natural
+    """Makespan, replayed, if none of them waited."""
+    of: str | None
+    """The pattern asked for."""
+    metrics: list[MetricTotal]
+    """In the order of their tree; those that are 0 everywhere left out."""
+    call_paths: list[WaitingPath]
+    """By gain, then by severity."""
+    instances: list[Instance]
+    """The most severe."""
+    statistics: list[Statistics]
+    causes: Causes | None
+    """Null with --no-causes."""
+    efficiencies: list[Efficiencies]
+    """Of the program, of its part between MPI_Init and MPI_Finalize, and of regions, the longest first; empty with --no-causes."""
+    reference: Reference | None
+    """The run given as --reference."""
+    processes: list[ProcessTimes]
+    metahosts: Metahosts | None
+    """Null if there is one metahost."""
+    failures: list[str]
+    """Patterns of one's own that raised: file, line and reason."""
+    eager_late_receivers: Natural
+    """Late receivers whose messages hold up no sender by the model."""
+    replay_error_ns: ReplayError
+    model: Model
+    misfit: Misfit
+    health: Health
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Return the titles of the metrics by name."""
+        return {metric.name: metric.title for metric in self.metrics}
