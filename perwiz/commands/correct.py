@@ -121,23 +121,23 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
     linear = treat(trace, "linear").trace
     if args.clock == "clc":
         return correct(linear, mu=args.mu, gamma=args.gamma, processes=processes)
-    found = correct(linear, mu=args.mu, gamma=1.0)
-    left = violations(found.trace, linear.timeline)
-    found = dataclasses.replace(found, before=trace.timeline, timeline=linear.timeline, left=left)
-    return dataclasses.replace(found, passes=0, by_message=0, by_collective=0, slope=0.0)
+    correction = correct(linear, mu=args.mu, gamma=1.0)
+    left = violations(correction.trace, linear.timeline)
+    correction = dataclasses.replace(correction, before=trace.timeline, timeline=linear.timeline, left=left)
+    return dataclasses.replace(correction, passes=0, by_message=0, by_collective=0, slope=0.0)
 
 
-def _write(fixed: Trace, found: Correction, name: str, path: str) -> None:
+def _write(fixed: Trace, correction: Correction, name: str, path: str) -> None:
     from perwiz.formats import files
     from perwiz.report.perfetto.write import View, write
 
     if files.is_view(name):
-        write(fixed, [View("recorded", found.before), View(str(found.timeline.origin), found.timeline)], path)
+        write(fixed, [View("recorded", correction.before), View(str(correction.timeline.origin), correction.timeline)], path)
     else:
         outputs.write_trace(fixed, name, path)
 
 
-def _plot(fixed: Trace, found: Correction, path: str) -> None:
-    from perwiz.report.correct import plot as correction_plot
+def _plot(fixed: Trace, correction: Correction, path: str) -> None:
+    from perwiz.report.correct.plot import plot
 
-    correction_plot.plot(fixed, found.before, found.timeline, path)
+    plot(fixed, correction.before, correction.timeline, path)

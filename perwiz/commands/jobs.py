@@ -219,15 +219,13 @@ def _job(database: Database, name: str) -> Job:
     from perwiz.errors import UsageError
     from perwiz.jobs.store import query
 
-    found = query.named(database, name.lower())
-    if len(found) != 1:
+    jobs = query.named(database, name.lower())
+    if len(jobs) != 1:
         what = (
-            f"{found[0].name} and {found[1].name} begin like that, must be one"
-            if found
-            else "no such job; perwiz jobs top --all lists some"
+            f"{jobs[0].name} and {jobs[1].name} begin like that, must be one" if jobs else "no such job; perwiz jobs top --all lists some"
         )
         raise UsageError(f"{database.place}: job {name}: {what}")
-    return found[0]
+    return jobs[0]
 
 
 def _chosen(args: argparse.Namespace) -> Choice:

@@ -42,8 +42,8 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
         known.update(own)
-        there = [os.stat(part) for part in own if os.path.exists(part)]
-        if os.path.dirname(own[0]) in folders or any(os.path.samestat(one, other) for one in there for other in read):
+        written = [os.stat(part) for part in own if os.path.exists(part)]
+        if os.path.dirname(own[0]) in folders or any(os.path.samestat(new, old) for new in written for old in read):
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
         files.format_of(path).check(path)
     _check_picture(plot)
@@ -61,8 +61,8 @@ def _check_place(path: str) -> None:
         raise UsageError(f"'{path}': no file to write to, must be the name of one")
     if os.path.isdir(path) or path.endswith("/"):
         raise UsageError(f"{path}: a directory, must be the name of a file")
-    there = os.path.abspath(path)
-    device = os.path.dirname(there) in ("/dev", "/dev/fd") or there.startswith("/proc/")
+    place = os.path.abspath(path)
+    device = os.path.dirname(place) in ("/dev", "/dev/fd") or place.startswith("/proc/")
     if device or (os.path.exists(path) and not os.path.isfile(path)):
         raise UsageError(f"{path}: no regular file, must be the name of one")
     if not os.path.isdir(folder):

@@ -170,10 +170,10 @@ def date(time: float) -> str:
 def timestamp(text: str) -> float:
     """Return ISO 8601 as seconds since 1970; without a zone it is UTC. Raises RecordError."""
     try:
-        found = datetime.datetime.fromisoformat(text)
+        moment = datetime.datetime.fromisoformat(text)
     except (ValueError, TypeError):
         raise RecordError(f"date {str(text)[:40]!r}, must be as 2026-01-31T12:00:00Z") from None
-    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
 def moved(name: str, bytes: float, size: int, sent: float) -> float:
@@ -194,45 +194,45 @@ def sent(routines: dict[str, tuple[float, float, float, float]]) -> float:
 def from_json(text: str) -> Record:
     """Return the record of a line of JSON. Raises RecordError."""
     try:
-        block = json.loads(text)
+        line = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{error}, must be JSON") from None
-    if not isinstance(block, dict) or block.get("perwiz_record") != VERSION:
+    if not isinstance(line, dict) or line.get("perwiz_record") != VERSION:
         raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
     keys = {key.name: key.default is msgspec.UNSET for key in msgspec.structs.fields(Line)}
     needed = [name for name, optional in keys.items() if not optional]
-    lacking = [name for name in needed if name not in block]
+    lacking = [name for name in needed if name not in line]
     if lacking:
         raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(needed)}")
-    unknown = [name for name in block if name not in keys]
+    unknown = [name for name in line if name not in keys]
     if unknown:
         raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(keys)}")
     try:
-        return _from_block(block)
+        return _from_line(line)
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise RecordError("a value of the wrong type, must be as in jobs_record.schema.json") from None
 
 
-def _from_block(block: dict[str, Any]) -> Record:
-    routines = {name: Counts(*map(float, row)) for name, row in block.get("routines", {}).items()}
+def _from_line(line: dict[str, Any]) -> Record:
+    routines = {name: Counts(*map(float, row)) for name, row in line.get("routines", {}).items()}
     return Record(
-        machine=_text(block.get("machine") or ""),
-        host=_text(block["host"]),
-        pid=_whole(block["pid"]),
-        user=_text(block["user"]),
-        program=_text(block["program"]),
-        size=_whole(block["size"]),
-        language=_text(block["language"]),
-        mpi=_text(block["mpi"]),
-        began=timestamp(block["began"]),
-        ended=timestamp(block["ended"]),
-        all=float(block["all_s"]),
-        inside=float(block["mpi_s"]),
-        overhead=float(block.get("overhead_s", 0)),
+        machine=_text(line.get("machine") or ""),
+        host=_text(line["host"]),
+        pid=_whole(line["pid"]),
+        user=_text(line["user"]),
+        program=_text(line["program"]),
+        size=_whole(line["size"]),
+        language=_text(line["language"]),
+        mpi=_text(line["mpi"]),
+        began=timestamp(line["began"]),
+        ended=timestamp(line["ended"]),
+        all=float(line["all_s"]),
+        inside=float(line["mpi_s"]),
+        overhead=float(line.get("overhead_s", 0)),
         routines=routines,
-        environment={_text(name): _text(value) for name, value in block.get("environment", {}).items()},
-        more={key: block[key] for key in ("threads", "counters", "sizes") if block.get(key)},
-        pmpi=bool(block.get("pmpi", False)),
+        environment={_text(name): _text(value) for name, value in line.get("environment", {}).items()},
+        more={key: line[key] for key in ("threads", "counters", "sizes") if line.get(key)},
+        pmpi=bool(line.get("pmpi", False)),
     )
 
 

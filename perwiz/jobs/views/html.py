@@ -38,8 +38,8 @@ class More:
 def more(database: Database, choice: Choice) -> More:
     """Return what the page of a period needs; `choice` is that of the document, its period included."""
     name, steps = series.steps(database, choice)
-    found = series.others(series.users(database, choice), choice.user) if choice.user is not None else None
-    return More(name, steps, query.cells(database, choice), found)
+    others = series.others(series.users(database, choice), choice.user) if choice.user is not None else None
+    return More(name, steps, query.cells(database, choice), others)
 
 
 def job(document: JobDocument, shares: list[int]) -> str:
@@ -178,11 +178,11 @@ def compared(others: Others) -> str:
 def _time(more: More) -> str:
     bars = [
         Bar(
-            one.label,
-            [one.mpi / 3600, max(0.0, one.cpu - one.mpi) / 3600],
-            f"{words.several(one.jobs, 'job')}, {words.percent(one.mpi, one.cpu)} in MPI",
+            step.label,
+            [step.mpi / 3600, max(0.0, step.cpu - step.mpi) / 3600],
+            f"{words.several(step.jobs, 'job')}, {words.percent(step.mpi, step.cpu)} in MPI",
         )
-        for one in more.steps
+        for step in more.steps
     ]
     plot = jobs_plot.standing(f"CPU time per {more.step}", bars, _TIMES, _BOTH)
     return parts.section(f"CPU time per {more.step}", plot, note=f"Hours of CPU time of the jobs that ended in each {more.step}, UTC.")
@@ -215,20 +215,22 @@ def _classes(document: PeriodDocument, more: More) -> list[str]:
         ),
         parts.section("By language", jobs_plot.lying("by language", spoken, _TIMES, _BOTH)),
     ]
-    languages, found = series.classes(more.cells)
-    for name, of, whole in (("cpu", "CPU time", cpu), ("jobs", "jobs", count)):
-        bars = [Bar(label, _spoken(sums, languages, name, whole)) for label, sums in found]
-        title = f"{of[0].upper()}{of[1:]} by CPU time of a job and language"
-        out.append(parts.section(title, jobs_plot.standing(title, bars, languages, _hues(languages), " %"), note=f"Percent of the {of}."))
+    languages, classes = series.classes(more.cells)
+    for name, shown, whole in (("cpu", "CPU time", cpu), ("jobs", "jobs", count)):
+        bars = [Bar(label, _spoken(sums, languages, name, whole)) for label, sums in classes]
+        title = f"{shown[0].upper()}{shown[1:]} by CPU time of a job and language"
+        out.append(
+            parts.section(title, jobs_plot.standing(title, bars, languages, _hues(languages), " %"), note=f"Percent of the {shown}.")
+        )
     return out
 
 
 def _spoken(sums: dict[str, overview.Sums], languages: list[str], name: str, whole: float) -> list[float]:
-    return [100 * getattr(sums[one], name) / whole if one in sums and whole else 0.0 for one in languages]
+    return [100 * getattr(sums[language], name) / whole if language in sums and whole else 0.0 for language in languages]
 
 
 def _hues(languages: list[str]) -> list[int]:
-    return [{"C": 1, "Fortran": 0}.get(one, 3) for one in languages]
+    return [{"C": 1, "Fortran": 0}.get(language, 3) for language in languages]
 
 
 def _users(document: PeriodDocument) -> str:

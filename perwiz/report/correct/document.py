@@ -284,13 +284,13 @@ def _both(document: CorrectDocument) -> dict[str, BothPairs]:
 
 def _broken(document: CorrectDocument) -> str:
     """Return what is reversed in the recorded run."""
-    found = []
+    broken = []
     for what, both in _both(document).items():
         pairs = both.recorded
         if pairs.reversed:
             share = words.percent(pairs.reversed, pairs.pairs)
-            found.append(f"{pairs.reversed} of {pairs.pairs} {what} ({share}), by {words.duration(pairs.worst_ns)} at most")
-    return f"received before they were sent: {'; '.join(found)}" if found else "nothing is received before it was sent"
+            broken.append(f"{pairs.reversed} of {pairs.pairs} {what} ({share}), by {words.duration(pairs.worst_ns)} at most")
+    return f"received before they were sent: {'; '.join(broken)}" if broken else "nothing is received before it was sent"
 
 
 def _furthest(document: CorrectDocument) -> str:
