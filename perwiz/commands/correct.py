@@ -86,6 +86,7 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     from perwiz.clock.treatment import Treated
     from perwiz.commands.reading import read
     from perwiz.report.correct import document as report
+    from perwiz.report.correct.text import text
     from perwiz.whatif.health import health
 
     _check(args)
@@ -97,7 +98,7 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
     outputs.write({args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)})
-    return outputs.tell(args, document, report.text, state.incomplete)
+    return outputs.tell(args, document, text, state.incomplete)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -122,6 +122,10 @@ class Line(records.Record, kw_only=True):
     sizes: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
+_KEYS = Line.__struct_fields__
+_NEEDED = tuple(key.name for key in msgspec.structs.fields(Line) if key.default is not msgspec.UNSET)
+
+
 def _yearless(time: float) -> str:
     return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%m-%d %H:%M:%S")
 
@@ -199,14 +203,12 @@ def from_json(text: str) -> Record:
         raise RecordError(f"{error}, must be JSON") from None
     if not isinstance(line, dict) or line.get("perwiz_record") != VERSION:
         raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
-    keys = {key.name: key.default is msgspec.UNSET for key in msgspec.structs.fields(Line)}
-    needed = [name for name, optional in keys.items() if not optional]
-    lacking = [name for name in needed if name not in line]
+    lacking = [key for key in _NEEDED if key not in line]
     if lacking:
-        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(needed)}")
-    unknown = [name for name in line if name not in keys]
+        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(_NEEDED)}")
+    unknown = [key for key in line if key not in _KEYS]
     if unknown:
-        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(keys)}")
+        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(_KEYS)}")
     try:
         return _from_line(line)
     except (TypeError, ValueError, AttributeError, OverflowError):

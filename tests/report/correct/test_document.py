@@ -15,6 +15,7 @@ from perwiz.clock.logical import correct
 from perwiz.clock.treatment import Treated
 from perwiz.report.correct import document as report
 from perwiz.report.correct import plot as picture
+from perwiz.report.correct import text as correct_text
 from perwiz.report.picture import lanes
 from perwiz.trace.tables import Times
 from perwiz.whatif.health import health
@@ -48,12 +49,12 @@ def document(trace, found=None, clock="clc"):
 
 def test_document__by_hand():
     """The entry before the jump of 1000 at 5000 moves by 4900/5000 of it, all behind it by 1000."""
-    block = valid(document(early()), "correct")
-    assert block.pop("health")["incomplete"] is False
+    corrected = valid(document(early()), "correct")
+    assert corrected.pop("health")["incomplete"] is False
     none = {"pairs": 0, "reversed": 0, "reversed_percent": 0, "violating": 0, "violating_percent": 0, "average_ns": 0, "worst_ns": 0}
-    position = block.pop("event_position")
+    position = corrected.pop("event_position")
     assert position["average"] == pytest.approx((980 + 4 * 1000) / (39_500 + 46_900))
-    distance = block.pop("event_distance")
+    distance = corrected.pop("event_distance")
     assert distance == {
         "average": 1000 / 30_000,
         "mean": pytest.approx(0.04),
@@ -61,7 +62,7 @@ def test_document__by_hand():
         "intervals_above": [0.2, 0.2, 0.2, 0.2, 0.2, 0],
         "time_above": [*[5000 / 30_000] * 5, 0],
     }
-    assert block == {
+    assert corrected == {
         "version": 1,
         "command": "correct",
         "trace": "early.alog",
@@ -99,7 +100,7 @@ def test_document__by_hand():
 
 
 def test_text__by_hand():
-    assert report.text(document(early())) == (
+    assert correct_text.text(document(early())) == (
         "early.alog: controlled logical clock\n"
         "\n"
         "recorded      received before they were sent: 1 of 2 messages (50.0 %), by 1.000 us at most\n"
@@ -135,18 +136,18 @@ def test_text__by_hand():
 
 
 def test_text__nothing_to_correct():
-    text = report.text(document(CATALOGUE["halo"]()))
+    text = correct_text.text(document(CATALOGUE["halo"]()))
     assert "\nrecorded      nothing is received before it was sent\ncorrected     nothing to correct\n\n" in text
     assert "intervals" not in text
     assert "gamma" not in text
 
 
 def test_cycle__is_named():
-    block = document(CATALOGUE["cycle_of_messages"]())
-    assert block.cycle.calls == [("e1", "e2"), ("e3", "e0")]
-    assert block.left.messages == 2
-    assert block.health.incomplete is True
-    text = " ".join(report.text(block).split())
+    corrected = document(CATALOGUE["cycle_of_messages"]())
+    assert corrected.cycle.calls == [("e1", "e2"), ("e3", "e0")]
+    assert corrected.left.messages == 2
+    assert corrected.health.incomplete is True
+    text = " ".join(correct_text.text(corrected).split())
     first, second = "e1 (rank 0) must be entered before e2 (rank 1) returns", "e3 (rank 1) must be entered before e0 (rank 0) returns"
     assert "corrected still received before they were sent: 2 messages, by 10 ns at most" in text
     assert f"cycle no clock can help: {first}, then {second}" in text
@@ -157,10 +158,10 @@ def test_cycle__long_ones_are_cut():
     for rank in range(9):
         b.recv(rank, (rank - 1) % 9, at=(10, 20))
         b.send(rank, (rank + 1) % 9, at=(30, 40))
-    block = document(b.trace())
-    assert len(block.cycle.calls) == 9
-    assert block.cycle.words.count("must be entered") == 6
-    assert block.cycle.words.endswith(" returns, and so on, 9 steps in all")
+    corrected = document(b.trace())
+    assert len(corrected.cycle.calls) == 9
+    assert corrected.cycle.words.count("must be entered") == 6
+    assert corrected.cycle.words.endswith(" returns, and so on, 9 steps in all")
 
 
 def test_text__calls_left_too_early():
@@ -169,9 +170,9 @@ def test_text__calls_left_too_early():
     trace = b.trace()
     found = dataclasses.replace(correct(trace, mu=0), timeline=trace.timeline, by_collective=0)
     found = dataclasses.replace(found, left=dataclasses.replace(found.left, collective_calls=1, worst_collective=40))
-    block = document(trace, found, "linear")
-    assert block.cycle is None
-    text = report.text(block)
+    corrected = document(trace, found, "linear")
+    assert corrected.cycle is None
+    text = correct_text.text(corrected)
     assert text.startswith(
         "built: measured clock offsets\n\nrecorded      received before they were sent: 1 of 2 logical messages of collectives ("
     )
@@ -181,7 +182,7 @@ def test_text__calls_left_too_early():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_awkward_trace(name):
     trace = CATALOGUE[name]()
-    text = report.text(document(trace, correct(trace)))
+    text = correct_text.text(document(trace, correct(trace)))
     assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
     assert "None" not in text
     assert "nan" not in text
