@@ -16,8 +16,8 @@ from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.report import blocks, misfit
 from perwiz.report.patterns import causes, tables
-from perwiz.whatif import selectors
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
+from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 
 _TWINS = frozenset(twin.name for twin in grid.TWINS)
