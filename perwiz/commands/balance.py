@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
@@ -37,17 +37,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing what was asked for and printing the steps."""
-    from perwiz.commands.reading import read
     from perwiz.progress import Progress
     from perwiz.report.balance import document as report
     from perwiz.report.balance.plot import plot
     from perwiz.whatif.limits.balance import balance
 
     model = options.machine(args)
-    outputs.check([], [args.trace, args.model], args.plot)
-    trace = read(args.trace)
+    files.check([], [args.trace, args.model], args.plot)
+    trace = files.read(args.trace)
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
         balanced = balance(trace, args.regions, model, args.clock, progress)
     document = report.document(balanced, args.steps)
-    outputs.write({args.plot: partial(plot, balanced)})
-    return outputs.tell(args, document, report.text, document.health.incomplete)
+    files.write({args.plot: partial(plot, balanced)})
+    return files.tell(args, document, report.text, document.health.incomplete)

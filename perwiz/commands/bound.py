@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "lower bounds on regions: nobody waits, computation or messages are balanced"
 _ENDING = """
@@ -34,10 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the bounds."""
-    from perwiz.commands.reading import read
     from perwiz.report.bound import document as report
     from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
-    document = report.document(bound(read(args.trace), args.regions, model, args.clock))
-    return outputs.tell(args, document, report.text, document.health.incomplete)
+    document = report.document(bound(files.read(args.trace), args.regions, model, args.clock))
+    return files.tell(args, document, report.text, document.health.incomplete)

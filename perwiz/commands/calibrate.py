@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.loggps.calibrate import Calibration
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     if bool(command) == (args.trace is not None):
         wrong = "a launcher and --from TRACE, must be one of them" if command else "a launcher (-- mpiexec -n 2) or --from TRACE is missing"
         raise UsageError(f"perwiz calibrate: {wrong}; see perwiz calibrate --help")
-    outputs.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [])
+    files.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [])
     models = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
     write(models)
-    return outputs.tell(args, report.document(models), report.text, incomplete=False)
+    return files.tell(args, report.document(models), report.text, incomplete=False)
 
 
 def _belongs(output: str, trace: str) -> bool:
@@ -89,7 +89,7 @@ def write(models: dict[str, Calibration]) -> None:
     """Write model files: what each has, by its name."""
     from perwiz.report.calibrate import document as report
 
-    outputs.write({path: partial(_write, report.toml(model)) for path, model in models.items()})
+    files.write({path: partial(_write, report.toml(model)) for path, model in models.items()})
 
 
 def _write(text: str, path: str) -> None:
@@ -115,10 +115,9 @@ def _name(output: str, pair: str, pairs: int) -> str:
 def _from_trace(args: argparse.Namespace) -> dict[str, Calibration]:
     from perwiz import words
     from perwiz.clock.treatment import treat
-    from perwiz.commands.reading import read
     from perwiz.loggps import calibrate_trace
 
-    trace = treat(read(args.trace), args.clock).trace
+    trace = treat(files.read(args.trace), args.clock).trace
     which = calibrate_trace.classes(trace)
     models = {}
     for pair, rows in which.items():

@@ -7,7 +7,7 @@ import math
 import sys
 from functools import partial
 
-from perwiz.commands import options, outputs, questions
+from perwiz.commands import files, options
 
 HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
 _ENDING = """
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
     meaning = "list the N calls whose durations differ most (default 5)"
     parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
-    questions.arguments(parser)
+    options.hypotheses(parser)
     options.model(parser)
     options.clock(parser)
     options.json(parser)
@@ -59,7 +59,6 @@ def _percent(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the picture and printing the comparison."""
-    from perwiz.commands.reading import read
     from perwiz.errors import MISSED
     from perwiz.report.compare import document as report
     from perwiz.report.compare.plot import plot
@@ -69,10 +68,10 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    comparison = compare(read(args.predicted), read(args.measured), args.start, hypotheses, model, args.clock)
+    comparison = compare(files.read(args.predicted), files.read(args.measured), args.start, hypotheses, model, args.clock)
     document = report.document(comparison, args.calls, args.max_error)
-    outputs.write({args.plot: partial(plot, comparison, calls=args.calls)})
-    code = outputs.tell(args, document, text, any(side.health.incomplete for side in comparison.sides))
+    files.write({args.plot: partial(plot, comparison, calls=args.calls)})
+    code = files.tell(args, document, text, any(side.health.incomplete for side in comparison.sides))
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED
@@ -85,5 +84,5 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.predicted == args.measured == "-":
         raise UsageError("-: standard input holds one trace, must be named once")
-    inputs = [args.predicted, args.measured, args.model, *questions.networks(args.hypotheses)]
-    outputs.check([], inputs, args.plot)
+    inputs = [args.predicted, args.measured, args.model, *options.networks(args.hypotheses)]
+    files.check([], inputs, args.plot)

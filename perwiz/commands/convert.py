@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,26 +40,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the trace and printing what was written."""
     from perwiz.clock.treatment import treat
-    from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
-    from perwiz.formats import files
+    from perwiz.formats import files as formats
     from perwiz.report.perfetto import write as perfetto
     from perwiz.whatif.health import health
 
-    outputs.check([args.output], [args.trace])
-    trace = treat(read(args.trace), "linear").trace
-    view, moved = files.is_view(args.output), 0
+    files.check([args.output], [args.trace])
+    trace = treat(files.read(args.trace), "linear").trace
+    view, moved = formats.is_view(args.output), 0
 
     def write(path: str) -> None:
         nonlocal moved
         if view:
             _view(trace, path)
         else:
-            moved = files.write(trace, path)
+            moved = formats.write(trace, path)
 
-    outputs.write({args.output: write})
+    files.write({args.output: write})
     state = health(trace)
-    form = files.format_of(args.output)
+    form = formats.format_of(args.output)
     missing = perfetto.missing(trace) if view else form.missing(trace)
     print(_text(trace, args.output, form.name, missing, moved, state))
     return INCOMPLETE if state.incomplete else DONE

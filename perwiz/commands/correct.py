@@ -7,7 +7,7 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
@@ -84,21 +84,20 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen
     from perwiz.clock.treatment import Treated
-    from perwiz.commands.reading import read
     from perwiz.report.correct import document as report
     from perwiz.report.correct.text import text
     from perwiz.whatif.health import health
 
     _check(args)
-    trace = chosen(read(args.trace), args.offsets)
+    trace = chosen(files.read(args.trace), args.offsets)
     correction = _corrected(trace, args, processes)
     fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
     jumps = correction.by_message + correction.by_collective
     clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
-    outputs.write({args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)})
-    return outputs.tell(args, document, text, state.incomplete)
+    files.write({args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)})
+    return files.tell(args, document, text, state.incomplete)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -107,7 +106,7 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.gamma is not None and args.clock != "clc":
         raise UsageError(f"--gamma {args.gamma:g}: belongs to --clock clc, must not be given with --clock {args.clock}")
-    outputs.check([args.output], [args.trace], args.plot)
+    files.check([args.output], [args.trace], args.plot)
 
 
 def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | None) -> Correction:
@@ -129,13 +128,13 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
 
 
 def _write(fixed: Trace, correction: Correction, name: str, path: str) -> None:
-    from perwiz.formats import files
+    from perwiz.formats import files as formats
     from perwiz.report.perfetto.write import View, write
 
-    if files.is_view(name):
+    if formats.is_view(name):
         write(fixed, [View("recorded", correction.before), View(str(correction.timeline.origin), correction.timeline)], path)
     else:
-        outputs.write_trace(fixed, name, path)
+        files.write_trace(fixed, name, path)
 
 
 def _plot(fixed: Trace, correction: Correction, path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "where the makespan is spent, along one critical path, and how much slack calls have"
 _ENDING = """
@@ -36,7 +36,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the path if asked for and printing it."""
-    from perwiz.commands.reading import read
     from perwiz.errors import UsageError
     from perwiz.report.critical import document as report
     from perwiz.report.critical.plot import plot
@@ -46,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if args.slacks and not args.json:
         raise UsageError("--slacks: as text there is only a summary of slack, must be given with --json")
     model = options.machine(args)
-    outputs.check([], [args.trace, args.model], args.plot)
-    path = critical(read(args.trace), model, args.clock)
+    files.check([], [args.trace, args.model], args.plot)
+    path = critical(files.read(args.trace), model, args.clock)
     document = report.document(path, args.pieces, args.slacks)
-    outputs.write({args.plot: partial(plot, path)})
-    return outputs.tell(args, document, text, document.health.incomplete)
+    files.write({args.plot: partial(plot, path)})
+    return files.tell(args, document, text, document.health.incomplete)

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.formats.cube.cube import Cube
@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     differences = cube_algebra.differences(*operands) if args.action == "cmp" else None
     metric, rows = getattr(args, "metric", None), getattr(args, "rows", 0)
     document = report.document(args.action, args.operands, cube, shown, metric, rows, differences)
-    outputs.write({output: partial(write, cube)})
-    code = outputs.tell(args, document, report.text, cube.incomplete)
+    files.write({output: partial(write, cube)})
+    code = files.tell(args, document, report.text, cube.incomplete)
     return MISSED if differences else code
 
 
@@ -93,7 +93,7 @@ def check_output(path: str | None, inputs: list[str | None] | list[str]) -> None
 
     if path is not None and not path.endswith(_SUFFIX):
         raise UsageError(f"{path}: no name for a Cube file, must end in {_SUFFIX}")
-    outputs.check([path], inputs)
+    files.check([path], inputs)
 
 
 def write(cube: Cube, path: str) -> None:
@@ -105,7 +105,6 @@ def write(cube: Cube, path: str) -> None:
 
 def _read(path: str, clock: str) -> Cube:
     """Return the cube in a file, or that of a trace."""
-    from perwiz.commands.reading import read
     from perwiz.formats.cube import read as cube_read
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.worth import worth
@@ -118,7 +117,7 @@ def _read(path: str, clock: str) -> Cube:
         for fault in cube.faults:
             print(f"perwiz: {path}: {fault}", file=sys.stderr)
         return cube
-    replay = replayed(read(path), None, clock)
+    replay = replayed(files.read(path), None, clock)
     findings = explain(search(replay.trace)).findings
     return cube_findings.cube(replay, findings, worth(replay, findings))
 

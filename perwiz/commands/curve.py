@@ -7,7 +7,7 @@ import math
 import re
 from functools import partial
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "the makespan as a function of latency, bandwidth, overhead, or of one rank's computation"
 _ENDING = """
@@ -49,7 +49,6 @@ def _number(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after drawing the curve if asked for and printing it."""
-    from perwiz.commands.reading import read
     from perwiz.progress import Progress
     from perwiz.report.curve import document as report
     from perwiz.report.curve.plot import plot
@@ -57,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
     parameter(args.of)
     model = options.machine(args)
-    outputs.check([], [args.trace, args.model], args.plot)
-    trace = read(args.trace)
+    files.check([], [args.trace, args.model], args.plot)
+    trace = files.read(args.trace)
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
         makespan = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
         document = report.document(makespan, args.points)
-    outputs.write({args.plot: partial(plot, makespan)})
-    return outputs.tell(args, document, report.text, document.health.incomplete)
+    files.write({args.plot: partial(plot, makespan)})
+    return files.tell(args, document, report.text, document.health.incomplete)

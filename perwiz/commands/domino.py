@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.report.domino.records import DominoDocument
@@ -68,7 +68,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
-    from perwiz.commands.reading import read
     from perwiz.errors import MISSED, UsageError
     from perwiz.progress import Progress
     from perwiz.report.domino.plot import plot
@@ -83,14 +82,14 @@ def run(args: argparse.Namespace) -> int:
     if args.by and args.question == "advance":
         raise UsageError("--by: sets of calls are ranked for zero-wait and zero-time, --question must be one of these")
     model = options.machine(args)
-    outputs.check([], [args.trace, args.model], args.plot)
+    files.check([], [args.trace, args.model], args.plot)
     args.question += f" by {args.block}" if args.block else ""
-    trace = read(args.trace)
+    trace = files.read(args.trace)
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, model, args.clock, args.question, progress)
     document = _document(args, ranked)
-    outputs.write({args.plot: partial(plot, ranked)})
-    code = outputs.tell(args, document, text, document.health.incomplete)
+    files.write({args.plot: partial(plot, ranked)})
+    code = files.tell(args, document, text, document.health.incomplete)
     return MISSED if document.target and not document.target.reached else code
 
 

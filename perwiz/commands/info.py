@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
 _ENDING = """
@@ -32,11 +32,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the overview."""
-    from perwiz.commands.reading import read
     from perwiz.report.info import document as report
     from perwiz.whatif.run import replayed
 
     model = options.machine(args)
-    replay = replayed(read(args.trace), model, args.clock)
+    replay = replayed(files.read(args.trace), model, args.clock)
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.weighted.model.name)
-    return outputs.tell(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete)
+    return files.tell(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perwiz.commands import jobs_mail, options, outputs
+from perwiz.commands import files, jobs_mail, options
 
 if TYPE_CHECKING:
     from perwiz.errors import TraceError
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "mail" and benchmark is not None:
         return jobs_mail.run(args, benchmark)
     if getattr(args, "html", None):
-        outputs.check([args.html], [args.db])
+        files.check([args.html], [args.db])
     database = open_database(args.db)
     try:
         report = _report(args, database, benchmark)
@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
             _write_page(args, database, report)
     finally:
         database.close()
-    return outputs.tell(args, report, text.text, isinstance(report, FaultsDocument) and report.count > 0)
+    return files.tell(args, report, text.text, isinstance(report, FaultsDocument) and report.count > 0)
 
 
 def _ingest(args: argparse.Namespace) -> int:
@@ -141,28 +141,28 @@ def _ingest(args: argparse.Namespace) -> int:
     from perwiz.jobs.views import text
     from perwiz.progress import Progress
 
-    files = stream.files(args.records)
+    sources = stream.files(args.records)
     unread: list[TraceError] = []
     database = open_database(args.db, write=True)
     try:
         with Progress(args.db, noun="record") as progress:
-            done = ingest.ingest(database, _all(files, unread), args.machine or "", progress)
-        document = report.ingest(database, done, len(files))
+            done = ingest.ingest(database, _all(sources, unread), args.machine or "", progress)
+        document = report.ingest(database, done, len(sources))
     finally:
         database.close()
     first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
     for complaint in (*map(str, unread), *first):
         print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
-    code = outputs.tell(args, document, text.ingested, done.faults > 0)
+    code = files.tell(args, document, text.ingested, done.faults > 0)
     return UNREADABLE if unread else code
 
 
-def _all(files: list[str], unread: list[TraceError]) -> Iterator[Record | Fault | None]:
+def _all(sources: list[str], unread: list[TraceError]) -> Iterator[Record | Fault | None]:
     """Yield what is in the files. One that cannot be read does not keep the others out; it is told at the end."""
     from perwiz.errors import TraceError
     from perwiz.jobs.store import stream
 
-    for path in files:
+    for path in sources:
         try:
             yield from stream.read(path)
         except TraceError as error:
@@ -207,7 +207,7 @@ def _write_page(args: argparse.Namespace, database: Database, document: JobDocum
         page = html.of_job(database, _job(database, args.job), document)
     else:
         page = html.period(document, html.more(database, report.within(_chosen(args), _period(args, database))))
-    outputs.write({args.html: lambda path: _write(path, page)})
+    files.write({args.html: lambda path: _write(path, page)})
 
 
 def _write(path: str, page: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.jobs.benchmark import Benchmark
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
     finally:
         database.close()
     failed = any(letter.state in ("no address", "refused", "not sent") for letter in letters)
-    return outputs.tell(args, document, report.text, failed)
+    return files.tell(args, document, report.text, failed)
 
 
 def _post(args: argparse.Namespace):  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options
+from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.patterns.analysis.worth import Worth
@@ -58,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from perwiz import words
-    from perwiz.commands import outputs
     from perwiz.commands.cube import check_output
-    from perwiz.commands.reading import read
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation
@@ -81,11 +79,11 @@ def run(args: argparse.Namespace) -> int:
     if args.trace == args.reference == "-":
         raise UsageError("-: standard input holds one trace, must be named once")
     check_output(args.cube, [args.trace, args.model, *args.own])
-    outputs.check([args.cube], [args.trace, args.model, *args.own], args.plot)
+    files.check([args.cube], [args.trace, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    computed = None if args.reference is None else computation(read(args.reference))
-    replay = replayed(arranged(read(args.trace), args.topology), args.model, args.clock)
+    computed = None if args.reference is None else computation(files.read(args.reference))
+    replay = replayed(arranged(files.read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
@@ -100,14 +98,14 @@ def run(args: argparse.Namespace) -> int:
     document = report.document(replay, findings, gains, known, args.rows, explained)
     if computed is not None and document.efficiencies:
         document.reference = reference(replay, document.efficiencies, args.reference, computed)
-    outputs.write(
+    files.write(
         {
             args.cube: partial(_cube, replay, explained.findings if explained else findings, gains),
             args.plot: partial(patterns_plot.plot, findings, drawn),
         }
     )
     shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
-    return outputs.tell(args, document, shown, document.health.incomplete)
+    return files.tell(args, document, shown, document.health.incomplete)
 
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import options, outputs, questions
+from perwiz.commands import files, options
 from perwiz.whatif.hypotheses import NOTES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
     options.trace(parser)
-    questions.arguments(parser)
+    options.hypotheses(parser)
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
@@ -52,28 +52,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
-    from perwiz.commands.reading import read
     from perwiz.report.predict import document as report
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    inputs = [args.trace, args.model, *questions.networks(args.hypotheses)]
-    outputs.check([args.output], inputs, args.plot)
-    prediction = predict(read(args.trace), hypotheses, model, args.engine, args.clock)
+    inputs = [args.trace, args.model, *options.networks(args.hypotheses)]
+    files.check([args.output], inputs, args.plot)
+    prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock)
     document = report.document(prediction, args.waits)
-    outputs.write({args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)})
-    return outputs.tell(args, document, report.text, document.health.incomplete)
+    files.write({args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)})
+    return files.tell(args, document, report.text, document.health.incomplete)
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:
-    from perwiz.formats import files
+    from perwiz.formats import files as formats
     from perwiz.whatif.predict import predicted_trace
 
-    if files.is_view(name):
+    if formats.is_view(name):
         _view(prediction, path)
     else:
-        outputs.write_trace(predicted_trace(prediction), name, path)
+        files.write_trace(predicted_trace(prediction), name, path)
 
 
 def _recorded(prediction: Prediction) -> str:

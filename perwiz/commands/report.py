@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from perwiz.commands import options, outputs, questions
+from perwiz.commands import files, options
 
 HELP = "write one HTML page to look at: timelines, what to change first, health"
 _ENDING = """
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     parser.add_argument("-o", dest="output", metavar="FILE", required=True, help="the page to write (.html)")
     parser.add_argument("--against", metavar="MEASURED", help="a trace of the changed program, to hold the prediction against")
-    questions.arguments(parser)
+    options.hypotheses(parser)
     options.model(parser)
     options.clock(parser)
     options.ending(parser, _ENDING)
@@ -35,7 +35,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the page and printing what it says first."""
-    from perwiz.commands.reading import read
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.progress import Progress
     from perwiz.report.page import page as pages
@@ -44,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    trace = read(args.trace)
-    against = read(args.against) if args.against else None
+    trace = files.read(args.trace)
+    against = files.read(args.against) if args.against else None
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
-    outputs.write({args.output: lambda path: _write(page, path)})
+    files.write({args.output: lambda path: _write(page, path)})
     print(pages.line(report, args.output, len(page)))
     return INCOMPLETE if report.incomplete else DONE
 
@@ -63,7 +62,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("-: standard input holds one trace, must be named once")
     if not args.output.lower().endswith((".html", ".htm")):
         raise UsageError(f"{args.output}: no name for a page, must end in .html")
-    outputs.check([args.output], [args.trace, args.against, args.model, *questions.networks(args.hypotheses)])
+    files.check([args.output], [args.trace, args.against, args.model, *options.networks(args.hypotheses)])
 
 
 def _command(args: argparse.Namespace) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from perwiz.commands import options, outputs
+from perwiz.commands import files, options
 
 HELP = "print the columns of every table: name, type, unit, meaning"
 
@@ -19,4 +19,4 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.tables import document as report
     from perwiz.trace.tables import TABLES
 
-    return outputs.tell(args, report.document(TABLES), report.text, incomplete=False)
+    return files.tell(args, report.document(TABLES), report.text, incomplete=False)

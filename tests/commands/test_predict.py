@@ -11,7 +11,7 @@ import pytest
 import perwiz
 from documents import valid
 from perwiz.cli import main
-from perwiz.commands import outputs
+from perwiz.commands import files
 from perwiz.errors import UsageError
 
 SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
@@ -156,13 +156,13 @@ def test_outputs__none_when_interrupted(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        outputs.write({str(tmp_path / "out.alog"): interrupt})
+        files.write({str(tmp_path / "out.alog"): interrupt})
     assert os.listdir(tmp_path) == []
 
 
 def test_outputs__a_place_that_vanishes(tmp_path):
     with pytest.raises(UsageError, match=r"gone/x: cannot be written: no such file or directory$"):
-        outputs.write({str(tmp_path / "gone" / "x"): print})
+        files.write({str(tmp_path / "gone" / "x"): print})
 
 
 def test_outputs__in_the_folder_we_are_in(predict, tmp_path, monkeypatch):

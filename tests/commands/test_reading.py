@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from perwiz import progress, words
-from perwiz.commands import reading
+from perwiz.commands import files
 
 
 class Terminal(io.StringIO):
@@ -26,7 +26,7 @@ def test_read__tells_how_far_it_is(monkeypatch, tmp_path, packed):
     monkeypatch.setattr(progress, "_FIRST", 0.0)
     monkeypatch.setattr(progress, "_NEXT", 0.0)
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
-    reading.read(str(path))
+    files.read(str(path))
     shown = stream.getvalue().split("\r")
     size = words.size(path.stat().st_size)
     assert shown[-3].strip() == f"100 % of {size}: reading {path}"

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from perwiz.cli import main
-from perwiz.commands import outputs
+from perwiz.commands import files
 from perwiz.errors import UsageError
 
 SAMPLE = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
@@ -26,8 +26,8 @@ def test_links_are_followed():
     pathlib.Path("real.txt").write_text("old")
     os.chmod("real.txt", 0o600)
     os.symlink("real.txt", "link.txt")
-    outputs.check(["link.txt"], [])
-    outputs.write({"link.txt": lambda part: pathlib.Path(part).write_text("new")})
+    files.check(["link.txt"], [])
+    files.write({"link.txt": lambda part: pathlib.Path(part).write_text("new")})
     assert os.path.islink("link.txt")
     assert pathlib.Path("real.txt").read_text() == "new"
     assert os.stat("real.txt").st_mode & 0o777 == 0o600
@@ -36,7 +36,7 @@ def test_links_are_followed():
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/null", "/proc/self/fd/1"])
 def test_devices_are_refused(path):
     with pytest.raises(UsageError, match=f"^{path}: no regular file, must be the name of one$"):
-        outputs.check([path], [])
+        files.check([path], [])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What a command puts out: files, checked before it works, written all or none, never left half written; and its answer."""
+"""What a command reads and what it puts out: files, checked before it works, written all or none; and its answer."""
 
 from __future__ import annotations
 
@@ -19,15 +19,27 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="Versioned")
 
 
+def read(path: str) -> Trace:
+    """Return the trace in a file, as `perwiz.formats.files.read` does; on a terminal long reading shows its progress."""
+    from perwiz.formats import files as formats
+    from perwiz.progress import Progress
+    from perwiz.trace.memory import give_back
+
+    with Progress(f"reading {path}") as progress:
+        trace = formats.read(path, progress)
+    give_back()
+    return trace
+
+
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:
     """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice; None is none.
 
     `plot` is an output too, and must be a picture in a format that perwiz draws.
     """
-    from perwiz.formats import files
+    from perwiz.formats import files as formats
 
     given = [path for path in inputs if path is not None]
-    sources = [*given, *(source for path in given for form in files.FORMATS for source in form.sources(path))]
+    sources = [*given, *(source for path in given for form in formats.FORMATS for source in form.sources(path))]
     folders = [os.path.realpath(source) for source in sources if os.path.isdir(source)]
     read = [os.stat(source) for source in sources if os.path.exists(source)]
     if "-" in given:
@@ -36,16 +48,16 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     known: set[str] = set()
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
-        for form in files.FORMATS:
+        for form in formats.FORMATS:
             form.check_name(path)
-        own = [*files.format_of(path).files(os.path.realpath(path))]
+        own = [*formats.format_of(path).files(os.path.realpath(path))]
         if not known.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
         known.update(own)
         written = [os.stat(part) for part in own if os.path.exists(part)]
         if os.path.dirname(own[0]) in folders or any(os.path.samestat(new, old) for new in written for old in read):
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
-        files.format_of(path).check(path)
+        formats.format_of(path).check(path)
     _check_picture(plot)
 
 
@@ -81,9 +93,9 @@ def _check_picture(path: str | None) -> None:
 
 def write_trace(trace: Trace, name: str, path: str) -> None:
     """Write a trace to `path`, as a job that is to become the file `name`; say so if events do not have their time."""
-    from perwiz.formats import files
+    from perwiz.formats import files as formats
 
-    moved = files.write(trace, path)
+    moved = formats.write(trace, path)
     if moved:
         print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 
