@@ -23,7 +23,7 @@ def read(path: str) -> Trace:
     """Return the trace in a file, as `perwiz.formats.files.read` does; on a terminal long reading shows its progress."""
     from perwiz.formats import files as formats
     from perwiz.progress import Progress
-    from perwiz.trace.memory import give_back
+    from perwiz.trace.resources import give_back
 
     with Progress(f"reading {path}") as progress:
         trace = formats.read(path, progress)

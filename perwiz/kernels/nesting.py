@@ -1,7 +1,47 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""How instances of user regions lie in each other."""
+"""How stretches of time lie in each other: slices of a picture, instances of user regions."""
 
 import cython
+
+
+def nest(
+    location: cython.const[cython.int][::1],
+    enter: cython.const[cython.longlong][::1],
+    leave: cython.const[cython.longlong][::1],
+    fixed: cython.const[cython.uchar][::1],
+    missed: cython.uchar[::1],
+    stack: cython.int[::1],
+    out: cython.longlong[::1],
+) -> int:
+    """Write to `out` the begin (2 i) and end (2 i + 1) of each slice i in order; return how many.
+
+    Slices are ordered by (location, enter, leave backwards). One that ends inside another that it does not begin in gets a 1 in `missed`,
+    which comes with zeros; its begin and end, if written, are to be left out. Those that are `fixed` nest among each other and stay.
+    `stack` is space for as many as there are slices, `out` for twice as many.
+    """
+    at: cython.Py_ssize_t = 0
+    top: cython.Py_ssize_t = 0
+    for i in range(len(enter)):
+        while top > 0 and (location[stack[top - 1]] != location[i] or leave[stack[top - 1]] <= enter[i]):
+            top -= 1
+            out[at] = 2 * cython.cast(cython.longlong, stack[top]) + 1
+            at += 1
+        while top > 0 and leave[stack[top - 1]] < leave[i]:
+            if fixed[i] == 0 or fixed[stack[top - 1]] != 0:
+                missed[i] = 1
+                break
+            top -= 1
+            missed[stack[top]] = 1
+        if missed[i] == 0:
+            out[at] = 2 * cython.cast(cython.longlong, i)
+            at += 1
+            stack[top] = i
+            top += 1
+    while top > 0:
+        top -= 1
+        out[at] = 2 * cython.cast(cython.longlong, stack[top]) + 1
+        at += 1
+    return at
 
 
 def last_inside(parent: cython.const[cython.int][::1], outlives: cython.const[cython.uchar][::1], last: cython.int[::1]) -> None:

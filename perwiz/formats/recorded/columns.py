@@ -15,7 +15,7 @@ from perwiz.formats.recorded.sites import Sites, roomy
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations as ops
-from perwiz.trace import threads
+from perwiz.trace import resources
 
 COLUMNS = {
     "op": "u1",
@@ -139,8 +139,8 @@ class Columns:
         """Locations whose last call never returned."""
         self.last = np.array([calls[-1]["leave"] if len(calls) else 0 for one in work for calls, _ in one.threads], "i8")
         """When the last record of each location was made."""
-        several = threads.count(sum(len(calls) for one in processes for calls in one.calls))
-        threads.each(Work.survey, work, several)
+        several = resources.thread_count(sum(len(calls) for one in processes for calls in one.calls))
+        resources.map_threads(Work.survey, work, several)
         self.first = np.cumsum([0, *(count for one in work for count in one.calls)], dtype="i8")
         """First call of each location, and the end of the last."""
         for one in work:
@@ -158,7 +158,7 @@ class Columns:
             call = int(self.first[work[k].first])
             return share, work[k].fill(self._columns, call, start, share)
 
-        found = threads.each(filled, range(len(work)), several)
+        found = resources.map_threads(filled, range(len(work)), several)
         self.rest = [one for _, some in found for one in some]
         """Per location: its records that are no calls, and how many calls came before each."""
         self.shares = [share for share, _ in found]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.patterns.analysis import delays, imbalance, impact
+from perwiz.patterns.analysis import delays, impact
 from perwiz.patterns.analysis.delays import Causes, dense
 from perwiz.patterns.analysis.impact import Impact
 from perwiz.patterns.metrics import CAUSE_METRICS, ancestors
@@ -46,7 +46,7 @@ def explain(findings: Findings, tell: Callable[[int, int], object] | None = None
     path = impact.impact(view, len(tree), waits, intervals)
     values = _summed({**delays.metrics(found), **_splits(view, severity, found)}, len(severity.trace.locations))
     values |= _partitions(impact.metrics(path), len(severity.trace.locations))
-    values |= imbalance.metrics(_whole(severity, "comp"), _visited(severity))
+    values |= impact.imbalance_metrics(_whole(severity, "comp"), _visited(severity))
     whole = Severity(severity.trace, tree, (*severity.metrics, *CAUSE_METRICS), {**severity.cells, **values})
     return Explained(dataclasses.replace(findings, severity=whole), found, path)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.kernels import slices as kernel
+from perwiz.kernels import nesting as kernel
 from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits

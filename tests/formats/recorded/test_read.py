@@ -13,7 +13,7 @@ from perwiz.formats.recorded.communicators import ranks_of
 from perwiz.formats.recorded.files import stopped
 from perwiz.formats.recorded.format import folders
 from perwiz.kernels.recorded import CALL, PART
-from perwiz.trace import defects, operations, threads
+from perwiz.trace import defects, operations, resources
 from perwiz.whatif.run import choose_model
 
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
@@ -64,9 +64,9 @@ class Run:
         return self
 
 
-@pytest.fixture(params=[threads.LEAST, 1], ids=["one thread", "several threads"])
+@pytest.fixture(params=[resources.LEAST, 1], ids=["one thread", "several threads"])
 def run(tmp_path, monkeypatch, request):
-    monkeypatch.setattr(threads, "LEAST", request.param)
+    monkeypatch.setattr(resources, "LEAST", request.param)
     return Run(tmp_path / "run", 2)
 
 

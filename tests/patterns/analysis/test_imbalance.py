@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from perwiz.patterns.analysis import imbalance
+from perwiz.patterns.analysis import impact
 
 
 def totals(computation, visited):
-    found = imbalance.metrics(np.array([computation], "i8"), np.array([visited], bool))
+    found = impact.imbalance_metrics(np.array([computation], "i8"), np.array([visited], bool))
     return {
         name.removeprefix("imbalance_"): cells.value.tolist()[0] if len(cells.node) else [0] * len(visited) for name, cells in found.items()
     }
@@ -38,4 +38,4 @@ def test_only_one_takes_part():
 
 
 def test_nothing():
-    assert not any(len(cells.node) for cells in imbalance.metrics(np.zeros((2, 0), "i8"), np.zeros((2, 0), bool)).values())
+    assert not any(len(cells.node) for cells in impact.imbalance_metrics(np.zeros((2, 0), "i8"), np.zeros((2, 0), bool)).values())
