@@ -63,9 +63,10 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation
     from perwiz.patterns.analysis.worth import worth
+    from perwiz.patterns.library import BUILT_IN
     from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
-    from perwiz.patterns.search import BUILT_IN, search
+    from perwiz.patterns.search import search
     from perwiz.patterns.topology import arranged
     from perwiz.progress import Progress
     from perwiz.report.patterns import document as report

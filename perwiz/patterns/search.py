@@ -8,15 +8,13 @@ import traceback
 from collections.abc import Sequence
 
 from perwiz.patterns.callpaths import CallTree, call_tree
-from perwiz.patterns.library import collectives, grid, point_to_point, rma
+from perwiz.patterns.library import BUILT_IN, grid
 from perwiz.patterns.library.basics import counts, times
 from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
 from perwiz.patterns.own import checked
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
 from perwiz.patterns.severity import Cells, Severity, cells
 from perwiz.trace.trace import Trace
-
-BUILT_IN: tuple[type[Pattern], ...] = (*point_to_point.PATTERNS, *collectives.PATTERNS, *rma.PATTERNS)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import pytest
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
 from perwiz.patterns import own
-from perwiz.patterns.search import BUILT_IN, search
+from perwiz.patterns.library import BUILT_IN
+from perwiz.patterns.search import search
 
 SAMPLE = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 

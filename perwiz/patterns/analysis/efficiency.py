@@ -22,6 +22,7 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import LOCAL
 from perwiz.loggps.weigh import CUT, timeline_of
+from perwiz.patterns.analysis import delays
 from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.library.basics import times
 from perwiz.patterns.library.collectives import FINALIZE, START
@@ -34,10 +35,6 @@ from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, makespan
 
-_WAITS = (
-    *("mpi_latesender", "mpi_latereceiver", "mpi_earlyreduce", "mpi_earlyscan", "mpi_latebroadcast"),
-    *("mpi_wait_nxn", "mpi_barrier_wait", "mpi_finalize_wait"),
-)
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
 PROGRAM, BETWEEN = "program", "MPI_Init to MPI_Finalize"
 """Names of the whole program, and of its part between starting and ending MPI."""
@@ -127,7 +124,7 @@ def ideal(run: Run) -> Ints:
 
 def estimate(severity: Severity) -> int:
     """Return the ideal time, ns, without a replay: the most that any process has besides transfer."""
-    waits = sum((severity.by_location(name) for name in _WAITS), np.zeros(len(severity.trace.locations), "i8"))
+    waits = sum((severity.by_location(name) for name in delays.KINDS), np.zeros(len(severity.trace.locations), "i8"))
     transfer = severity.by_location("mpi") - waits - severity.by_location("mpi_io")
     return int((severity.by_location("execution") - transfer).max(initial=0))
 

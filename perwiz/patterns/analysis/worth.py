@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.patterns.search import BUILT_IN, Findings
+from perwiz.patterns.library import BUILT_IN
+from perwiz.patterns.search import Findings
 from perwiz.trace.tables import NONE
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family

@@ -259,9 +259,3 @@ class EarlyScan(_Collective):
 def _is_root(view: View, members: Parts) -> Mask:
     rank = view.trace.locations.process[view.location[members.call]]
     return np.asarray(rank == view.trace.collectives.root[members.collective])
-
-
-PATTERNS = (
-    *(InitCompletion, FinalizeWait, BarrierWait, BarrierCompletion),
-    *(EarlyReduce, EarlyScan, LateBroadcast, ExchangeWait, ExchangeCompletion),
-)

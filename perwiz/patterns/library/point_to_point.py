@@ -85,9 +85,6 @@ class LateReceiver(Pattern):
         return _longest(view, call, wait, post, rows)
 
 
-PATTERNS = (LateSender, WrongOrder, FromDifferent, FromSame, LateReceiver)
-
-
 def _between(view: View) -> Mask:
     """Return which messages go from one process to another."""
     table, process = view.trace.messages, view.trace.locations.process

@@ -91,6 +91,3 @@ def _accesses(view: View) -> tuple[Ints, Ints]:
         same = view.location[access[mine]] == view.location[call[after]]
         fence[mine[same]] = of[after[same]]
     return fence[fence >= 0], access[fence >= 0]
-
-
-PATTERNS: tuple[type[Pattern], ...] = (WaitAtCreate, WaitAtFree, WaitAtFence, EarlyFence)

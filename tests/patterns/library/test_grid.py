@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder
-from perwiz.patterns.library import grid
-from perwiz.patterns.search import BUILT_IN, search
+from perwiz.patterns.library import BUILT_IN, grid
+from perwiz.patterns.search import search
 
 
 def on_metahosts(trace, *numbers, names=()):

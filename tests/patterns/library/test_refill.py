@@ -8,9 +8,9 @@ import pytest
 
 from build import Builder
 from perwiz.patterns import own, topology
-from perwiz.patterns.library import refill
+from perwiz.patterns.library import BUILT_IN, refill
 from perwiz.patterns.pattern import View
-from perwiz.patterns.search import BUILT_IN, search
+from perwiz.patterns.search import search
 
 FILE = str(pathlib.Path(refill.__file__))
 LOW_LOW, HIGH_LOW, LOW_HIGH, HIGH_HIGH = range(4)
