@@ -54,10 +54,10 @@ class Found:
 
     def add(self, lines: ArrayLike, reasons: ArrayLike, location: int = NONE) -> None:
         """Add one defect per line (from 1; -1 none) on a location; `reasons` are as many, or one for all."""
-        at = np.atleast_1d(np.array(lines, "i8"))
-        self._lines.append(at)
-        self._locations.append(np.full(at.shape, location, "i4"))
-        self._reasons.append(np.array(np.broadcast_to(reasons, at.shape), "u1"))
+        column = np.atleast_1d(np.array(lines, "i8"))
+        self._lines.append(column)
+        self._locations.append(np.full(column.shape, location, "i4"))
+        self._reasons.append(np.array(np.broadcast_to(reasons, column.shape), "u1"))
 
     def table(self) -> Defects:
         """Return all, sorted by line, location and reason."""

@@ -1,4 +1,4 @@
-"""Who talked to whom: sends to receives, posts to completions. Collective calls to instances: match_collectives."""
+"""Who talked to whom: sends to receives, posts to completions. Collective calls to instances: matching_collectives."""
 
 from __future__ import annotations
 
@@ -36,23 +36,28 @@ class Ends:
 
 def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> I4:
     """Return, per receive, the row of the send it takes, or -1: first in, first out among equal keys (four integer columns each)."""
+    channels = Numbers()
     if all(column.dtype == np.int32 for column in (*sent, *received)):
-        channels = Numbers()
         sends, receives = (_numbered_by(channels, side) for side in (sent, received))
     else:
-        channels, first, second = Numbers(), Numbers(), Numbers()
+        first, second = Numbers(), Numbers()
         sends, receives = (channels.of(first.of(*side[:2]), second.of(*side[2:])) for side in (sent, received))
+    return _match(sends, receives, channels.count)
+
+
+def _match(sends: I4, receives: I4, channels: int) -> I4:
+    """Return, per receive, the row of the send it takes, or -1, given the channel of each."""
     out = np.empty(len(receives), "i4")
-    kernel.match(sends, receives, np.empty(channels.count, "i4"), np.empty(len(sends), "i4"), out)
+    kernel.match(sends, receives, np.empty(channels, "i4"), np.empty(len(sends), "i4"), out)
     return out
 
 
-def _numbered_by(channels: Numbers, side: Sequence[Ints]) -> I4:
+def _numbered_by(channels: Numbers, side: Sequence[I4]) -> I4:
     """Return the numbers of channels of four columns of int32: two fit into one word."""
     out = np.empty(len(side[0]), "i4")
-    for piece in chunks(len(out)):
-        words = np.stack([column[piece] for column in side], axis=1).view("i8")
-        out[piece] = channels.of(words[:, 0], words[:, 1])
+    for chunk in chunks(len(out)):
+        words = np.stack([column[chunk] for column in side], axis=1).view("i8")
+        out[chunk] = channels.of(words[:, 0], words[:, 1])
     return out
 
 
@@ -61,47 +66,42 @@ def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False) -> tupl
 
     Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted; records that
     carry a message number are matched by sender, receiver and that. The receiver's size counts (MPI 3.1, 3.5; FORMATS of ALOG:
-    actual bytes). The ends are used up.
+    actual bytes).
     """
-    by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
-    by = _receive_of_each(sends, receives, by_id)
-    s: slice | I8 = slice(None)
-    if not ((by >= 0).all() and is_sorted(sends.call)):
-        s = np.flatnonzero(by >= 0)
-        s = s[np.argsort(sends.call[s], kind="stable")]
-    if equal and (wrong := _contradicting(sends, receives, by, s)).any():
-        s = (np.arange(len(by)) if isinstance(s, slice) else s)[~wrong]
-    else:
-        wrong = np.zeros(0, bool)
-    r = by[s]
-    del by
+    receive = _receive_of_each(sends, receives)
+    matched: slice | I8 = slice(None)
+    if not ((receive >= 0).all() and is_sorted(sends.call)):
+        matched = np.flatnonzero(receive >= 0)
+        matched = matched[np.argsort(sends.call[matched], kind="stable")]
+    differs = sends.bytes[matched] != receives.bytes[receive[matched]]
+    if equal and differs.any():
+        matched = np.arange(len(receive))[matched][~differs]
+    receive = receive[matched]
     table = Messages(
-        *(_i4(sends.call[s]), _i4(sends.done[s]), _i4(receives.call[r]), _i4(receives.done[r])),
-        *(_i4(sends.tag[s]), np.maximum(_i4(sends.comm[s]), np.int32(NONE)), mode[s], receives.bytes[r].astype("i8", copy=False)),
+        send=_i4(sends.call[matched]),
+        send_done=_i4(sends.done[matched]),
+        receive=_i4(receives.call[receive]),
+        receive_done=_i4(receives.done[receive]),
+        tag=_i4(sends.tag[matched]),
+        comm=np.maximum(_i4(sends.comm[matched]), np.int32(NONE)),
+        mode=mode[matched],
+        bytes=receives.bytes[receive].astype("i8", copy=False),
     )
-    return table, int(wrong.sum()) if equal else int((sends.bytes[s] != table.bytes).sum())
+    return table, int(differs.sum())
 
 
-def _contradicting(sends: Ends, receives: Ends, by: I4, s: slice | I8) -> Mask:
-    """Return which of the sends `s` went to a receive of another size."""
-    return np.asarray(sends.bytes[s] != receives.bytes[by[s]], bool)
-
-
-def _receive_of_each(sends: Ends, receives: Ends, by_id: bool) -> I4:
-    """Return the receive that takes each send, or -1. Who takes part, and what of receives says which, is forgotten."""
+def _receive_of_each(sends: Ends, receives: Ends) -> I4:
+    """Return the receive that takes each send, or -1."""
+    by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
     sent, received = _key(sends, sends.rank, sends.peer, by_id), _key(receives, receives.peer, receives.rank, by_id)
-    sends.rank = sends.peer = receives.rank = receives.peer = receives.tag = receives.comm = np.empty(0, "i4")
-    if is_sorted(receives.call):
-        taken = fifo(sent, received)
-    else:
-        order = np.argsort(receives.call, kind="stable")
-        taken = np.empty(len(order), "i4")
-        taken[order] = fifo(sent, [column[order] for column in received])
-    by = np.full(len(sends.call), NONE, "i4")
-    for piece in chunks(len(taken)):
-        found = np.flatnonzero(taken[piece] >= 0)
-        by[taken[piece][found]] = found + piece.start
-    return by
+    posted: slice | I8 = slice(None) if is_sorted(receives.call) else np.argsort(receives.call, kind="stable")
+    taken = np.empty(len(receives.call), "i4")
+    taken[posted] = fifo(sent, [column[posted] for column in received])
+    out = np.full(len(sends.call), NONE, "i4")
+    for chunk in chunks(len(taken)):
+        rows = chunk.start + np.flatnonzero(taken[chunk] >= 0)
+        out[taken[rows]] = rows
+    return out
 
 
 def _i4(column: Ints) -> I4:
@@ -126,39 +126,42 @@ def requests(posted: I8, posted_location: I8, posted_id: I8, completed: I8, comp
 
     Completions that come when nothing of that id is left to complete belong to no request.
     """
-    at = np.argsort(posted, kind="stable")
-    then = np.argsort(completed, kind="stable")
-    number = Numbers()
-    first, second = number.of(posted_location[at], posted_id[at]), number.of(completed_location[then], completed_id[then])
-    then = then[_possible(first, posted[at], second, completed[then])]
-    zeros = np.zeros(max(len(at), len(then)), "i1")
-    taken = fifo(
-        [posted_location[at], posted_id[at], zeros[: len(at)], zeros[: len(at)]],
-        [completed_location[then], completed_id[then], zeros[: len(then)], zeros[: len(then)]],
-    )
-    by = np.full(len(at), NONE, "i4")
-    found = taken >= 0
-    by[taken[found]] = completed[then[found]]
-    return Requests(posted[at].astype("i4"), by, np.zeros(len(by), "u1"))
+    posts, completions = np.argsort(posted, kind="stable"), np.argsort(completed, kind="stable")
+    numbers = Numbers()
+    post_number = numbers.of(posted_location[posts], posted_id[posts])
+    number = numbers.of(completed_location[completions], completed_id[completions])
+    used = _finds_open(post_number, posted[posts], number, completed[completions])
+    completions = completions[used]
+    post = _match(post_number, number[used], numbers.count)
+    completed_by = np.full(len(posts), NONE, "i4")
+    completed_by[post[post >= 0]] = completed[completions[post >= 0]]
+    return Requests(posted[posts].astype("i4"), completed_by, np.zeros(len(posts), "u1"))
 
 
-def _possible(posted: I4, post: I8, completed: I4, completion: I8) -> Mask:
-    """Return which completions find a request of their number that is posted and not yet completed."""
-    number = np.concatenate([posted, completed])
-    change = np.repeat([1, -1], [len(posted), len(completed)])
-    order = np.lexsort((-change, np.concatenate([post, completion]), number))
-    sum_so_far = np.cumsum(change[order])
-    head = np.flatnonzero(np.diff(number[order], prepend=-1))
+def _finds_open(post_number: I4, post: I8, number: I4, completion: I8) -> Mask:
+    """Return which completions find a request of their number that is posted and not yet completed.
+
+    Postings add one to what is open, completions take one off. One that takes it below all before it, and below 0, finds nothing:
+
+        call                 1 completes  2 posts  4 completes  6 completes
+        open, if all count       -1          0         -1           -2
+        lowest so far            -1         -1         -1           -2       so only the completion at 4 finds one
+    """
+    numbers = np.concatenate([post_number, number])
+    change = np.repeat([1, -1], [len(post_number), len(number)])
+    order = np.lexsort((-change, np.concatenate([post, completion]), numbers))
+    total = np.cumsum(change[order])
+    head = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     size = np.diff(np.append(head, len(order)))
-    left = sum_so_far - np.repeat(sum_so_far[head] - change[order][head], size)
+    still_open = total - np.repeat(total[head] - change[order][head], size)
     # One running minimum for all numbers: each lies below everything of the number before.
     drop = np.repeat(np.arange(len(head)) * (2 * len(order) + 1), size)
-    lowest = np.minimum(np.minimum.accumulate(left - drop) + drop, 0)
-    before = np.concatenate([[0], lowest[:-1]])[: len(order)]
-    before[head] = 0
+    lowest = np.minimum(np.minimum.accumulate(still_open - drop) + drop, 0)
+    lowest_before = np.concatenate([[0], lowest[:-1]])[: len(order)]
+    lowest_before[head] = 0
     out = np.empty(len(order), bool)
-    out[order] = lowest == before
-    return out[len(posted) :]
+    out[order] = lowest == lowest_before
+    return out[len(post_number) :]
 
 
 def completions(op: U1, requests: Requests) -> I4:

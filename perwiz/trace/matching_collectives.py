@@ -23,7 +23,7 @@ _SPARSE = 64
 
 
 @dataclasses.dataclass
-class Instances:
+class CollectiveInstances:
     """The collectives of a trace, their members, and what could not be matched."""
 
     collectives: Collectives
@@ -33,15 +33,7 @@ class Instances:
     rootless: int
 
 
-def collectives(
-    calls: Calls,
-    done: I4,
-    process: I8,
-    sequence: I8,
-    traffic: U1,
-    comms: Communicators,
-    enter: I8,
-) -> Instances:
+def collectives(calls: Calls, done: I4, process: I8, sequence: I8, traffic: U1, comms: Communicators, enter: I8) -> CollectiveInstances:
     """Return the instances of collectives, sorted by (communicator, sequence), members in communicator rank order.
 
     `process` is the rank of each location. `sequence` numbers the collective calls of a rank within its communicator; -1 means: count
@@ -49,37 +41,52 @@ def collectives(
     later ones of its communicator stay unmatched (MPI 3.1, 5.12: same order on all ranks). `traffic` (1 sent, 2 received internally)
     tells the root where the trace does not name it.
     """
-    process = process.astype("i4")
-    e = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0)).astype("i4")
-    if len(np.unique(process)) < len(process):
-        e = e[np.lexsort((enter[e], process[calls.location[e]]))]
-    counted = sequence[e] < 0
-    order: NDArray[np.integer[Any]]
-    if counted.all():
-        order, new = _counted(calls.comm[e], process[calls.location[e]], comms)
-    else:
-        order, new = _numbered(calls.comm[e], process[calls.location[e]], comms, sequence[e])
-    e, counted = e[order], counted[order]
-    del order
-    comm, start = calls.comm[e], np.flatnonzero(new)
-    group = np.cumsum(new, dtype="i4")
-    group -= 1
-    good = _agreeing(calls.op[e], comm, counted, start, group)
-    sizes, kept, head = np.diff(np.append(start, len(e))), e, e[start]
+    rank_of = process.astype("i4")
+    call = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0)).astype("i4")
+    if len(np.unique(rank_of)) < len(rank_of):
+        call = call[np.lexsort((enter[call], rank_of[calls.location[call]]))]
+    order, begins, counted = _instance_order(calls.comm[call], rank_of[calls.location[call]], comms, sequence[call])
+    call, start = call[order], np.flatnonzero(begins)
+    instance = np.cumsum(begins, dtype="i4") - np.int32(1)
+    good = _agreeing(calls.op[call], calls.comm[call], counted, start, instance)
+    sizes, head = np.diff(np.append(start, len(call))), call[start]
     if not good.all():
-        sizes, kept, head = sizes[good], e[good[group]], head[good]
+        sizes, call, head = sizes[good], call[good[instance]], head[good]
     first = (np.cumsum(sizes) - sizes).astype("i4")
-    members = Members(np.repeat(np.arange(len(sizes), dtype="i4"), sizes), kept, done[kept])
+    members = Members(np.repeat(np.arange(len(sizes), dtype="i4"), sizes), call, done[call])
     table = Collectives(calls.op[head], calls.comm[head], _roots(calls, members, first, traffic, process), first)
     rooted = np.isin(operations.KIND[table.op], (operations.ONE_TO_N, operations.N_TO_ONE))
-    return Instances(
-        *(table, members, int(operations.COLLECTIVE[calls.op].sum()) - len(members)),
-        *(int((sizes != comms.sizes()[table.comm]).sum()), int((rooted & (table.root < 0)).sum())),
+    return CollectiveInstances(
+        table,
+        members,
+        unmatched=int(operations.COLLECTIVE[calls.op].sum()) - len(members),
+        incomplete=int((sizes != comms.sizes()[table.comm]).sum()),
+        rootless=int((rooted & (table.root < 0)).sum()),
     )
 
 
-def _counted(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask]:
-    """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance; strangers left out."""
+def _instance_order(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I4 | I8, Mask, Mask]:
+    """Return the collective calls by (communicator, sequence, rank in it), which begin an instance, and which are counted.
+
+    Calls of ranks that are not in their communicator are left out.
+    """
+    counted = sequence < 0
+    order: I4 | I8
+    if counted.all():
+        order, begins = _count_instances(comm, rank, comms)
+    else:
+        order, begins = _number_instances(comm, rank, comms, sequence)
+    return order, begins, counted[order]
+
+
+def _count_instances(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask]:
+    """Return the collective calls by (communicator, how many before, rank in it), and which begin an instance.
+
+    comm    0 0 1 0 0 1
+    rank    1 1 1 0 0 0    the communicators have the ranks (0, 1) and (1, 0)
+    order   3 0 4 1 2 5
+    begins  1 0 1 0 1 0
+    """
     rank, first, members = _memberships(comms, rank)
     seen = np.zeros(len(comms), kernel.SEEN).view(np.recarray)
     seen.rank = names.NOBODY
@@ -99,16 +106,20 @@ def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, np.recarray[An
     """Return ranks as small numbers, where the memberships of each begin, and (communicator, rank in it) per membership.
 
     Ranks stay as they are where they are small. A file may name any: those in no communicator share the number behind the last.
+
+        communicators (0, 1) and (1, 0); rank   1 0 9
+        ranks as numbers                        1 0 2
+        first membership of 0, 1, 2, and the end   0 2 4 4    memberships (0, 0) (1, 1) (0, 1) (1, 0)
     """
     owner = np.repeat(np.arange(len(comms)), comms.sizes())
     place = np.arange(len(owner)) - comms.first[owner]
     ranks: NDArray[np.signedinteger[Any]] = comms.ranks
     last = int(ranks.max(initial=-1))
     if last > _SPARSE * (len(ranks) + 1):
-        known = np.unique(ranks)
-        last, ranks = len(known) - 1, np.searchsorted(known, ranks)
-        at = np.minimum(np.searchsorted(known, rank), last)
-        rank = np.where(known[at] == rank, at, last + 1).astype("i4")
+        distinct = np.unique(ranks)
+        last, ranks = len(distinct) - 1, np.searchsorted(distinct, ranks)
+        number = np.minimum(np.searchsorted(distinct, rank), last)
+        rank = np.where(distinct[number] == rank, number, last + 1).astype("i4")
     elif rank.max(initial=-1) > last:
         rank = np.minimum(rank, last + 1).astype("i4")
     order = np.argsort(ranks, kind="stable")
@@ -118,16 +129,19 @@ def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, np.recarray[An
     return rank, first, members
 
 
-def _numbered(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I8, Mask]:
-    """Return what `_counted` does where some calls have a number in `sequence`, the others -1."""
+def _number_instances(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I8, Mask]:
+    """Return what `_count_instances` does where some calls have a number in `sequence`, the others -1.
+
+    A number that comes again on a rank is the next round of it.
+    """
     step = np.where(sequence < 0, running(rank, comm), sequence)
     again = running(Numbers().of(rank, comm), step)
-    rank = _rank_in(comms, comm, rank)
-    order = np.lexsort((rank, again, step, comm))
-    order = order[rank[order] >= 0]
-    new = np.ones(len(order), bool)
-    new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in (step, again, comm)])
-    return order, new
+    place = _rank_in(comms, comm, rank)
+    order = np.lexsort((place, again, step, comm))
+    order = order[place[order] >= 0]
+    begins = np.ones(len(order), bool)
+    begins[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in (step, again, comm)])
+    return order, begins
 
 
 def _grouped(key: I4) -> I4:
@@ -140,31 +154,38 @@ def _grouped(key: I4) -> I4:
 
 
 def _rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
-    """Return the rank in the communicator of each world rank, -1 for strangers."""
-    owner = np.repeat(np.arange(len(comms)), comms.sizes())
-    known = Numbers()
-    known.of(owner, comms.ranks)
-    count = known.count
-    out = known.of(comm, rank)
-    strange = out >= count
-    out -= comms.first.astype("i4")[comm]
-    out[strange] = NONE
-    return out
+    """Return the rank in the communicator of each world rank, -1 of those that are not in it."""
+    memberships = Numbers()
+    memberships.of(np.repeat(np.arange(len(comms)), comms.sizes()), comms.ranks)
+    count = memberships.count
+    out = memberships.of(comm, rank)
+    return np.where(out < count, out - comms.first.astype("i4")[comm], np.int32(NONE))
 
 
-def _agreeing(op: U1, comm: I4, counted: Mask, start: I8, group: I4) -> Mask:
-    """Return per instance whether all members call the same routine, and no counted instance before it went wrong."""
+def _agreeing(op: U1, comm: I4, counted: Mask, start: I8, instance: I4) -> Mask:
+    """Return per instance whether all members call the same routine, and no counted instance before it went wrong.
+
+    instance      0 1 2 3     of communicators 0 0 0 1, all counted
+    disagrees     0 1 0 0
+    good          1 0 0 1
+    """
     wrong = np.zeros(len(start), bool)
-    wrong[group[op != op[start][group]]] = True
-    broken = np.cumsum(wrong & counted[start])
+    wrong[instance[op != op[start][instance]]] = True
+    spoils = wrong & counted[start]
+    spoiled = np.cumsum(spoils)
     head = np.flatnonzero(np.diff(comm[start], prepend=-1))
     size = np.diff(np.append(head, len(start)))
-    earlier: I8 = np.repeat(broken[head] - (wrong & counted[start])[head], size)
-    return ~wrong & ~((broken > earlier) & counted[start])
+    earlier_comms: I8 = np.repeat(spoiled[head] - spoils[head], size)
+    return ~wrong & ~((spoiled > earlier_comms) & counted[start])
 
 
 def _roots(calls: Calls, members: Members, first: I4, traffic: U1, process: I8) -> I4:
-    """Return the root per instance: as recorded, else the one member whose internal traffic only leaves (or only enters), else -1."""
+    """Return the root per instance: as recorded, else the one member whose internal traffic only leaves (or only enters), else -1.
+
+    members of    Bcast of ranks 0 1 2    Reduce of ranks 0 1 2
+    traffic                      2 1 2                    1 1 1    1 sent, 2 received internally
+    root                           1                       -1
+    """
     out = np.full(len(first), NONE, "i4")
     rooted = np.flatnonzero(np.isin(operations.KIND[calls.op[members.call[first]]], (operations.ONE_TO_N, operations.N_TO_ONE)))
     if len(rooted):
@@ -172,10 +193,9 @@ def _roots(calls: Calls, members: Members, first: I4, traffic: U1, process: I8) 
         begin = np.cumsum(sizes) - sizes
         call = members.call[np.repeat(first[rooted] - begin, sizes) + np.arange(sizes.sum())]
         kind = operations.KIND[calls.op[call]]
-        pure = ((kind == operations.ONE_TO_N) & (traffic[call] == 1)) | ((kind == operations.N_TO_ONE) & (traffic[call] == 2))
-        alone = np.add.reduceat(pure.astype("i4"), begin) == 1
-        rank = process[calls.location[call]]
-        inferred = np.where(alone, np.maximum.reduceat(np.where(pure, rank, -1), begin), -1)
+        one_way = ((kind == operations.ONE_TO_N) & (traffic[call] == 1)) | ((kind == operations.N_TO_ONE) & (traffic[call] == 2))
+        single = np.add.reduceat(one_way.astype("i4"), begin) == 1
+        inferred = np.where(single, np.maximum.reduceat(np.where(one_way, process[calls.location[call]], -1), begin), -1)
         recorded = np.maximum.reduceat(calls.root[call], begin)
         out[rooted] = np.where(recorded >= 0, recorded, inferred)
     return out

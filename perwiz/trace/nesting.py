@@ -1,19 +1,32 @@
-"""The boundaries of user regions in an order in which they nest, also where their times are the same."""
+"""The boundaries of user regions in an order in which they nest, also where their times are the same.
+
+Writers of traces and hypotheses that stretch regions go through them so: a stack of open instances is enough for them.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from perwiz.kernels import nesting as kernel
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import Regions, Times
 
 
-def boundaries(regions: Regions, times: Times) -> Ints:
+def boundaries(regions: Regions, times: Times) -> I8:
     """Return the order of all boundaries, int64: rows 0 .. n - 1 are the entries of the n instances, n .. 2 n - 1 their leavings.
 
     A parent's entry stands before its child's, a child's leaving before its parent's, and the leaving of an instance before the
     entry of the next. Times only tell which instances outlive their parent, as old traces let them.
+
+        instance   0  1  2  3       0 [0, 9] has 1 [1, 4] and 2 [4, 9] in it, 3 [9, 9] comes behind
+        parent    -1  0  0 -1
+        order      0 1 5 2 6 4 3 7  that is 0 begins, 1 begins, 1 ends, 2 begins, 2 ends, 0 ends, 3 begins, 3 ends
+
+    What is entered in an instance that outlives its parent comes behind the parent's leaving:
+
+        instance   0  1  2          0 [0, 9] has 1 [1, 12] in it, and that has 2 [10, 11]
+        parent    -1  0  1
+        order      0 1 3 2 5 4      that is 0 begins, 1 begins, 0 ends, 2 begins, 2 ends, 1 ends
     """
     count = len(regions)
     row = np.tile(np.arange(count, dtype="i4"), 2)
@@ -21,10 +34,10 @@ def boundaries(regions: Regions, times: Times) -> Ints:
     return np.lexsort((-row, leaves, np.concatenate([row[:count], _last_inside(regions, times)])))
 
 
-def _last_inside(regions: Regions, times: Times) -> Ints:
-    """Return the last instance entered in each, left out what overlaps with it."""
-    leave, end, above = times.leave, regions.end_call, regions.parent
-    later = (leave > leave[above]) | ((leave == leave[above]) & (end > end[above]))
+def _last_inside(regions: Regions, times: Times) -> I4:
+    """Return the last instance entered in each, left out what is entered in one that outlives it."""
+    leave, end, parent = times.leave, regions.end_call, regions.parent
+    outlives = (leave > leave[parent]) | ((leave == leave[parent]) & (end > end[parent]))
     out = np.empty(len(regions), "i4")
-    kernel.last_inside(above, later.astype("u1"), out)
+    kernel.last_inside(parent, outlives.astype("u1"), out)
     return out

@@ -43,8 +43,9 @@ class Numbers:
     def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
         """Return the number of each pair, int32 in the order given."""
         out = np.empty(len(first), "i4")
-        for at in range(0, len(out), SLICE):
-            self._slice(first[at : at + SLICE], second[at : at + SLICE], out[at : at + SLICE])
+        for begin in range(0, len(out), SLICE):
+            rows = slice(begin, begin + SLICE)
+            self._slice(first[rows], second[rows], out[rows])
         return out
 
     def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: I4) -> None:
