@@ -32,7 +32,7 @@ class Line:
     first: float
     slope: float
 
-    def at(self, k: I8) -> F8:
+    def times(self, k: I8) -> F8:
         """Return the times of messages of these sizes."""
         return self.first + self.slope * (np.asarray(k, "f8") - 1)
 
@@ -78,46 +78,46 @@ class Calibration:
     notes: tuple[str, ...]
 
 
-def fitted(k: I8, y: F8) -> Line:
+def fit_line(k: I8, y: F8) -> Line:
     """Return the line with the smallest relative deviations, squared; neither its first value nor its slope is negative."""
     x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
     mean, high = np.average(x, weights=weight), np.average(y, weights=weight)
     spread = np.sum(weight * (x - mean) ** 2)
     slope = max(float(np.sum(weight * (x - mean) * (y - high)) / spread), 0.0) if spread > 0 else 0.0
     first = float(high - slope * mean)
-    return Line(first, slope) if first >= 0 else rising(k, y, 0.0)
+    return Line(first, slope) if first >= 0 else fit_slope(k, y, 0.0)
 
 
-def rising(k: I8, y: F8, first: float) -> Line:
+def fit_slope(k: I8, y: F8, first: float) -> Line:
     """Return the line with this first value and the smallest relative deviations, squared; its slope is not negative."""
     x, weight = np.asarray(k, "f8") - 1, 1 / np.maximum(y, 1.0) ** 2
     square = np.sum(weight * x * x)
     return Line(first, max(float(np.sum(weight * x * (y - first)) / square), 0.0) if square > 0 else 0.0)
 
 
-def call(k: I8, y: F8, short: int = 16) -> Line:
+def fit_call(k: I8, y: F8, short: int = 16) -> Line:
     """Return the line of a call's times: its first value that of sizes up to `short`, most messages being short, its slope from all."""
-    return rising(k, y, float(np.median(y[k <= max(short, k[0])])))
+    return fit_slope(k, y, float(np.median(y[k <= max(short, k[0])])))
 
 
-def under(k: I8, y: F8) -> Line:
+def fit_below(k: I8, y: F8) -> Line:
     """Return the line that no point is below, with the smallest relative deviations; a longer message is not faster.
 
     It is the edge of the lower convex hull above the weighted mean of the sizes.
     """
     lowest = np.minimum.accumulate(y[::-1])[::-1]
-    corner = hull(k, lowest)
+    corner = lower_hull(k, lowest)
     x, z = np.asarray(k, "f8")[corner] - 1, lowest[corner]
     middle = float(np.average(np.asarray(k, "f8") - 1, weights=1 / np.maximum(lowest, 1.0)))
     if len(x) == 1:
         return Line(float(z[0]), 0.0)
-    at = min(max(int(np.searchsorted(x, middle)), 1), len(x) - 1)
-    slope = (z[at] - z[at - 1]) / (x[at] - x[at - 1])
-    first = z[at] - slope * x[at]
+    right = min(max(int(np.searchsorted(x, middle)), 1), len(x) - 1)
+    slope = (z[right] - z[right - 1]) / (x[right] - x[right - 1])
+    first = z[right] - slope * x[right]
     return Line(float(first), float(slope)) if first >= 0 else Line(0.0, float(np.min(z[x > 0] / x[x > 0])))
 
 
-def hull(k: I8, y: F8) -> list[int]:
+def lower_hull(k: I8, y: F8) -> list[int]:
     """Return the points of the lower convex hull, by row; sizes rise."""
     out: list[int] = []
     for i in range(len(k)):
@@ -134,13 +134,13 @@ def regular(y: F8, most: float = 1.5) -> Mask:
     return out
 
 
-def segments(k: I8, y: F8, most: int = 4, least: int = 4) -> tuple[Segment, ...]:
+def fit_segments(k: I8, y: F8, most: int = 4, least: int = 4) -> tuple[Segment, ...]:
     """Return the lines that times follow by size: as many, at most `most`, of at least so many points each, as pay for themselves."""
     n = len(k)
     cost = np.full((n + 1, n + 1), np.inf)
     for i in range(n):
         for j in range(i + least, n + 1):
-            cost[i, j] = np.sum((1 - fitted(k[i:j], y[i:j]).at(k[i:j]) / np.maximum(y[i:j], 1.0)) ** 2)
+            cost[i, j] = np.sum((1 - fit_line(k[i:j], y[i:j]).times(k[i:j]) / np.maximum(y[i:j], 1.0)) ** 2)
     best, start = cost[0].copy(), [[0] * (n + 1)]
     cuts, score = [0, n], _score(cost[0, n], n, 1)
     for number in range(2, most + 1):
@@ -149,7 +149,7 @@ def segments(k: I8, y: F8, most: int = 4, least: int = 4) -> tuple[Segment, ...]
         best = total.min(axis=0)
         if _score(best[n], n, number) < score:
             score, cuts = _score(best[n], n, number), _traced(start, n)
-    return tuple(Segment(int(k[i]), int(k[j - 1]), fitted(k[i:j], y[i:j])) for i, j in itertools.pairwise(cuts))
+    return tuple(Segment(int(k[i]), int(k[j - 1]), fit_line(k[i:j], y[i:j])) for i, j in itertools.pairwise(cuts))
 
 
 def _score(cost: float, n: int, number: int) -> float:
@@ -164,8 +164,13 @@ def _traced(start: Sequence[Sequence[int]], n: int) -> list[int]:
     return cuts
 
 
-def step(size: I8, eager: Mask) -> tuple[int, int, int]:
-    """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have."""
+def find_threshold(size: I8, eager: Mask) -> tuple[int, int, int]:
+    """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have.
+
+    size                           8    16    32    64
+    eager                          1     1     0     0
+    wrong, if S is below it        2     1     0     1  and 2 above all: S is 16, and may be up to 31
+    """
     order = np.argsort(size, kind="stable")
     size, eager = np.asarray(size)[order], np.asarray(eager)[order]
     wrong = np.concatenate(([0], np.cumsum(~eager))) + np.concatenate((np.cumsum(eager[::-1])[::-1], [0]))
@@ -204,11 +209,11 @@ def _way(seen: Curves) -> tuple[float, float]:
     x = np.stack([waits * (waits.sum() > 1), np.asarray(seen.size, "f8") - 1], axis=1)
     scale = np.maximum(x.max(axis=0), 1.0)
     x, y = x / scale, np.maximum(seen.way, 1.0)
-    found = np.maximum(np.linalg.lstsq(x / y[:, None], 1 - seen.first / y, rcond=None)[0], 0)
+    cost = np.maximum(np.linalg.lstsq(x / y[:, None], 1 - seen.first / y, rcond=None)[0], 0)
     for _ in range(30):
-        time = np.maximum(seen.first + x @ found, 1.0)
-        found = np.maximum(found + np.linalg.lstsq(x / time[:, None], np.log(y / time), rcond=None)[0], 0)
-    handshake, slope = (found / scale).tolist()
+        time = np.maximum(seen.first + x @ cost, 1.0)
+        cost = np.maximum(cost + np.linalg.lstsq(x / time[:, None], np.log(y / time), rcond=None)[0], 0)
+    handshake, slope = (cost / scale).tolist()
     return handshake, slope
 
 
@@ -224,7 +229,7 @@ def misfit(model: Model, seen: Curves) -> tuple[float, float]:
     return float(np.median(off)), float(np.max(off))
 
 
-def made(name: str, source: str, values: Values, conventions: dict[str, Any], assumed: Sequence[str]) -> Model:
+def build_model(name: str, source: str, values: Values, conventions: dict[str, Any], assumed: Sequence[str]) -> Model:
     """Return the model of these values and conventions; letters without value are 0."""
     numbers: dict[str, Any] = {letter: round(values.get(letter, 0.0), 4 if letter in "GO" else 1) for letter in ("L", "o", "g", "G", "O")}
     words = {"gap": "sending call", "progress": "always", "per_byte": "both ends"}
@@ -237,5 +242,5 @@ def intervals(draw: Callable[[np.random.Generator], Values]) -> tuple[Values, Va
     """Return the ends of the 95 % intervals of values drawn again and again, the same ones every time."""
     random = np.random.default_rng(SEED)
     drawn = [draw(random) for _ in range(DRAWS)]
-    ends = {letter: np.percentile([one[letter] for one in drawn], [2.5, 97.5]).tolist() for letter in drawn[0]}
+    ends = {letter: np.percentile([values[letter] for values in drawn], [2.5, 97.5]).tolist() for letter in drawn[0]}
     return {letter: low for letter, (low, _) in ends.items()}, {letter: high for letter, (_, high) in ends.items()}

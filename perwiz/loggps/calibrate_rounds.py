@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, Mask
 
 MESSAGES = 10
 """Messages in a row, as in calibrate.c."""
@@ -28,59 +28,66 @@ class Samples:
     spaced: F8
     receive: F8
     late_size: I8
-    late_eager: np.ndarray
+    late_eager: Mask
     asleep_size: I8
-    asleep_eager: np.ndarray
+    asleep_eager: Mask
     overlap: F8
 
 
 def parsed(lines: Iterable[Sequence[str]]) -> dict[str, Samples]:
     """Return the samples per pair of processes (node, across) from lines of words, as calibrate.c prints them."""
-    found: dict[str, dict[str, list[list[int]]]] = {}
+    rows: dict[str, dict[str, list[list[int]]]] = {}
     for pair, kind, *numbers in (line for line in lines if line[0] in ("node", "across")):
-        found.setdefault(pair, {}).setdefault(kind, []).append([int(word) for word in numbers])
-    return {pair: _samples(kinds) for pair, kinds in found.items()}
+        rows.setdefault(pair, {}).setdefault(kind, []).append([int(word) for word in numbers])
+    return {pair: _samples(kinds) for pair, kinds in rows.items()}
 
 
 def _samples(kinds: dict[str, list[list[int]]]) -> Samples:
-    size = np.array([row[0] for row in kinds["one"]], "i8")
-    one, many, spaced, receive = (np.array([row[1:] for row in kinds[kind]], "f8") for kind in _KINDS)
-    late, asleep = (_tried(kinds[kind]) for kind in ("late", "asleep"))
-    return Samples(size, one, many, spaced, receive, *late, *asleep, np.array(kinds["overlap"][0][1:], "f8"))
+    times = {kind: np.array([row[1:] for row in kinds[kind]], "f8") for kind in _KINDS}
+    (late_size, late_eager), (asleep_size, asleep_eager) = (_tried(kinds[kind]) for kind in ("late", "asleep"))
+    return Samples(
+        size=np.array([row[0] for row in kinds["one"]], "i8"),
+        **times,
+        late_size=late_size,
+        late_eager=late_eager,
+        asleep_size=asleep_size,
+        asleep_eager=asleep_eager,
+        overlap=np.array(kinds["overlap"][0][1:], "f8"),
+    )
 
 
-def _tried(rows: list[list[int]]) -> tuple[I8, np.ndarray]:
+def _tried(rows: list[list[int]]) -> tuple[I8, Mask]:
     """Return sizes, and whether most sends to a late receiver returned before half its delay was over."""
     return np.array([row[0] for row in rows], "i8"), np.array([2 * np.median(row[2:]) < row[1] for row in rows], bool)
 
 
 def calibrated(samples: Samples, name: str, source: str) -> Calibration:
     """Return the model of the machine between two processes, with intervals drawn from the rounds."""
-    threshold, *ends = calibrate.step(samples.late_size, samples.late_eager)
+    threshold, *ends = calibrate.find_threshold(samples.late_size, samples.late_eager)
     gap = _quartiles(samples)
     kept = calibrate.regular(gap["gap"])
-    pieces = calibrate.segments(samples.size[kept], gap["gap"][kept])
-    seen = _curves(samples, gap, threshold, pieces[0].high)
+    segments = calibrate.fit_segments(samples.size[kept], gap["gap"][kept])
+    seen = _curves(samples, gap, threshold, segments[0].high)
     values = calibrate.parameters(seen)
 
     def draw(random: np.random.Generator) -> Values:
         rounds = random.choice(np.arange(samples.one.shape[1], dtype="i8"), samples.one.shape[1])
-        return calibrate.parameters(_curves(samples, _quartiles(samples, rounds), threshold, pieces[0].high))
+        return calibrate.parameters(_curves(samples, _quartiles(samples, rounds), threshold, segments[0].high))
 
     low, high = calibrate.intervals(draw)
     low["S"], high["S"] = map(float, ends)
     conventions, assumed = _conventions(samples, seen)
-    model = calibrate.made(name, source, values, conventions, assumed)
+    model = calibrate.build_model(name, source, values, conventions, assumed)
     notes = _notes(samples, values, threshold)
-    return Calibration(model, values, low, high, pieces, *calibrate.misfit(model, seen), notes)
+    return Calibration(model, values, low, high, segments, *calibrate.misfit(model, seen), notes)
 
 
 def _quartiles(samples: Samples, rounds: I8 | None = None) -> dict[str, F8]:
     """Return per size the times of a way, a gap, a sending call and a receiving one, from all rounds or those drawn."""
     times = (getattr(samples, kind) for kind in _KINDS)
     one, many, spaced, receive = (np.quantile(t if rounds is None else t[:, rounds], _QUARTILE, axis=1) for t in times)
-    apart = np.maximum(np.stack([many - one, spaced - one]) / (MESSAGES - 1), 0)
-    return {"way": one / 2, "gap": apart[0], "send": apart[1], "receive": receive}
+    gap, send = np.maximum(np.stack([many - one, spaced - one]) / (MESSAGES - 1), 0)
+    return {"way": one / 2, "gap": gap, "send": send, "receive": receive}
 
 
 def _curves(samples: Samples, times: dict[str, F8], threshold: int, first: int) -> Curves:
@@ -95,7 +102,7 @@ def _curves(samples: Samples, times: dict[str, F8], threshold: int, first: int) 
 
 def _line(k: I8, y: F8) -> Line:
     kept = calibrate.regular(y)
-    return calibrate.call(k[kept], y[kept])
+    return calibrate.fit_call(k[kept], y[kept])
 
 
 def _conventions(samples: Samples, seen: Curves) -> tuple[dict[str, str | int], list[str]]:
@@ -116,7 +123,7 @@ def _notes(samples: Samples, values: Values, threshold: int) -> tuple[str, ...]:
     out, largest = [], int(samples.size[-1])
     if threshold >= largest:
         out.append(f"S is at least {largest} bytes, the largest size tried: no message waited for its receiver")
-    asleep = calibrate.step(samples.asleep_size, samples.asleep_eager)[0] if len(samples.asleep_size) else threshold
+    asleep = calibrate.find_threshold(samples.asleep_size, samples.asleep_eager)[0] if len(samples.asleep_size) else threshold
     if asleep < min(threshold, largest):
         out.append(f"above {asleep} bytes a blocking send waits, not for its receive, but until the receiver makes any MPI call")
     if values["L"] == 0:

@@ -8,7 +8,6 @@ same time.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
@@ -45,14 +44,14 @@ class Shortest:
     def points(self, places: I8 | None = None) -> tuple[I8, F8]:
         """Return sizes and times over all places, or those drawn; of many places, a tenth may be too fast."""
         rows = np.sort(self.time if places is None else self.time[places], axis=0)
-        known = np.isfinite(rows).sum(axis=0)
-        at = (_OUTLIERS * np.maximum(known - 1, 0)).astype("i8")
-        time = rows[at, np.arange(len(self.size))]
-        return self.size[known > 0], time[known > 0]
+        count = np.isfinite(rows).sum(axis=0)
+        fastest = (_OUTLIERS * np.maximum(count - 1, 0)).astype("i8")
+        time = rows[fastest, np.arange(len(self.size))]
+        return self.size[count > 0], time[count > 0]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Found:
+class Observed:
     """What a trace shows between processes of one distance."""
 
     ways: Shortest
@@ -73,10 +72,10 @@ def classes(trace: Trace) -> dict[str, Mask]:
 
     Raises TraceError when there are too few of either.
     """
-    table, at = trace.messages, trace.calls.location
-    apart = distance(trace.locations, at[table.send], at[table.receive_done])
-    usual = (table.mode == STANDARD) & (apart != SAME)
-    out = {"node": usual & (apart == NODE), "across": usual & (apart != NODE)}
+    table, location = trace.messages, trace.calls.location
+    pair = distance(trace.locations, location[table.send], location[table.receive_done])
+    usual = (table.mode == STANDARD) & (pair != SAME)
+    out = {"node": usual & (pair == NODE), "across": usual & (pair != NODE)}
     enough = {name: which for name, which in out.items() if which.sum() >= LEAST}
     if not enough:
         raise TraceError(f"{trace.path}: {int(usual.sum())} messages between processes, must be {LEAST} or more to calibrate from")
@@ -85,24 +84,24 @@ def classes(trace: Trace) -> dict[str, Mask]:
 
 def calibrated(trace: Trace, which: Mask, name: str, source: str) -> Calibration:
     """Return the model that messages of a trace show, with intervals drawn from pairs of processes."""
-    found = _found(trace, np.flatnonzero(which))
-    seen, lacking = _curves(found, None)
+    observed = _observe(trace, np.flatnonzero(which))
+    seen, lacking = _curves(observed, None)
     values = calibrate.parameters(seen)
-    low, high = calibrate.intervals(lambda random: calibrate.parameters(_curves(found, random)[0]))
-    if found.threshold:
-        low["S"], high["S"] = map(float, found.threshold[1:])
+    low, high = calibrate.intervals(lambda random: calibrate.parameters(_curves(observed, random)[0]))
+    if observed.threshold:
+        low["S"], high["S"] = map(float, observed.threshold[1:])
     conventions: dict[str, str | int] = {"per_byte": calibrate.per_byte(seen)}
     if (seen.size > seen.threshold).sum() < 2:
         conventions["request_overheads"] = 1
         lacking.append("request_overheads")
     for letter in {key[0] for key in lacking} & {"S", "O", "G", "g"}:
         low.pop(letter, None), high.pop(letter, None)
-    model = calibrate.made(name, source, values, conventions, [*lacking, "s_bytes", "acknowledge_overheads", "progress"])
-    notes = (*_notes(found, values, lacking), _faster(trace, np.flatnonzero(which), model))
+    model = calibrate.build_model(name, source, values, conventions, [*lacking, "s_bytes", "acknowledge_overheads", "progress"])
+    notes = (*_notes(observed, values, lacking), _faster(trace, np.flatnonzero(which), model))
     return Calibration(model, values, low, high, (), *calibrate.misfit(model, seen), notes)
 
 
-def _found(trace: Trace, rows: I8) -> Found:
+def _observe(trace: Trace, rows: I8) -> Observed:
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
     send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
     way = (times.leave[done] - times.enter[send]).astype("f8")
@@ -115,9 +114,9 @@ def _found(trace: Trace, rows: I8) -> Found:
     used = blocking if blocking.any() else alone & (kind[send] == operations.ISEND)
     used = used if used.any() else np.ones(len(send), bool)
     sends = _shortest(calls.location[send][used], size[used], took[send][used])
-    threshold, at_least = _threshold(trace, rows, ways, blocking, _apart(calls.location[send], calls.location[done], way))
+    threshold, at_least = _threshold(trace, rows, ways, blocking, _clock_differences(calls.location[send], calls.location[done], way))
     receives = _receives(trace, rows, took)
-    return Found(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows))
+    return Observed(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows))
 
 
 def _frequent(size: I8) -> I8:
@@ -126,28 +125,28 @@ def _frequent(size: I8) -> I8:
     return sizes[count >= LEAST] if (count >= LEAST).any() else sizes
 
 
-def _ways(a: Any, b: Any, size: I8, way: F8, time: I8) -> tuple[Shortest, bool]:
+def _ways(a: I4, b: I4, size: I8, way: F8, time: I8) -> tuple[Shortest, bool]:
     """Return the ways per pair of processes and part of the run, means of both directions; if no pair has both, those of one."""
     low, high = np.minimum(a, b).astype("i8"), np.maximum(a, b)
     pair = low * (int(high.max()) + 1) + high
     parts = min(max(len(size) // (2 * _PART * len(np.unique(pair)) * len(np.unique(size))), 1), _PARTS)
     pair = pair * parts + (time - time.min()) * parts // (int(np.ptp(time)) + 1)
-    one, other = (_shortest(pair, size, np.where(side, way, np.inf)) for side in (a < b, a > b))
+    up, down = (_shortest(pair, size, np.where(side, way, np.inf)) for side in (a < b, a > b))
     with np.errstate(invalid="ignore"):
-        mean = (one.time + other.time) / 2
+        mean = (up.time + down.time) / 2
     mean[mean <= 0] = np.inf
     if np.isfinite(mean).any():
-        return Shortest(one.size, mean), True
-    return Shortest(one.size, np.maximum(np.minimum(one.time, other.time), 1.0)), False
+        return Shortest(up.size, mean), True
+    return Shortest(up.size, np.maximum(np.minimum(up.time, down.time), 1.0)), False
 
 
-def _shortest(place: Any, size: I8, time: F8) -> Shortest:
+def _shortest(place: I4 | I8, size: I8, time: F8) -> Shortest:
     sizes, count = np.unique(size, return_counts=True)
     sizes = np.sort(sizes[np.argsort(-count, kind="stable")[:_SIZES]])
     kept = np.isin(size, sizes)
-    names = np.unique(place)
-    out = np.full((len(names), len(sizes)), np.inf)
-    np.minimum.at(out, (np.searchsorted(names, place[kept]), np.searchsorted(sizes, size[kept])), time[kept])
+    places = np.unique(place)
+    out = np.full((len(places), len(sizes)), np.inf)
+    np.minimum.at(out, (np.searchsorted(places, place[kept]), np.searchsorted(sizes, size[kept])), time[kept])
     return Shortest(sizes, out)
 
 
@@ -166,67 +165,73 @@ def _receives(trace: Trace, rows: I8, took: F8) -> Shortest | None:
     return _shortest(calls.location[done][used], table.bytes[rows][used], took[done][used])
 
 
-def _gaps(trace: Trace, used: Mask, send: Any, size: I8) -> Shortest | None:
+def _gaps(trace: Trace, used: Mask, send: I4, size: I8) -> Shortest | None:
     """Return the times between the returns of sends that follow each other almost at once; the size is that of the first."""
-    times, at = trace.timeline.calls, trace.calls.location
+    times, location = trace.timeline.calls, trace.calls.location
     is_send = np.zeros(len(trace.calls), bool)
     is_send[send[used]] = True
     bytes_ = np.zeros(len(trace.calls), "i8")
     bytes_[send] = size
     shortest = (times.leave - times.enter)[is_send].min(initial=1 << 40)
     soon = times.enter[1:] - times.leave[:-1] <= _IDLE * shortest
-    first = np.flatnonzero(is_send[:-1] & is_send[1:] & (at[:-1] == at[1:]) & soon)
+    first = np.flatnonzero(is_send[:-1] & is_send[1:] & (location[:-1] == location[1:]) & soon)
     if len(first) < LEAST:
         return None
-    return _shortest(at[first], bytes_[first], (times.leave[first + 1] - times.leave[first]).astype("f8"))
+    return _shortest(location[first], bytes_[first], (times.leave[first + 1] - times.leave[first]).astype("f8"))
 
 
-def _apart(a: Any, b: Any, way: F8) -> F8:
-    """Return per message how far the receiver's clock is ahead of the sender's, by the shortest ways there and back; 0 if none is back."""
-    most = int(max(a.max(), b.max())) + 1
-    there, back = a.astype("i8") * most + b, b.astype("i8") * most + a
-    names, at = np.unique(there, return_inverse=True)
-    shortest = np.full(len(names), np.inf)
-    np.minimum.at(shortest, at, way)
-    found = np.minimum(np.searchsorted(names, back), len(names) - 1)
-    return np.where(names[found] == back, (shortest[at] - shortest[found]) / 2, 0.0)
+def _clock_differences(a: I4, b: I4, way: F8) -> F8:
+    """Return per message how far the receiver's clock is ahead of the sender's, by the shortest ways there and back; 0 if none is back.
+
+    from        0   0   1   2
+    to          1   1   0   0
+    way        30  26   6   9
+    ahead      10  10 -10   0
+    """
+    locations = int(max(a.max(), b.max())) + 1
+    forth, back = a.astype("i8") * locations + b, b.astype("i8") * locations + a
+    channels, channel = np.unique(forth, return_inverse=True)
+    shortest = np.full(len(channels), np.inf)
+    np.minimum.at(shortest, channel, way)
+    opposite = np.minimum(np.searchsorted(channels, back), len(channels) - 1)
+    return np.where(channels[opposite] == back, (shortest[channel] - shortest[opposite]) / 2, 0.0)
 
 
-def _threshold(trace: Trace, rows: I8, ways: Shortest, blocking: Mask, apart: F8) -> tuple[tuple[int, int, int] | None, int]:
+def _threshold(trace: Trace, rows: I8, ways: Shortest, blocking: Mask, ahead: F8) -> tuple[tuple[int, int, int] | None, int]:
     """Return S, None if no sender seems to wait, and the largest message whose sender did not wait for its late receiver.
 
     An eager send may be held up by something else, but one that waits for its receiver never returns before: a tenth that do is enough.
     """
     table, times = trace.messages, trace.timeline.calls
     send, size = table.send[rows], table.bytes[rows]
-    late = times.enter[table.receive[rows]] - times.enter[send] - apart
+    late = times.enter[table.receive[rows]] - times.enter[send] - ahead
     k, way = ways.points()
     seen = late > _LATE * np.interp(size, k, np.maximum.accumulate(way))
-    sizes, at = np.unique(size, return_inverse=True)
+    sizes, row = np.unique(size, return_inverse=True)
     soon = seen & (table.send_done[rows] != NONE) & (times.leave[table.send_done[rows]] - times.enter[send] < late / 2)
     waited = seen & blocking & (times.leave[send] - times.enter[send] >= 0.9 * late)
-    early, held = (np.bincount(at, some, len(sizes)) for some in (soon, waited))
+    early, held = (np.bincount(row, which, len(sizes)) for which in (soon, waited))
     eager = early >= np.maximum(1, (early + held) * 0.1)
     told = eager | (held >= 3)
     at_least = int(sizes[eager].max(initial=0))
-    return (calibrate.step(sizes[told], eager[told]) if (told & ~eager).any() else None), at_least
+    return (calibrate.find_threshold(sizes[told], eager[told]) if (told & ~eager).any() else None), at_least
 
 
-def _curves(found: Found, random: np.random.Generator | None) -> tuple[Curves, list[str]]:
+def _curves(observed: Observed, random: np.random.Generator | None) -> tuple[Curves, list[str]]:
     """Return the curves of all places, or of places drawn by chance, and the keys they say nothing about."""
-    k, way = _drawn(found.ways, random)
-    threshold = found.threshold[0] if found.threshold else max(UNKNOWN_S, found.at_least)
+    k, way = _drawn(observed.ways, random)
+    threshold = observed.threshold[0] if observed.threshold else max(UNKNOWN_S, observed.at_least)
     eager = k <= threshold if (k <= threshold).any() else k <= k[0]
-    line = calibrate.under(k[eager], way[eager])
-    sends = _line(found.sends, random, threshold)
-    receives = _line(found.receives, random, threshold) if found.receives else sends
-    gaps = Line(_line(found.gaps, random, threshold).first, np.inf) if found.gaps else None
-    wide, lacking = k[-1] >= _SPAN * max(int(k[0]), 1), [] if found.threshold else ["S_bytes"]
+    line = calibrate.fit_below(k[eager], way[eager])
+    sends = _line(observed.sends, random, threshold)
+    receives = _line(observed.receives, random, threshold) if observed.receives else sends
+    gaps = Line(_line(observed.gaps, random, threshold).first, np.inf) if observed.gaps else None
+    wide, lacking = k[-1] >= _SPAN * max(int(k[0]), 1), [] if observed.threshold else ["S_bytes"]
     if not wide:
         sends, receives = Line(sends.first, 0.0), Line(receives.first, 0.0)
         lacking += ["G_ns_per_byte", "O_ns_per_byte"]
-    at = np.concatenate([np.flatnonzero(part)[calibrate.hull(k[part], way[part])] for part in (eager, ~eager) if part.any()])
-    seen = Curves(k[at], way[at] if wide else np.full(len(at), line.first), line.first, sends, receives, gaps, threshold)
+    corner = np.concatenate([np.flatnonzero(part)[calibrate.lower_hull(k[part], way[part])] for part in (eager, ~eager) if part.any()])
+    seen = Curves(k[corner], way[corner] if wide else np.full(len(corner), line.first), line.first, sends, receives, gaps, threshold)
     return seen, lacking if gaps else [*lacking, "g_ns"]
 
 
@@ -242,20 +247,20 @@ def _drawn(shortest: Shortest, random: np.random.Generator | None) -> tuple[I8, 
 def _line(shortest: Shortest, random: np.random.Generator | None, threshold: int) -> Line:
     k, time = _drawn(shortest, random)
     eager = k <= threshold if (k <= threshold).any() else k <= k[0]
-    line = calibrate.under(k[eager], time[eager])
+    line = calibrate.fit_below(k[eager], time[eager])
     return line if k[eager][-1] >= _SPAN * max(int(k[0]), 1) else Line(line.first, 0.0)
 
 
-def _notes(found: Found, values: Values, lacking: list[str]) -> tuple[str, ...]:
+def _notes(observed: Observed, values: Values, lacking: list[str]) -> tuple[str, ...]:
     out = []
     if "S_bytes" in lacking:
-        shown = f"; the largest that did not: {found.at_least} bytes" if found.at_least else ""
+        shown = f"; the largest that did not: {observed.at_least} bytes" if observed.at_least else ""
         out.append(f"no sender can be seen to wait for a late receiver, so S is not known{shown}")
     if "G_ns_per_byte" in lacking:
         out.append("messages of about one size only: what a byte costs is not known")
-    if not found.receives:
+    if not observed.receives:
         out.append("no call completes one receive alone, so o_r is taken to be o_s")
-    if not found.both:
+    if not observed.both:
         out.append("no two processes send to each other, so L is as wrong as the clocks are")
     if values["L"] == 0:
         out.append("overheads alone take longer than a short message's way: o is lowered to half of that, and L is 0")

@@ -12,11 +12,11 @@ import numpy as np
 
 from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import NONE
 
 
-def rest(weighted: Weighted, lag: Ints) -> Ints:
+def rest(weighted: Weighted, lag: I8) -> I8:
     """Return the work of every call behind its waits, int64 ns, in an unchanged run; `lag` is what `weigh.lags` gives."""
     local = weighted.graph.start[weighted.graph.returned]
     times = weighted.timeline.calls
@@ -34,19 +34,19 @@ def slopes(weighted: Weighted, letter: str) -> F8:
     unit = dataclasses.replace(model, **single)
     waits, size = synchronous(trace.messages, model), trace.messages.bytes
     lag, count = lags(trace, graph, model), lags(trace, graph, unit)
-    left, known = rest(weighted, lag), work(trace, model, size, waits)
-    growth = _share(np.minimum(left, known), known) * work(trace, unit, size, waits)
+    left, explained = rest(weighted, lag), work(trace, model, size, waits)
+    growth = _share(np.minimum(left, explained), explained) * work(trace, unit, size, waits)
     call = np.full(graph.vertices, NONE, "i4")
     call[graph.returned] = np.arange(len(graph.returned))
     owner = np.repeat(call, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
-    e, gap = owner[edge], graph.kind[edge] == GAP
-    kept = weighted.weight[edge] - np.where(gap, 0, left[e])
+    returning, gap = owner[edge], graph.kind[edge] == GAP
+    measured_lag = weighted.weight[edge] - np.where(gap, 0, left[returning])
     out = np.zeros(graph.edges)
-    out[edge] = _share(np.maximum(kept, 0), lag[edge]) * count[edge] + np.where(gap, 0, growth[e])
+    out[edge] = _share(np.maximum(measured_lag, 0), lag[edge]) * count[edge] + np.where(gap, 0, growth[returning])
     return out
 
 
-def _share(part: Ints, whole: Ints) -> F8:
+def _share(part: I8, whole: I8) -> F8:
     """Return part of whole, 1 where the whole is 0."""
     return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1), 1.0))

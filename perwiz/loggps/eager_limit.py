@@ -31,24 +31,27 @@ class Held:
     """Of so many whose receiver came late."""
 
 
-def held(trace: Trace, timeline: Timeline, model: Model) -> Held | None:
+def held_senders(trace: Trace, timeline: Timeline, model: Model) -> Held | None:
     """Return what says that S of the model is too large for the machine of a run; None if nothing does.
 
     Only MPI_Send and MPI_Rsend count: other calls wait for more than one message, or always for their receiver. A sender that came
     earlier than its receiver by more than its costs and is still there when it comes was held; by chance a few are, as where
     processes share a processor, so the messages from some size on must nearly all say so.
+
+        size, largest first         80 80 64 64 64 64  8  8
+        held                         1  1  1  1  1  1  0  0
+        held of late, size by size      2/2         6/6   6/8    so from 64 bytes on
     """
     table, times = trace.messages, timeline.calls
     blocking = np.isin(trace.calls.op[table.send], (operations.OP["MPI_Send"], operations.OP["MPI_Rsend"])) & (table.receive >= 0)
     rows = np.flatnonzero(blocking & ~synchronous(table, model))
-    came, there = times.enter[table.send[rows]], times.enter[table.receive[rows]]
+    sender_came, receiver_came = times.enter[table.send[rows]], times.enter[table.receive[rows]]
     margin = _LATE * (model.L + model.o) + np.ceil((model.O + model.G) * table.bytes[rows])
-    late = there - came > margin
-    rows, there = rows[late], there[late]
-    stood = times.leave[table.send[rows]] >= there
+    late = receiver_came - sender_came > margin
+    rows, receiver_came = rows[late], receiver_came[late]
+    held = times.leave[table.send[rows]] >= receiver_came
     order = np.argsort(-table.bytes[rows], kind="stable")
-    size, count = table.bytes[rows][order], np.cumsum(stood[order])
+    size, held_so_far, late_so_far = table.bytes[rows][order], np.cumsum(held[order]), np.arange(1, len(rows) + 1)
     last = np.append(size[1:] != size[:-1], True)[: len(size)]  # all of a size, or none
-    of = np.arange(1, len(size) + 1)
-    good = np.flatnonzero(last & (count >= _SHARE * of) & (count >= _LEAST))
-    return Held(int(size[good[-1]]), int(count[good[-1]]), int(of[good[-1]])) if len(good) else None
+    enough = np.flatnonzero(last & (held_so_far >= _SHARE * late_so_far) & (held_so_far >= _LEAST))
+    return Held(int(size[enough[-1]]), int(held_so_far[enough[-1]]), int(late_so_far[enough[-1]])) if len(enough) else None

@@ -11,12 +11,12 @@ import numpy as np
 
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 
-def inner_waits(trace: Trace, model: Model) -> tuple[Ints, Ints]:
+def inner_waits(trace: Trace, model: Model) -> tuple[I8, I8]:
     """Return (members that wait, member each waits for), rows of members, of collectives to or from a known root, in the order of rows.
 
     Left out are roots of reductions, which wait for all, those that wait longer for the root of a broadcast, and those that stay no
@@ -28,11 +28,12 @@ def inner_waits(trace: Trace, model: Model) -> tuple[Ints, Ints]:
     members, times = trace.members, trace.timeline.calls
     entry, end = times.enter[members.call[row]], times.leave[members.done[row]]
     last = _last_before(members.collective[row], entry, end)
-    waits = (entry[last] > entry) & (end - times.enter[members.done[row]] > _modelled(trace, model, row)) & ~_tied(trace, row, entry, last)
+    stays = end - times.enter[members.done[row]] > _modelled(trace, model, row)
+    waits = (entry[last] > entry) & stays & ~_waits_for_root(trace, row, entry, last)
     return row[waits], row[last[waits]]
 
 
-def _rooted(trace: Trace) -> Ints:
+def _rooted(trace: Trace) -> I8:
     """Return the members of collectives of more than two members to or from a known root whose end is known."""
     table, members = trace.collectives, trace.members
     size = np.diff(np.append(table.first_member, len(members)))
@@ -41,30 +42,35 @@ def _rooted(trace: Trace) -> Ints:
     return np.flatnonzero(np.repeat(wanted, size) & (members.done != NONE))
 
 
-def _last_before(collective: Ints, entry: Ints, end: Ints) -> Ints:
-    """Return, per member, the position of the last that came before it left: itself, if nobody came after it."""
+def _last_before(collective: I4, entry: I8, end: I8) -> I8:
+    """Return, per member, the position of the last that came before it left: itself, if nobody came after it.
+
+    collective   0   0   0   1
+    entry        0  10  40   5
+    end         30  50  60   9
+    last         1   2   2   3     the first left at 30, when the second had come, at 10
+    """
     count = len(entry)
     order = np.lexsort((np.repeat((0, 1), count), np.concatenate((entry, end)), np.tile(collective, 2)))
-    came = np.where(order < count, np.arange(2 * count), 0)
-    last = order[np.maximum.accumulate(came)]
+    latest = np.maximum.accumulate(np.where(order < count, np.arange(2 * count), 0))
     out = np.empty(2 * count, "i8")
-    out[order] = last
+    out[order] = order[latest]
     return out[count:]
 
 
-def _modelled(trace: Trace, model: Model, row: Ints) -> Ints:
+def _modelled(trace: Trace, model: Model, row: I8) -> I8:
     """Return how long the model says each member's part takes, ns."""
-    call, which = trace.members.call[row], trace.members.collective[row]
-    ranks = trace.communicators.sizes()[trace.collectives.comm[which]]
-    most = np.maximum(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
-    return model.collective_work(trace.collectives.op[which], ranks, most)
+    call, collective = trace.members.call[row], trace.members.collective[row]
+    ranks = trace.communicators.sizes()[trace.collectives.comm[collective]]
+    largest = np.maximum(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
+    return model.collective_work(trace.collectives.op[collective], ranks, largest)
 
 
-def _tied(trace: Trace, row: Ints, entry: Ints, last: Ints) -> Ints:
-    """Return which members wait as long for a member that is known: the root of a reduction for all, the others of a broadcast for it."""
-    table, which = trace.collectives, trace.members.collective[row]
-    is_root = trace.locations.process[trace.calls.location[trace.members.call[row]]] == table.root[which]
-    reduces = operations.KIND[table.op[which]] == operations.N_TO_ONE
-    came = np.full(len(table), np.iinfo("i8").min)
-    came[which[is_root]] = entry[is_root]
-    return np.where(reduces, is_root, ~is_root & (came[which] >= entry[last]))
+def _waits_for_root(trace: Trace, row: I8, entry: I8, last: I8) -> Mask:
+    """Return which members wait as long for one that the trace names: the root of a reduction for all, in a broadcast the others for it."""
+    table, collective = trace.collectives, trace.members.collective[row]
+    is_root = trace.locations.process[trace.calls.location[trace.members.call[row]]] == table.root[collective]
+    reduces = operations.KIND[table.op[collective]] == operations.N_TO_ONE
+    root_entry = np.full(len(table), np.iinfo("i8").min)
+    root_entry[collective[is_root]] = entry[is_root]
+    return np.where(reduces, is_root, ~is_root & (root_entry[collective] >= entry[last]))

@@ -16,15 +16,13 @@ from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RE
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import Ints, Mask, chunks
+from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import NONE, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
 CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""
-_PIECE = 1 << 18
-"""Edges handled at a time, so that intermediate arrays stay small."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,22 +58,22 @@ class Weighted:
     timeline: Timeline
     graph: Graph
     model: Model
-    weight: Ints
+    weight: I8
     network: Model
     """The model the weights stand for now; `model` split the recording."""
-    size: Ints
+    size: I8
     """Bytes per message now."""
-    region_enter: Ints
-    region_leave: Ints
+    region_enter: I8
+    region_leave: I8
     misfit: Misfit
 
 
-def synchronous(messages: Messages, model: Model, size: Ints | None = None) -> Mask:
+def synchronous(messages: Messages, model: Model, size: I8 | None = None) -> Mask:
     """Return which messages, of their recorded or another size, wait for their receiver under a model, bool per message."""
     return model.is_synchronous(messages.bytes if size is None else size, messages.mode)
 
 
-def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
+def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> I8:
     """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
     time = np.zeros(graph.vertices, "i8")
     for vertex, values in (
@@ -89,15 +87,15 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> Ints:
     return time
 
 
-def _distances(trace: Trace, graph: Graph, time: Ints, boundary: Ints, behind: Ints) -> Ints:
+def _distances(trace: Trace, graph: Graph, time: I8, boundary: I8, behind: I4) -> I8:
     """Return the ns from the vertex before each region boundary, a call's return or the first instant, to it; `behind` is the next call."""
     out, first = boundary.copy(), trace.first_calls
-    for piece in chunks(len(out)):
-        out[piece] -= time[_before(graph, trace.regions.location[piece], behind[piece], first)]
+    for chunk in chunks(len(out)):
+        out[chunk] -= time[_before(graph, trace.regions.location[chunk], behind[chunk], first)]
     return out
 
 
-def _before(graph: Graph, location: Ints, call: Ints, first: Ints) -> Ints:
+def _before(graph: Graph, location: I4, call: I4, first: I8) -> I4:
     """Return the vertex before each of some calls on its location."""
     inside = call > first[location]
     out = graph.begun[location]
@@ -115,7 +113,13 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     fits = np.zeros(len(KINDS), kernel.FIT).view(np.recarray)
     kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, fits)
     return Weighted(
-        *(trace, timeline, graph, model, weight, model, trace.messages.bytes),
+        trace=trace,
+        timeline=timeline,
+        graph=graph,
+        model=model,
+        weight=weight,
+        network=model,
+        size=trace.messages.bytes,
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
         misfit=_misfit(fits, graph.inner),
@@ -139,7 +143,7 @@ def _misfit(fits: np.recarray[Any, Any], inner: int) -> Misfit:
     )
 
 
-def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> Ints:
+def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8:
     """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
 
     CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request.
@@ -153,27 +157,21 @@ def lags(trace: Trace, graph: Graph, model: Model, size: Ints | None = None) -> 
         sent = np.zeros(len(trace.calls), "i8")
         np.add.at(sent, table.send, size)
     out = np.zeros(graph.edges, "i8")
-    for first in range(0, graph.edges, _PIECE):
-        piece = slice(first, first + _PIECE)
-        _fill_lags(model, (size, waits, sent), graph.kind[piece], graph.cause[piece], out[piece])
-    for piece in chunks(len(table)):
-        send = table.send[piece]
-        out[graph.start[graph.returned[send[waits[piece] & (table.send_done[piece] == send)]]]] = model.request()
+    for chunk in chunks(graph.edges):
+        kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
+        edge = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
+        lag[edge] = model.ready(size[cause[edge]], waits[cause[edge]])
+        edge = np.flatnonzero(kind == RENDEZVOUS)
+        lag[edge] = np.where(waits[cause[edge]], 0, CUT)
+        edge = np.flatnonzero(kind == GAP)
+        lag[edge] = model.gap_after(sent[cause[edge]])
+    for chunk in chunks(len(table)):
+        send = table.send[chunk]
+        out[graph.start[graph.returned[send[waits[chunk] & (table.send_done[chunk] == send)]]]] = model.request()
     return out
 
 
-def _fill_lags(model: Model, known: tuple[Ints, Ints, Ints], kind: Ints, cause: Ints, out: Ints) -> None:
-    """Write the lags of a run of edges; known are size and synchronous per message, and bytes sent per call."""
-    size, waits, sent = known
-    at = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
-    out[at] = model.ready(size[cause[at]], waits[cause[at]])
-    at = np.flatnonzero(kind == RENDEZVOUS)
-    out[at] = np.where(waits[cause[at]], 0, CUT)
-    at = np.flatnonzero(kind == GAP)
-    out[at] = model.gap_after(sent[cause[at]])
-
-
-def work(trace: Trace, model: Model, size: Ints, waits: Mask) -> Ints:
+def work(trace: Trace, model: Model, size: I8, waits: Mask) -> I8:
     """Return the part of each call's work that a model explains, int64 ns, for messages of `size` bytes, synchronous where `waits`."""
     table, members = trace.messages, trace.members
     out = np.zeros(len(trace.calls), "i8")
@@ -190,7 +188,7 @@ def work(trace: Trace, model: Model, size: Ints, waits: Mask) -> Ints:
     return out
 
 
-def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
+def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
     """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge.
 
     What the model explains of a lag or of work changes by the ratio of the two models, so a message that proved faster than the model
@@ -199,9 +197,10 @@ def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
     was, now = synchronous(trace.messages, old), synchronous(trace.messages, model, size)
     measured = weigh(trace, weighted.timeline, graph, old).weight
-    own, rest = _parts(weighted, measured)
-    model_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
-    new_rest = rest + _scaled(np.minimum(rest, model_work[0]), *model_work) - np.minimum(rest, model_work[0])
+    own, rest = _own_and_rest(weighted, measured)
+    old_work, new_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
+    explained = np.minimum(rest, old_work)
+    new_rest = rest + _scaled(explained, old_work, new_work) - explained
     lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)
     out = _reweighed_partners(graph, measured, lag_old, lag_new, rest, new_rest)
     local = graph.start[graph.returned]
@@ -209,7 +208,7 @@ def reweigh(weighted: Weighted, model: Model, size: Ints) -> Ints:
     return out
 
 
-def _parts(weighted: Weighted, measured: Ints) -> tuple[Ints, Ints]:
+def _own_and_rest(weighted: Weighted, measured: I8) -> tuple[I8, I8]:
     """Return (own, rest) of every call: the lag of its own request, and the work behind it."""
     graph, times = weighted.graph, weighted.timeline.calls
     edge = graph.start[graph.returned]
@@ -217,15 +216,20 @@ def _parts(weighted: Weighted, measured: Ints) -> tuple[Ints, Ints]:
     return own, measured[edge] - own
 
 
-def _scaled(value: Ints, old: Ints, new: Ints) -> Ints:
+def _scaled(value: I8, old: I8, new: I8) -> I8:
     """Return value * new / old, rounded once; value + new where the old model had nothing to say."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.rint(value * (new / old))
     return np.where(old > 0, ratio, value + new).astype("i8")
 
 
-def _reweighed_partners(graph: Graph, measured: Ints, lag_old: Ints, lag_new: Ints, rest: Ints, new_rest: Ints) -> Ints:
-    """Return the measured weights, those of edges from partners into returns and of gaps changed."""
+def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, rest: I8, new_rest: I8) -> I8:
+    """Return the measured weights, those of edges from partners into returns and of gaps changed.
+
+    An edge weighs its lag and the work behind it; both change each by its own ratio:
+
+        measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
+    """
     out = measured.copy()
     call = np.full(graph.vertices, NONE, "i4")
     call[graph.returned] = np.arange(len(graph.returned))
@@ -241,7 +245,7 @@ def _reweighed_partners(graph: Graph, measured: Ints, lag_old: Ints, lag_new: In
     return out
 
 
-def timeline_of(weighted: Weighted, time: Ints, origin: Origin) -> Timeline:
+def timeline_of(weighted: Weighted, time: I8, origin: Origin) -> Timeline:
     """Return the timeline that vertex times make; a region boundary keeps its distance to the vertex before it."""
     graph, table = weighted.graph, weighted.trace.regions
     regions = Times(
@@ -252,20 +256,20 @@ def timeline_of(weighted: Weighted, time: Ints, origin: Origin) -> Timeline:
     return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), origin)
 
 
-def _boundaries(weighted: Weighted, time: Ints, distance: Ints, behind: Ints) -> Ints:
+def _boundaries(weighted: Weighted, time: I8, distance: I8, behind: I4) -> I8:
     """Return the times of region boundaries at these distances from the vertex before them, but not behind the one after them."""
     trace, graph, first = weighted.trace, weighted.graph, weighted.trace.first_calls
     out = distance.copy()
-    for piece in chunks(len(out)):
-        location, call = trace.regions.location[piece], behind[piece]
-        out[piece] += time[_before(graph, location, call, first)]
-        np.minimum(out[piece], time[_after(graph, location, call, first)], out=out[piece])
+    for chunk in chunks(len(out)):
+        location, call = trace.regions.location[chunk], behind[chunk]
+        out[chunk] += time[_before(graph, location, call, first)]
+        np.minimum(out[chunk], time[_after(graph, location, call, first)], out=out[chunk])
     return out
 
 
-def _after(graph: Graph, location: Ints, call: Ints, first: Ints) -> Ints:
+def _after(graph: Graph, location: I4, call: I4, first: I8) -> I4:
     """Return the vertex where each of some calls is entered; behind the last call of its location, the last instant."""
-    there = call < first[location + 1]
+    inside = call < first[location + 1]
     out = graph.ended[location]
-    out[there] = graph.entered[call[there]]
+    out[inside] = graph.entered[call[inside]]
     return out

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from perwiz import words
 from perwiz.loggps import weigh
-from perwiz.loggps.eager_limit import Held, held
+from perwiz.loggps.eager_limit import Held, held_senders
 from perwiz.loggps.model import Model
 from perwiz.report import blocks, records
 from perwiz.report.blocks import Facts
@@ -45,7 +45,7 @@ def of_run(run: Run) -> Misfit:
 
 def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit) -> Misfit:
     """Return how often the recorded times contradict the model."""
-    return Misfit(**dataclasses.asdict(lowered), held=held(trace, timeline, model))
+    return Misfit(**dataclasses.asdict(lowered), held=held_senders(trace, timeline, model))
 
 
 def closing(document: Modelled, more: Facts | None = None) -> list[str]:

@@ -27,31 +27,31 @@ def curves(**changes):
     } | changes
     sends = Line(values["o_s"] + values["O_s"], values["O_s"])
     receives = Line(values["o_r"] + values["O_r"], values["O_r"])
-    eager = values["L"] + sends.at(SIZES) + receives.at(SIZES) + values["G"] * (SIZES - 1)
+    eager = values["L"] + sends.times(SIZES) + receives.times(SIZES) + values["G"] * (SIZES - 1)
     way = eager + values["handshake"] * (values["S"] < SIZES)
     gaps = Line(values["g"], values["G"] + values["O_s"] + values["O_r"])
     return Curves(SIZES, way, float(way[0]), sends, receives, gaps, values["S"])
 
 
 def test_fitted__a_line_through_its_points():
-    line = calibrate.fitted(SIZES, 100 + 0.5 * (SIZES - 1))
+    line = calibrate.fit_line(SIZES, 100 + 0.5 * (SIZES - 1))
     assert (line.first, line.slope) == (pytest.approx(100), pytest.approx(0.5))
 
 
 def test_fitted__times_that_fall_are_their_mean():
     # Weighted by 1 / time^2: (1/50 + 1/40 + 1/30) / (1/50^2 + 1/40^2 + 1/30^2).
-    line = calibrate.fitted(np.array([1, 2, 3]), np.array([50.0, 40, 30]))
+    line = calibrate.fit_line(np.array([1, 2, 3]), np.array([50.0, 40, 30]))
     assert (line.first, line.slope) == (pytest.approx(36.67, abs=0.01), 0)
 
 
 @given(TIMES)
 def test_fitted__nothing_negative(times):
-    line = calibrate.fitted(SIZES, times)
+    line = calibrate.fit_line(SIZES, times)
     assert min(line.first, line.slope) >= 0
 
 
 def test_call__first_from_short_sizes():
-    line = calibrate.call(np.array([1, 2, 4, 8, 16, 10001]), np.array([10.0, 12, 10, 11, 10, 110]))
+    line = calibrate.fit_call(np.array([1, 2, 4, 8, 16, 10001]), np.array([10.0, 12, 10, 11, 10, 110]))
     assert line.first == 10
     assert line.slope == pytest.approx(0.01, rel=0.01)
 
@@ -62,29 +62,29 @@ def test_regular__an_isolated_peak_is_none():
 
 @given(TIMES)
 def test_under__no_point_is_below(times):
-    line = calibrate.under(SIZES, times)
-    assert (line.at(SIZES) <= times * (1 + 1e-9)).all()
+    line = calibrate.fit_below(SIZES, times)
+    assert (line.times(SIZES) <= times * (1 + 1e-9)).all()
     assert line.first >= 0
     assert line.slope >= 0
 
 
 @given(TIMES, TIMES)
 def test_hull__noise_only_makes_it_longer(times, noise):
-    quiet, loud = (np.interp(SIZES, SIZES[rows], y[rows]) for y in (times, times + noise) for rows in [calibrate.hull(SIZES, y)])
+    quiet, loud = (np.interp(SIZES, SIZES[rows], y[rows]) for y in (times, times + noise) for rows in [calibrate.lower_hull(SIZES, y)])
     assert (quiet <= loud * (1 + 1e-9)).all()
 
 
 def test_under__noise_changes_nothing_where_two_sizes_were_undisturbed():
     clean = 500 + 0.25 * (SIZES - 1)
     noise = np.array([90, 0, 40, 70, 10, 25, 0, 900, 800])
-    line = calibrate.under(SIZES, clean + noise)
+    line = calibrate.fit_below(SIZES, clean + noise)
     assert (line.first, line.slope) == (pytest.approx(500), pytest.approx(0.25))
 
 
 def test_segments__where_the_protocol_changes():
     k = np.unique(np.round(np.sqrt(2) ** np.arange(41)).astype(int))
     y = np.where(k <= 4096, 300 + 0.8 * (k - 1), 5000 + 0.1 * (k - 1))
-    low, high = calibrate.segments(k, y)
+    low, high = calibrate.fit_segments(k, y)
     assert (low.low, low.high, high.low, high.high) == (1, 4096, 5793, 1048576)
     assert (low.line.slope, high.line.slope) == (pytest.approx(0.8), pytest.approx(0.1))
     assert high.line.first == pytest.approx(5000)
@@ -93,7 +93,7 @@ def test_segments__where_the_protocol_changes():
 def test_segments__one_line_is_one():
     k = 2 ** np.arange(20)
     noise = np.random.default_rng(1).uniform(1, 1.03, 20)
-    assert len(calibrate.segments(k, (300 + 0.8 * k) * noise)) == 1
+    assert len(calibrate.fit_segments(k, (300 + 0.8 * k) * noise)) == 1
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_segments__one_line_is_one():
     [("11110000", (4, 4, 4)), ("11111111", (8, 8, 8)), ("00000000", (0, 0, 0)), ("11011000", (5, 5, 5)), ("11110100", (4, 4, 4))],
 )
 def test_step__fewest_contradictions(eager, expected):
-    assert calibrate.step(np.arange(1, 9), np.array([c == "1" for c in eager])) == expected
+    assert calibrate.find_threshold(np.arange(1, 9), np.array([c == "1" for c in eager])) == expected
 
 
 def test_step__between_sizes_tried():
-    assert calibrate.step(np.array([64, 16, 32]), np.array([False, True, True])) == (32, 32, 63)
+    assert calibrate.find_threshold(np.array([64, 16, 32]), np.array([False, True, True])) == (32, 32, 63)
 
 
 def test_parameters__those_the_curves_were_made_of():
@@ -118,7 +118,7 @@ def test_parameters__those_the_curves_were_made_of():
 
 def test_parameters__model_fits():
     seen = curves()
-    model = calibrate.made("m", "s", calibrate.parameters(seen), {}, ["s_bytes"])
+    model = calibrate.build_model("m", "s", calibrate.parameters(seen), {}, ["s_bytes"])
     assert (model.request_overheads, model.S, model.assumed) == (5, 600, ("s_bytes",))
     assert calibrate.misfit(model, seen)[1] < 0.002
 

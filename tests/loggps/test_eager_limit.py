@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perwiz.loggps.eager_limit import Held, held
+from perwiz.loggps.eager_limit import Held, held_senders
 from tests.build import Builder, hand_model
 
 
@@ -23,7 +23,7 @@ def sends(*several):
 
 def asked(*several, S=100):
     trace = sends(*several)
-    return held(trace, trace.timeline, hand_model(S=S))
+    return held_senders(trace, trace.timeline, hand_model(S=S))
 
 
 def test_held__from_the_smallest_size_on():
