@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import U1, Ints, Mask
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -19,35 +19,35 @@ from perwiz.trace.trace import Trace
 class Instances:
     """The instances of a pattern, one per row, in the order of the calls they are booked on."""
 
-    call: Ints
+    call: I4
     """Call whose time is lost; the severity is booked on its call path and location."""
-    severity: Ints
+    severity: I8
     """ns, above 0."""
-    cause: Ints
+    cause: I4
     """Call that is to blame: the partner that came late; -1 if none."""
-    message: Ints
+    message: I4
     """Row of messages, -1 if none."""
-    collective: Ints
+    collective: I4
     """Row of collectives, -1 if none."""
 
     def __len__(self) -> int:
         return len(self.call)
 
-    def where(self, chosen: Mask | Ints) -> Instances:
+    def where(self, chosen: Mask | I8) -> Instances:
         """Return some of the instances: a mask, or rows."""
         return Instances(*(getattr(self, f.name)[chosen] for f in dataclasses.fields(self)))
 
-    def severe(self, severity: Ints) -> Instances:
+    def severe(self, severity: I8) -> Instances:
         """Return the instances with other severities; those that are not above 0 are none."""
         return dataclasses.replace(self, severity=severity).where(severity > 0)
 
 
-def instances(call: Ints, severity: Ints, cause: Ints | int = NONE, message: Ints | int = NONE, collective: Ints | int = NONE) -> Instances:
+def instances(call: Ints, severity: I8, cause: Ints | int = NONE, message: Ints | int = NONE, collective: Ints | int = NONE) -> Instances:
     """Return the instances with a severity above 0, in the order of calls."""
     rows = np.flatnonzero(severity > 0)
     columns = [np.broadcast_to(np.asarray(column, "i4"), len(call))[rows] for column in (call, cause, message, collective)]
-    found = Instances(columns[0], severity[rows].astype("i8"), *columns[1:])
-    return found if (np.diff(found.call) >= 0).all() else found.where(np.argsort(found.call, kind="stable"))
+    out = Instances(columns[0], severity[rows].astype("i8"), *columns[1:])
+    return out if (np.diff(out.call) >= 0).all() else out.where(np.argsort(out.call, kind="stable"))
 
 
 NOTHING = instances(np.empty(0, "i4"), np.empty(0, "i8"))
@@ -73,29 +73,33 @@ class View:
         return np.asarray(operations.KIND[self.op])
 
     @cached_property
-    def size(self) -> Ints:
+    def size(self) -> I8:
         """Members of each collective."""
         return np.diff(np.append(self.trace.collectives.first_member, len(self.trace.members)))
 
     @cached_property
-    def done(self) -> Ints:
+    def done(self) -> I4:
         """Per member of a collective the call in which it waits: the one that completes the operation, where that is known."""
         members = self.trace.members
         return np.where(members.done == NONE, members.call, members.done)
 
     @cached_property
-    def paid(self) -> tuple[Mask, Mask]:
-        """Per member of a collective: whether it sends, and whether it receives bytes."""
-        call, calls = self.trace.members.call, self.trace.calls
-        return calls.bytes_sent[call] > 0, calls.bytes_received[call] > 0
+    def sends(self) -> Mask:
+        """Per member of a collective: whether it sends bytes."""
+        return self.trace.calls.bytes_sent[self.trace.members.call] > 0
+
+    @cached_property
+    def receives(self) -> Mask:
+        """Per member of a collective: whether it receives bytes."""
+        return self.trace.calls.bytes_received[self.trace.members.call] > 0
 
     @cached_property
     def waits_for_collective(self) -> Mask:
         """Per call: it completes a non-blocking collective, and no message. One that completes both counts as point-to-point."""
-        table, members = self.trace.messages, self.trace.members
+        messages, members = self.trace.messages, self.trace.members
         out = np.zeros(len(self.enter) + 1, bool)
         out[members.done[members.done != members.call]] = True
-        out[table.send_done] = out[table.receive_done] = False
+        out[messages.send_done] = out[messages.receive_done] = False
         return out[:-1]
 
 

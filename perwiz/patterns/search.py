@@ -35,30 +35,30 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
 
     A pattern of the user's that raises is left out with its special cases, and named; the others go on.
     """
-    view, found, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
+    view, instances, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
     searched = (*BUILT_IN, *own, *(grid.TWINS if grid.several(trace) else ()))
     for pattern in searched:
         if pattern.of in left_out:
             left_out.add(pattern.name)
             continue
         try:
-            some = pattern().instances(view, found.get(pattern.of, NOTHING))
-            found[pattern.name] = checked(some, trace) if pattern in own else some
+            result = pattern().instances(view, instances.get(pattern.of, NOTHING))
+            instances[pattern.name] = checked(result, trace) if pattern in own else result
         except Exception as error:
             if pattern not in own:
                 raise
             failures.append(_failure(pattern, error))
             left_out.add(pattern.name)
-    patterns = [pattern for pattern in searched if pattern.name in found]
+    patterns = [pattern for pattern in searched if pattern.name in instances]
     waits = frozenset(pattern.name for pattern in patterns if pattern.waits)
-    return Findings(severity(view, patterns, found), found, waits, tuple(failures))
+    return Findings(severity(view, patterns, instances), instances, waits, tuple(failures))
 
 
-def severity(view: View, patterns: Sequence[type[Pattern]], found: dict[str, Instances]) -> Severity:
+def severity(view: View, patterns: Sequence[type[Pattern]], instances: dict[str, Instances]) -> Severity:
     """Return the severity cube of times, counts and the instances of patterns."""
     tree = call_tree(view.trace)
     metrics = [*TIME_METRICS, *(Metric(p.name, p.title, p.under or p.of, NS, p.meaning) for p in patterns), *COUNT_METRICS]
-    booked = {name: _booked(view, tree, some) for name, some in found.items()}
+    booked = {name: _booked(view, tree, several) for name, several in instances.items()}
     if grid.several(view.trace):
         metrics += grid.ROOTS
         booked |= grid.totals(booked, len(view.trace.locations))
@@ -66,9 +66,9 @@ def severity(view: View, patterns: Sequence[type[Pattern]], found: dict[str, Ins
     return Severity(view.trace, tree, in_order(metrics), values)
 
 
-def _booked(view: View, tree: CallTree, some: Instances) -> Cells:
+def _booked(view: View, tree: CallTree, instances: Instances) -> Cells:
     size = len(tree), len(view.trace.locations)
-    return cells(tree.of_calls(view.trace, some.call), view.location[some.call], some.severity, size)
+    return cells(tree.of_calls(view.trace, instances.call), view.location[instances.call], instances.severity, size)
 
 
 def _failure(pattern: type[Pattern], error: Exception) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from perwiz.patterns.callpaths import CallTree
-from perwiz.patterns.metrics import Metric
-from perwiz.trace.arrays import Ints
+from perwiz.patterns.metrics import Metric, ancestors
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.trace import Trace
 
 
@@ -17,9 +17,9 @@ from perwiz.trace.trace import Trace
 class Cells:
     """The values of one metric that are not 0 on some call paths; they are exclusive along the call tree."""
 
-    node: Ints
+    node: I4
     """Rows of the call tree, ascending."""
-    value: Ints
+    value: I8
     """One row per node, one column per location; ns, bytes or occurrences as the metric says."""
 
     @property
@@ -43,37 +43,64 @@ class Severity:
         """Return the sum of a metric over all call paths and locations."""
         return self.cells[name].total if name in self.cells else 0
 
-    def by_node(self, name: str, inclusive: bool = False) -> Ints:
+    def by_node(self, name: str, inclusive: bool = False) -> I8:
         """Return a metric per call path, int64, summed over locations; with all call paths below on request."""
         out = np.zeros(len(self.tree), "i8")
         if name in self.cells:
             out[self.cells[name].node] = self.cells[name].value.sum(axis=1)
         return self.tree.inclusive(out) if inclusive else out
 
-    def by_location(self, name: str) -> Ints:
+    def by_location(self, name: str) -> I8:
         """Return a metric per location, int64, summed over call paths."""
         locations = len(self.trace.locations)
         return self.cells[name].value.sum(axis=0) if name in self.cells else np.zeros(locations, "i8")
 
 
-def cells(node: Ints, location: Ints, value: Ints, size: tuple[int, int]) -> Cells:
-    """Return the sums of values by (node, location); `size` is the number of nodes and of locations."""
+def cells(node: I4, location: I4, value: I8, size: tuple[int, int]) -> Cells:
+    """Return the sums of values by (node, location); `size` is the number of nodes and of locations.
+
+    node 3 1 3, location 0 1 0, value 5 6 7, size (4, 2)      node 1 3, value (0 6) (12 0)
+    """
     used = np.zeros(size[0], bool)
     used[node] = True
     rows = np.flatnonzero(used).astype("i4")
-    place = np.cumsum(used) - 1
-    out = np.zeros(len(rows) * size[1], "i8")
-    np.add.at(out, place[node] * size[1] + location, value)
-    return Cells(rows, out.reshape(len(rows), size[1]))
+    out = np.zeros((len(rows), size[1]), "i8")
+    np.add.at(out, ((np.cumsum(used) - 1)[node], location), value)
+    return Cells(rows, out)
 
 
-def added(parts: Iterable[Cells], locations: int) -> Cells:
+def added(summands: Iterable[Cells], locations: int) -> Cells:
     """Return the sum of cells."""
-    several = list(parts)
+    several = list(summands)
     if len(several) == 1:
         return several[0]
-    rows = np.unique(np.concatenate([part.node for part in several])) if several else np.empty(0, "i4")
+    rows = np.unique(np.concatenate([cells.node for cells in several])) if several else np.empty(0, "i4")
     out = np.zeros((len(rows), locations), "i8")
-    for part in several:
-        out[np.searchsorted(rows, part.node)] += part.value
+    for cells in several:
+        out[np.searchsorted(rows, cells.node)] += cells.value
     return Cells(rows.astype("i4"), out)
+
+
+def summed(leaves: Iterable[tuple[str, Cells]], metrics: Iterable[Metric], locations: int) -> dict[str, Cells]:
+    """Return metrics and those that contain them: the sums of some cells by the name of the metric they belong to."""
+    tree = {metric.name: metric for metric in metrics}
+    summands: dict[str, list[Cells]] = {}
+    for leaf, part in leaves:
+        for name in ancestors(leaf, tree):
+            summands.setdefault(name, []).append(part)
+    return {name: added(several, locations) for name, several in summands.items()}
+
+
+def full(severity: Severity, name: str) -> I8:
+    """Return a metric by (node, location), also where it is 0."""
+    out = np.zeros((len(severity.tree), len(severity.trace.locations)), "i8")
+    if name in severity.cells:
+        out[severity.cells[name].node] = severity.cells[name].value
+    return out
+
+
+def dense(value: F8 | I8) -> Cells:
+    """Return values by (node, location) as cells, rounded; nodes without any left out."""
+    whole = np.rint(value).astype("i8")
+    rows = np.flatnonzero(whole.any(axis=1)).astype("i4")
+    return Cells(rows, whole[rows])

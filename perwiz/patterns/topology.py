@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.trace import Topology, Trace
 
 
@@ -38,7 +38,7 @@ def main(trace: Trace) -> Topology | None:
     return max(trace.topologies, key=lambda topology: len(topology.coordinates), default=None)
 
 
-def coordinates(trace: Trace, topology: Topology) -> Ints:
+def coordinates(trace: Trace, topology: Topology) -> I4:
     """Return the coordinates of each location, one row each and one column per dimension, int32; -1 where it has none."""
     ranks = trace.communicators.members(topology.comm)[: len(topology.coordinates)]
     process = trace.locations.process
@@ -47,12 +47,12 @@ def coordinates(trace: Trace, topology: Topology) -> Ints:
     return np.asarray(of_process[process])
 
 
-def field(trace: Trace, topology: Topology, value: Ints) -> np.ndarray:
+def field(trace: Trace, topology: Topology, value: I8) -> F8:
     """Return the sum of a value per location at each place, float64 of the shape of the topology; NaN where no process is."""
-    at = coordinates(trace, topology)
-    known = (at >= 0).all(axis=1)
+    position = coordinates(trace, topology)
+    placed = (position >= 0).all(axis=1)
     out, count = np.zeros(topology.sizes), np.zeros(topology.sizes, "i8")
-    place = tuple(at[known].T)
-    np.add.at(out, place, value[known])
+    place = tuple(position[placed].T)
+    np.add.at(out, place, value[placed])
     np.add.at(count, place, 1)
     return np.where(count > 0, out, np.nan)

@@ -12,7 +12,7 @@ from perwiz.patterns.analysis import impact
 
 def compare(trace):
     view, tree, waits, what, _ = causes_of(trace)
-    found = impact.impact(view, len(tree), waits, what)
+    found = impact.find_impact(view, len(tree), waits, what)
     if not len(trace.locations):
         return
     expected = naive.path(view, tree, waits, *impact.end_of(view))

@@ -33,10 +33,10 @@ from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
 from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, parts
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, members_of
 from perwiz.patterns.pattern import NOTHING, Instances, View
-from perwiz.patterns.severity import Cells
-from perwiz.trace.arrays import F8, I1, Ints, Mask
+from perwiz.patterns.severity import Cells, dense
+from perwiz.trace.arrays import F8, I1, I4, I8, Mask
 
 Rows = np.recarray[Any, Any]
 KINDS = {
@@ -77,15 +77,15 @@ class Waits:
 class Intervals:
     """What each location did when: intervals of its time, each in one node of the call tree."""
 
-    begin: Ints
+    begin: I8
     """ns per location: its first instant."""
-    first: Ints
+    first: I8
     """First interval of each location, and the end of the last."""
-    first_wait: Ints
+    first_wait: I8
     """First wait state of each location, and the end of the last."""
-    start: Ints
+    start: I8
     """ns per interval."""
-    node: Ints
+    node: I4
     """Node of the call tree per interval, -1 for waiting."""
 
 
@@ -105,12 +105,12 @@ class Causes:
 def wait_states(instances: dict[str, Instances]) -> Waits:
     """Return the wait states among the instances of patterns; of several in one call the longest, the first kind if equally long."""
     kinds = tuple(name for name in KINDS if len(instances.get(name, ())))
-    several = [NOTHING, *(instances[name] for name in kinds)]
-    kind = np.repeat(np.arange(-1, len(kinds), dtype="i1"), [len(some) for some in several])
-    found = Instances(*(np.concatenate([getattr(some, f.name) for some in several]) for f in dataclasses.fields(Instances)))
-    order = np.lexsort((-found.severity, found.call))  # stable: of equals the first kind stays the first
-    order = order[np.diff(found.call[order], prepend=-1) > 0]
-    return Waits(found.where(order), kind[order], kinds)
+    by_kind = [NOTHING, *(instances[name] for name in kinds)]
+    kind = np.repeat(np.arange(-1, len(kinds), dtype="i1"), [len(several) for several in by_kind])
+    waits = Instances(*(np.concatenate([getattr(several, f.name) for several in by_kind]) for f in dataclasses.fields(Instances)))
+    order = np.lexsort((-waits.severity, waits.call))  # stable: of equals the first kind stays the first
+    order = order[np.diff(waits.call[order], prepend=-1) > 0]
+    return Waits(waits.where(order), kind[order], kinds)
 
 
 def causes(view: View, tree: CallTree, waits: Waits, done: Intervals) -> Causes:
@@ -138,32 +138,32 @@ def intervals(view: View, tree: CallTree, waits: Waits) -> Intervals:
     waited = np.zeros(len(view.enter), "i8")
     waited[call] = waits.instances.severity
     leaf = tree.of_calls(trace, np.arange(len(view.enter))).astype("i4")
-    own = trace.regions
-    regions = np.empty(len(own), timeline.REGION).view(np.recarray)
-    regions.enter, regions.leave, regions.node = times.regions.enter, times.regions.leave, tree.of_path[own.path]
-    regions.parent, regions.first_call, regions.end_call = own.parent, own.first_call, own.end_call
-    most = size + 2 * len(view.enter) + len(call) + 2 * len(own)
+    instances = trace.regions
+    regions = np.empty(len(instances), timeline.REGION).view(np.recarray)
+    regions.enter, regions.leave, regions.node = times.regions.enter, times.regions.leave, tree.of_path[instances.path]
+    regions.parent, regions.first_call, regions.end_call = instances.parent, instances.first_call, instances.end_call
+    most = size + 2 * len(view.enter) + len(call) + 2 * len(instances)
     start, node, begin = np.empty(most, "i8"), np.empty(most, "i4"), times.locations.enter
     calls = view.enter, view.leave, waited
     count = timeline.list_intervals(trace.first_calls, first_region, begin, *calls, leaf, regions, first, start, node)
     return Intervals(begin, first, first_wait, start[:count], node[:count])
 
 
-def _table(view: View, waits: Waits, begin: Ints) -> Rows:
+def _table(view: View, waits: Waits, begin: I8) -> Rows:
     """Return the wait states as the pass wants them, of locations that begin at `begin`."""
-    some = waits.instances
+    call, cause = waits.instances.call, waits.instances.cause
     table = np.zeros(len(waits), kernel.WAIT).view(np.recarray)
-    table.waiter, table.cause, table.call = view.location[some.call], view.location[some.cause], some.call
-    table.entered, table.length, table.came = view.enter[some.call], some.severity, view.enter[some.cause]
+    table.waiter, table.cause, table.call = view.location[call], view.location[cause], call
+    table.entered, table.length, table.came = view.enter[call], waits.instances.severity, view.enter[cause]
     table.type, table.spreads = waits.kind, waits.of(*_MESSAGES)
     ends, began = table.entered + table.length, _began(view, begin)
-    table.since = np.maximum(_met(view, waits, table, ends), np.maximum(began[table.waiter], began[table.cause]))
-    _kept(view, table)
-    table.by_end = np.lexsort((view.leave[some.call], ends))
+    table.since = np.maximum(_last_together(view, waits, table, ends), np.maximum(began[table.waiter], began[table.cause]))
+    _meet_in_collectives(view, table)
+    table.by_end = np.lexsort((view.leave[call], ends))
     return table
 
 
-def _began(view: View, begin: Ints) -> Ints:
+def _began(view: View, begin: I8) -> I8:
     """Return, per location, since when it is compared with others: the first return from MPI_Init if all had come, else its begin."""
     call = np.flatnonzero(START[view.op])
     if len(call) and view.leave[call].min() >= view.enter[call].max():
@@ -171,36 +171,42 @@ def _began(view: View, begin: Ints) -> Ints:
     return begin
 
 
-def _met(view: View, waits: Waits, table: Rows, ends: Ints) -> Ints:
-    """Return, per wait state, when the two were last together because one waited for the other, the least number if never."""
-    some = waits.instances
+def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
+    """Return, per wait state, when the two were last together because one waited for the other, the least number if never.
+
+    Of the wait states of the pair that ended before, the last counts in which the waiter was in an earlier call than in this one:
+
+        waiter, its call     0 in 3    1 in 25    0 in 7     all between two, in the order of their ends
+        for the call         21        7          26
+        last together        never     at the first to leave of calls 3 and 21, both: in the second, 0 is still in call 7
+    """
     pair = np.minimum(table.waiter, table.cause) * len(view.trace.locations) + np.maximum(table.waiter, table.cause)
     order = np.lexsort((ends, pair))
-    known = waits.of(*_BETWEEN_TWO)[order]
-    at = np.arange(len(order), dtype="i4")
-    last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(np.where(known, at, -1))))
-    call, cause, waiter, pair = some.call[order], some.cause[order], table.waiter[order].astype("i4"), pair[order]
+    row = np.arange(len(order), dtype="i4")
+    between_two = np.where(waits.of(*_BETWEEN_TWO)[order], row, -1)
+    last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(between_two)))
+    call, cause = waits.instances.call[order], waits.instances.cause[order]
+    waiter, pair = table.waiter[order].astype("i4"), pair[order]
     left = np.minimum(view.leave[call], view.leave[cause])
-    met = np.full(len(order), _EARLIEST)
+    out = np.full(len(order), _EARLIEST)
     before = last[:-1]
-    while len(at):
-        same = (before >= 0) & (pair[at] == pair[before])
-        at, before = at[same], before[same]
-        own = np.where(waiter[before] == waiter[at], call[before], cause[before])
-        earlier = own < call[at]
-        met[order[at[earlier]]] = left[before[earlier]]
-        at, before = at[~earlier], last[before[~earlier]]
-    return met
+    while len(row):
+        same = (before >= 0) & (pair[row] == pair[before])
+        row, before = row[same], before[same]
+        own_call = np.where(waiter[before] == waiter[row], call[before], cause[before])
+        earlier = own_call < call[row]
+        out[order[row[earlier]]] = left[before[earlier]]
+        row, before = row[~earlier], last[before[~earlier]]
+    return out
 
 
-def _kept(view: View, table: Rows) -> None:
+def _meet_in_collectives(view: View, table: Rows) -> None:
     """Raise, in place, the times since when two are apart to those of the last collective that kept both until all had come."""
-    members = parts(view, BARRIER | EXCHANGE | FINALIZE)
+    members = members_of(view, BARRIER | EXCHANGE | FINALIZE)
     if not len(members.row):
         return
-    everyone = np.ones(len(members.row), bool)
-    left = members.earliest_end(everyone)
-    rows = np.flatnonzero(members.spread(left > members.latest(everyone)[0]))
+    left = members.earliest_end(members.everyone)
+    rows = np.flatnonzero(members.spread(left > members.latest(members.everyone)[0]))
     rows = rows[np.argsort(members.call[rows], kind="stable")]
     groups = view.trace.collectives.comm[members.collective[rows]] + 1
     width = int(groups.max(initial=0)) + 1
@@ -211,17 +217,10 @@ def _kept(view: View, table: Rows) -> None:
     kernel.meet_in_collectives(table, joins, first, (slots % width).astype("i4"), np.full(len(slots), _EARLIEST))
 
 
-def metrics(found: Causes) -> dict[str, Cells]:
+def metrics(causes: Causes) -> dict[str, Cells]:
     """Return the costs per metric, rounded to ns: the short term under the name of the kind, the long term with `_longterm` behind it."""
     out = {}
-    for kind, name in enumerate(found.waits.kinds):
+    for kind, name in enumerate(causes.waits.kinds):
         for term, suffix in enumerate(("", "_longterm")):
-            out[KINDS[name] + suffix] = dense(found.cost[kind, term].T)
+            out[KINDS[name] + suffix] = dense(causes.cost[kind, term].T)
     return out
-
-
-def dense(value: F8) -> Cells:
-    """Return values by (node, location) as cells, rounded; nodes without any left out."""
-    whole = np.rint(value).astype("i8")
-    rows = np.flatnonzero(whole.any(axis=1)).astype("i4")
-    return Cells(rows, whole[rows])

@@ -24,12 +24,12 @@ from perwiz.graph.graph import LOCAL
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.patterns.analysis import delays
 from perwiz.patterns.callpaths import CallTree, call_tree
-from perwiz.patterns.library.basics import times
+from perwiz.patterns.library import basics
 from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
-from perwiz.patterns.severity import Severity
+from perwiz.patterns.severity import Severity, full
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
@@ -48,7 +48,7 @@ class Efficiency:
     """PROGRAM, BETWEEN, or a call path."""
     region: bool
     """Whether it is a region."""
-    useful: Ints
+    useful: I8
     """ns of computation per process."""
     time: int
     """ns: of the program from its first to its last instant, of a region the longest of all processes."""
@@ -81,8 +81,8 @@ class Efficiency:
         return _part(self.useful.mean(), self.time)
 
 
-def _part(some: float, whole: float) -> float:
-    return float(some) / float(whole) if whole else 1.0
+def _part(part: float, whole: float) -> float:
+    return float(part) / float(whole) if whole else 1.0
 
 
 def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
@@ -93,7 +93,8 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
     out = [Efficiency(PROGRAM, False, severity.by_location("comp"), run.makespan, makespan(run.graph, time)), *_between(run, best.calls)]
-    tree, computed = severity.tree, _inclusive(severity, "comp")
+    tree = severity.tree
+    computed = tree.inclusive(full(severity, "comp"))
     for node in first_level(tree):
         lengths = (_longest(run, tree, node, regions) for regions in (run.trace.timeline.regions, best.regions))
         out.append(Efficiency(tree.full_name(node), True, computed[node], *lengths))
@@ -104,15 +105,15 @@ def _between(run: Run, best: Times) -> list[Efficiency]:
     """Return the efficiency of the part between MPI_Init and MPI_Finalize; nothing if a location does not call each once."""
     calls, real, number = run.trace.calls, run.trace.timeline.calls, np.arange(len(run.trace.locations))
     first, last = np.flatnonzero(START[calls.op]), np.flatnonzero(FINALIZE[calls.op])
-    if not len(number) or any(not np.array_equal(calls.location[some], number) for some in (first, last)):
+    if not len(number) or any(not np.array_equal(calls.location[call], number) for call in (first, last)):
         return []
     inside = np.append(0, np.cumsum(real.leave - real.enter))
     useful = real.enter[last] - real.leave[first] - (inside[last] - inside[first + 1])
-    spans = (int(some.enter[last].max() - some.leave[first].min()) for some in (real, best))
+    spans = (int(times.enter[last].max() - times.leave[first].min()) for times in (real, best))
     return [Efficiency(BETWEEN, False, useful, *spans)]
 
 
-def ideal(run: Run) -> Ints:
+def ideal(run: Run) -> I8:
     """Return the weights of the run in which calls take no time and messages none: what binds stays, with nothing added."""
     graph, weight = run.graph, run.weighted.weight.copy()
     binds = (graph.kind != LOCAL) & (weight != CUT)
@@ -137,27 +138,20 @@ def first_level(tree: CallTree) -> list[int]:
     return regions
 
 
-def _inclusive(severity: Severity, name: str) -> I8:
-    """Return a metric by (node, location) with all call paths below."""
-    out = np.zeros((len(severity.tree), len(severity.trace.locations)), "i8")
-    out[severity.cells[name].node] = severity.cells[name].value
-    return severity.tree.inclusive(out)
-
-
-def _longest(run: Run, tree: CallTree, node: int, at: Times) -> int:
+def _longest(run: Run, tree: CallTree, node: int, times: Times) -> int:
     """Return the most time, ns, that any process spends in the instances of a node."""
     regions = run.trace.regions
-    mine = tree.of_path[regions.path] == node
+    chosen = tree.of_path[regions.path] == node
     total = np.zeros(len(run.trace.locations), "i8")
-    np.add.at(total, regions.location[mine], (at.leave - at.enter)[mine])
+    np.add.at(total, regions.location[chosen], (times.leave - times.enter)[chosen])
     return int(total.max(initial=0))
 
 
-def computation(trace: Trace) -> Ints:
+def computation(trace: Trace) -> I8:
     """Return the computation of every location, ns."""
-    return np.asarray(times(View(trace), call_tree(trace))["comp"].value.sum(axis=0))
+    return np.asarray(basics.times(View(trace), call_tree(trace))["comp"].value.sum(axis=0))
 
 
-def scaling(useful: Ints, reference: Ints) -> float:
+def scaling(useful: I8, reference: I8) -> float:
     """Return the computation scalability: the reference's computation, of all its processes, by that of this run."""
     return _part(reference.sum(), useful.sum())

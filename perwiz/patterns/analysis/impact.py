@@ -14,22 +14,22 @@ import dataclasses
 import numpy as np
 
 from perwiz.kernels import path as kernel
-from perwiz.patterns.analysis.delays import Intervals, Waits, dense
+from perwiz.patterns.analysis.delays import Intervals, Waits
 from perwiz.patterns.library.collectives import FINALIZE
 from perwiz.patterns.pattern import View
-from perwiz.patterns.severity import Cells
-from perwiz.trace.arrays import F8, Ints, Mask
+from perwiz.patterns.severity import Cells, dense
+from perwiz.trace.arrays import F8, I8, Mask
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Impact:
     """The critical path, and what the program's parts do to the time of all processes; ns, by (node of the call tree, location)."""
 
-    path: Ints
+    path: I8
     """Time on the critical path."""
     changes: int
     """How often it changes location."""
-    busy: Ints
+    busy: I8
     """Time of each location, waits left out."""
     inside: Mask
     """Whether a location is ever in a node."""
@@ -45,7 +45,7 @@ class Impact:
         mean = self.busy.sum(axis=1) / max(1, self.busy.shape[1])
         return np.maximum(self.path.sum(axis=1) - mean, 0)
 
-    def activities(self) -> tuple[Ints, Ints]:
+    def activities(self) -> tuple[I8, I8]:
         """Return (time that the path accounts for, time above it), by (node, location)."""
         on_path = self.path.sum(axis=1)[:, None]
         return np.minimum(on_path, self.busy), np.maximum(self.busy - on_path, 0)
@@ -64,15 +64,15 @@ class Impact:
         return share * lost.sum(axis=1)[:, None], share * np.where(self.inside, 0, lost).sum(axis=1)[:, None]
 
 
-def impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact:
+def find_impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact:
     """Return the critical path of a run and how busy its locations were, from what they did when."""
     first, start, node = done.first, done.start, done.node
-    some, last = waits.instances, view.trace.timeline.locations.leave
+    instances, last = waits.instances, view.trace.timeline.locations.leave
     size = len(last)
     spent, busy = np.zeros((size, nodes), "i8"), np.zeros((size, nodes), "i8")
     inside = np.zeros((size, nodes), bool)
-    ends = np.ascontiguousarray(view.enter[some.call] + some.severity, "i8")
-    cause = np.ascontiguousarray(view.location[some.cause], "i4")
+    ends = np.ascontiguousarray(view.enter[instances.call] + instances.severity, "i8")
+    cause = np.ascontiguousarray(view.location[instances.cause], "i4")
     changes = kernel.walk_path(ends, cause, done.first_wait, done.begin, first, start, node, spent, *end_of(view)) if size else 0
     location = np.repeat(np.arange(size), np.diff(first))
     length = np.append(np.diff(start), 0)
@@ -94,22 +94,22 @@ def end_of(view: View) -> tuple[int, int]:
     return int(leave.argmax()), int(leave.max())
 
 
-def metrics(found: Impact) -> dict[str, Cells]:
+def metrics(impact: Impact) -> dict[str, Cells]:
     """Return the metrics of the path and its impact, rounded to ns."""
-    on_path, off_path = found.activities()
-    cost, apart = found.cost()
-    share = found.path / np.maximum(found.path.sum(axis=1), 1)[:, None]
+    on_path, off_path = impact.activities()
+    cost, never_in_it = impact.cost()
+    share = impact.path / np.maximum(impact.path.sum(axis=1), 1)[:, None]
     return {
-        "critical_path": dense(found.path),
-        "critical_path_imbalance": dense(share * found.imbalance[:, None]),
+        "critical_path": dense(impact.path),
+        "critical_path_imbalance": dense(share * impact.imbalance[:, None]),
         "critical_path_activities": dense(on_path),
         "critical_imbalance_impact": dense(cost),
-        "inter_partition_imbalance": dense(apart),
+        "inter_partition_imbalance": dense(never_in_it),
         "non_critical_path_activities": dense(off_path),
     }
 
 
-def imbalance_metrics(computation: Ints, visited: Mask) -> dict[str, Cells]:
+def imbalance_metrics(computation: I8, visited: Mask) -> dict[str, Cells]:
     """Return the metrics of computational imbalance, ns, each containing those below it, from computation and visits by (node, location).
 
     They do not look at who waits for whom: how far is each process from the mean, per call path (Scalasca).

@@ -6,11 +6,11 @@ import numpy as np
 
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.library.collectives import BARRIER
-from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS, ancestors
+from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS
 from perwiz.patterns.pattern import View
-from perwiz.patterns.severity import Cells, added, cells
+from perwiz.patterns.severity import Cells, added, cells, dense, summed
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 
 _P2P = (
     operations.SEND,
@@ -35,7 +35,6 @@ _BY_PREFIX = (
     ("MPI_Send_init MPI_Bsend_init MPI_Ssend_init MPI_Rsend_init MPI_Recv_init MPI_Cancel MPI_Request_free", "mpi_point2point"),
     ("MPI_Neighbor_", "mpi_collective"),
 )
-_TIMES = {metric.name: metric for metric in TIME_METRICS}
 _NO_DATA = ("MPI_Get_count", "MPI_Get_elements", "MPI_Get_processor_name", "MPI_Initialized", "MPI_Finalized")
 
 
@@ -56,26 +55,19 @@ def metric_of(op: int) -> str:
 
 def times(view: View, tree: CallTree) -> dict[str, Cells]:
     """Return the time metrics, int64 ns: each contains those below it."""
-    size, locations = (len(tree), len(view.trace.locations)), len(view.trace.locations)
+    size = len(tree), len(view.trace.locations)
     node, length = tree.of_calls(view.trace, np.arange(len(view.enter))), view.leave - view.enter
     calls = cells(node, view.location, length, size)
-    parts: dict[str, list[Cells]] = {name: [_outside(view, tree, calls)] for name in ancestors("comp", _TIMES)}
-
-    def add(metric: str, part: Cells) -> None:
-        for name in ancestors(metric, _TIMES):
-            parts.setdefault(name, []).append(part)
-
     metric = np.array([metric_of(int(op)) for op in tree.op[calls.node]])
-    for found in np.unique(metric).tolist():
-        add(found, Cells(calls.node[metric == found], calls.value[metric == found]))
-    for found, call in _collective_waits(view):
+    leaves = [("comp", _outside(view, tree, calls))]
+    leaves += [(name, Cells(calls.node[metric == name], calls.value[metric == name])) for name in np.unique(metric).tolist()]
+    for name, call in _collective_waits(view):
         moved = cells(node[call], view.location[call], length[call], size)
-        add(found, moved)
-        add("mpi_point2point", Cells(moved.node, -moved.value))
-    return {name: added(some, locations) for name, some in parts.items()}
+        leaves += [(name, moved), ("mpi_point2point", Cells(moved.node, -moved.value))]
+    return summed(leaves, TIME_METRICS, size[1])
 
 
-def _collective_waits(view: View) -> list[tuple[str, Ints]]:
+def _collective_waits(view: View) -> list[tuple[str, I8]]:
     """Return, per metric, the waits that complete collectives and nothing else: their time is that of the collectives."""
     call = np.flatnonzero(view.waits_for_collective)
     if not len(call):
@@ -100,34 +92,29 @@ def _outside(view: View, tree: CallTree, calls: Cells) -> Cells:
     alone = regions.parent < 0
     out[0] += times.locations.leave - times.locations.enter
     np.subtract.at(out[0], regions.location[alone], length[alone])
-    rows = np.flatnonzero(out.any(axis=1)).astype("i4")
-    return Cells(rows, out[rows])
+    return dense(out)
 
 
 def counts(view: View, tree: CallTree) -> dict[str, Cells]:
     """Return visits, messages and bytes, int64: each contains those below it. Messages count at the calls that post them."""
     trace, size = view.trace, (len(tree), len(view.trace.locations))
-    table, known = trace.messages, {metric.name: metric for metric in COUNT_METRICS}
+    table = trace.messages
 
-    def at(call: Ints, value: Ints) -> Cells:
+    def booked(call: I4 | I8, value: I8) -> Cells:
         return cells(tree.of_calls(trace, call), view.location[call], value, size)
 
     call = np.arange(len(view.enter))
     regions = cells(tree.of_path[trace.regions.path], trace.regions.location, np.ones(len(trace.regions), "i8"), size)
     joins = trace.members.call[~BARRIER[trace.collectives.op[trace.members.collective]]]
-    one = np.ones(len(table), "i8")
+    once = np.ones(len(table), "i8")
     leaves = {
-        "visits": added([at(call, np.ones(len(call), "i8")), regions], size[1]),
-        "comms_send": at(table.send, one),
-        "comms_recv": at(table.receive_done, one),
-        "comms_coll": at(joins, np.ones(len(joins), "i8")),
-        "bytes_sent": at(table.send, table.bytes),
-        "bytes_rcvd": at(table.receive_done, table.bytes),
-        "bytes_cout": at(joins, trace.calls.bytes_sent[joins]),
-        "bytes_cin": at(joins, trace.calls.bytes_received[joins]),
+        "visits": added([booked(call, np.ones(len(call), "i8")), regions], size[1]),
+        "comms_send": booked(table.send, once),
+        "comms_recv": booked(table.receive_done, once),
+        "comms_coll": booked(joins, np.ones(len(joins), "i8")),
+        "bytes_sent": booked(table.send, table.bytes),
+        "bytes_rcvd": booked(table.receive_done, table.bytes),
+        "bytes_cout": booked(joins, trace.calls.bytes_sent[joins]),
+        "bytes_cin": booked(joins, trace.calls.bytes_received[joins]),
     }
-    parts: dict[str, list[Cells]] = {}
-    for leaf, part in leaves.items():
-        for name in ancestors(leaf, known):
-            parts.setdefault(name, []).append(part)
-    return {name: added(some, size[1]) for name, some in parts.items()}
+    return summed(leaves.items(), COUNT_METRICS, size[1])

@@ -8,15 +8,17 @@ comes a little later, and leaves MPI_Alltoallv and MPI_Alltoallw out.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 
 _NEVER = np.iinfo("i8").min
+Number = TypeVar("Number", np.int64, np.bool_)
 
 
 def named(*names: str) -> Mask:
@@ -33,70 +35,90 @@ START = named("Init", "Init_thread")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Parts:
+class CollectiveMembers:
     """The members of some collectives, side by side; all columns but `first` per member, times int64 ns."""
 
-    collective: Ints
+    collective: I4
     """Row of collectives."""
-    row: Ints
+    row: I8
     """Row of members."""
-    call: Ints
+    call: I4
     """Call in which the member waits."""
-    entry: Ints
+    entry: I8
     """When it came: entry of the call that starts the operation."""
-    begin: Ints
+    begin: I8
     """Entry of the call in which it waits."""
-    end: Ints
+    end: I8
     """Return of that call."""
-    first: Ints
+    first: I8
     """First member of each collective."""
-    size: Ints
+    size: I8
     """Members of each collective."""
-    entered: Ints
+    entered: I4
     """Call that starts the operation."""
     counts: Mask
     """The call in which it waits is the operation itself, or waits for nothing but collectives."""
 
-    def spread(self, value: Ints) -> Ints:
+    @property
+    def everyone(self) -> Mask:
+        """All members."""
+        return np.ones(len(self.row), bool)
+
+    def spread(self, value: NDArray[Number]) -> NDArray[Number]:
         """Return a value per collective as one per member."""
         return np.repeat(value, self.size)
 
-    def latest(self, chosen: Mask) -> tuple[Ints, Ints]:
-        """Return, per collective, when the last of the chosen members came and its position; (the least number, -1) if there is none."""
+    def latest(self, chosen: Mask) -> tuple[I8, I8]:
+        """Return, per collective, when the last of the chosen members came and its position; (the least number, -1) if there is none.
+
+        collective   0  0  0  1  1
+        entry       10 40 20  5  6
+        chosen       1  0  1  0  1
+        latest      20 at 2, 6 at 4
+        """
         entry = np.where(chosen, self.entry, _NEVER)
         last = np.maximum.reduceat(entry, self.first)
-        at = np.where(chosen & (entry == self.spread(last)), np.arange(len(entry)), -1)
-        return last, np.maximum.reduceat(at, self.first)
+        position = np.where(chosen & (entry == self.spread(last)), np.arange(len(entry)), -1)
+        return last, np.maximum.reduceat(position, self.first)
 
-    def earliest_end(self, chosen: Mask) -> Ints:
+    def earliest_end(self, chosen: Mask) -> I8:
         """Return, per collective, when the first of the chosen members left."""
         return np.asarray(np.minimum.reduceat(np.where(chosen, self.end, np.iinfo("i8").max), self.first))
 
-    def wait(self, until: Ints, cause: Ints, chosen: Mask) -> Instances:
+    def wait(self, until: I8, cause: I8, chosen: Mask) -> Instances:
         """Return the waits of chosen members until some time (per member); `cause` is the position of the member waited for, per member."""
         lost = np.where(self.counts & chosen & (cause >= 0), np.minimum(until, self.end) - self.begin, 0)
         return instances(self.call, lost, self.call_of(cause), collective=self.collective)
 
-    def completion(self, last: Ints, first_end: Ints, chosen: Mask) -> Instances:
+    def completion(self, last: I8, first_end: I8, chosen: Mask) -> Instances:
         """Return the time chosen members stay after the first has left and the last has come."""
         lost = np.where(self.counts & chosen, self.end - np.maximum(np.maximum(first_end, np.minimum(last, self.end)), self.begin), 0)
         return instances(self.call, lost, collective=self.collective)
 
-    def call_of(self, position: Ints) -> Ints:
+    def call_of(self, position: I8) -> I4:
         """Return the call with which a member came, given its position; -1 stays."""
         return np.where(position < 0, -1, self.entered[position]).astype("i4")
 
 
-def parts(view: View, chosen: Mask) -> Parts:
+def members_of(view: View, chosen: Mask) -> CollectiveMembers:
     """Return the members of all collectives of some routines (bool per op) that have more than one member."""
     trace = view.trace
     wanted = chosen[trace.collectives.op] & (view.size > 1)
     row = np.flatnonzero(np.repeat(wanted, view.size))
     size = view.size[wanted]
     call, done = trace.members.call[row], view.done[row]
-    first = np.concatenate(([0], np.cumsum(size)[:-1])).astype("i8") if len(size) else np.empty(0, "i8")
-    columns = (trace.members.collective[row], row, done, view.enter[call], view.enter[done], view.leave[done])
-    return Parts(*columns, first, size, call, (done == call) | view.waits_for_collective[done])
+    return CollectiveMembers(
+        collective=trace.members.collective[row],
+        row=row,
+        call=done,
+        entry=view.enter[call],
+        begin=view.enter[done],
+        end=view.leave[done],
+        first=np.cumsum(size) - size,
+        size=size,
+        entered=call,
+        counts=(done == call) | view.waits_for_collective[done],
+    )
 
 
 class _Collective(Pattern):
@@ -106,10 +128,10 @@ class _Collective(Pattern):
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return the instances, by member."""
-        found = parts(view, self.routines)
-        return self.found(view, found) if len(found.row) else NOTHING
+        members = members_of(view, self.routines)
+        return self.among(view, members) if len(members.row) else NOTHING
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return the instances among the members of these collectives."""
         raise NotImplementedError
 
@@ -117,14 +139,14 @@ class _Collective(Pattern):
 class WaitForLast(_Collective):
     """Time in an operation until the last process comes."""
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per member that waits."""
-        last, at = members.latest(np.ones(len(members.row), bool))
-        return members.wait(members.spread(last), members.spread(at), self.held(members, last))
+        last, position = members.latest(members.everyone)
+        return members.wait(members.spread(last), members.spread(position), self.waiting(members, last))
 
-    def held(self, members: Parts, last: Ints) -> Mask:
+    def waiting(self, members: CollectiveMembers, last: I8) -> Mask:
         """Return which members wait: all."""
-        return np.ones(len(members.row), bool)
+        return members.everyone
 
 
 class BarrierWait(WaitForLast):
@@ -147,11 +169,10 @@ class BarrierCompletion(_Collective):
     name, title, of, routines = "mpi_barrier_completion", "Barrier Completion", "mpi_sync_collective", BARRIER
     meaning, waits = "time in a barrier after the first has left", False
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per member that leaves later."""
-        everyone = np.ones(len(members.row), bool)
-        last, _ = members.latest(everyone)
-        return members.completion(members.spread(last), members.spread(members.earliest_end(everyone)), everyone)
+        last, _ = members.latest(members.everyone)
+        return members.completion(members.spread(last), members.spread(members.earliest_end(members.everyone)), members.everyone)
 
 
 class InitCompletion(Pattern):
@@ -175,10 +196,10 @@ class ExchangeWait(_Collective):
     name, title, of, routines = "mpi_wait_nxn", "Wait at N x N", "mpi_collective", EXCHANGE
     meaning = "waiting for the last to enter an all-to-all operation"
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per member that waits."""
-        last, at, affected = synchronising(view, members)
-        return members.wait(members.spread(last), members.spread(at), affected)
+        last, position, affected = synchronising(view, members)
+        return members.wait(members.spread(last), members.spread(position), affected)
 
 
 class ExchangeCompletion(_Collective):
@@ -187,26 +208,24 @@ class ExchangeCompletion(_Collective):
     name, title, of, routines = "mpi_nxn_completion", "N x N Completion", "mpi_collective", EXCHANGE
     meaning, waits = "time in an all-to-all operation after the first has left", False
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per member that leaves later."""
         last, _, affected = synchronising(view, members)
         return members.completion(members.spread(last), members.spread(members.earliest_end(affected)), affected)
 
 
-def synchronising(view: View, members: Parts) -> tuple[Ints, Ints, Mask]:
+def synchronising(view: View, members: CollectiveMembers) -> tuple[I8, I8, Mask]:
     """Return (when the last came, its position) per collective, and which members it holds up, of N x N operations.
 
     If no member left before the last came, all synchronise. Else only those that receive wait, for the last that sends.
     """
-    everyone = np.ones(len(members.row), bool)
-    sends, receives = (paid[members.row] for paid in view.paid)
-    last, at = members.latest(everyone)
-    overlap = members.earliest_end(everyone) > last
-    last_sender, at_sender = members.latest(sends)
-    last, at = np.where(overlap, last, last_sender), np.where(overlap, at, at_sender)
-    position = np.arange(len(members.row))
-    held = (receives & (members.entry < members.spread(last))) | (position == members.spread(at))
-    return last, at, np.asarray(members.spread(overlap) | held)
+    last, position = members.latest(members.everyone)
+    last_sent, sender = members.latest(view.sends[members.row])
+    overlap = members.earliest_end(members.everyone) > last
+    last, position = np.where(overlap, last, last_sent), np.where(overlap, position, sender)
+    receives_before = view.receives[members.row] & (members.entry < members.spread(last))
+    is_last = np.arange(len(members.row)) == members.spread(position)
+    return last, position, members.spread(overlap) | receives_before | is_last
 
 
 class LateBroadcast(_Collective):
@@ -215,13 +234,12 @@ class LateBroadcast(_Collective):
     name, title, of, routines = "mpi_latebroadcast", "Late Broadcast", "mpi_collective", FROM_ROOT
     meaning = "waiting for the root of a broadcast or scatter"
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per member that waits for its root, if bytes move."""
-        sends, receives = (paid[members.row] for paid in view.paid)
         root = _is_root(view, members)
-        came, at = members.latest(root & sends)
-        until = members.spread(came)
-        return members.wait(until, members.spread(at), ~root & receives & (members.entry < until))
+        root_came, position = members.latest(root & view.sends[members.row])
+        until = members.spread(root_came)
+        return members.wait(until, members.spread(position), ~root & view.receives[members.row] & (members.entry < until))
 
 
 class EarlyReduce(_Collective):
@@ -230,11 +248,11 @@ class EarlyReduce(_Collective):
     name, title, of, routines = "mpi_earlyreduce", "Early Reduce", "mpi_collective", TO_ROOT
     meaning = "roots of reductions or gathers waiting for the last to send"
 
-    def found(self, view: View, members: Parts) -> Instances:
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return one instance per root that waits."""
-        sends, root = view.paid[0][members.row], _is_root(view, members)
-        came, at = members.latest(sends & ~root)
-        return members.wait(members.spread(came), members.spread(at), root)
+        root = _is_root(view, members)
+        last, position = members.latest(view.sends[members.row] & ~root)
+        return members.wait(members.spread(last), members.spread(position), root)
 
 
 class EarlyScan(_Collective):
@@ -243,19 +261,24 @@ class EarlyScan(_Collective):
     name, title, of, routines = "mpi_earlyscan", "Early Scan", "mpi_collective", PREFIX
     meaning = "waiting for lower ranks in prefix reductions"
 
-    def found(self, view: View, members: Parts) -> Instances:
-        """Return one instance per member that waits for a rank below it."""
-        sends = view.paid[0][members.row]
-        until, at = np.full(len(members.row), _NEVER), np.full(len(members.row), -1)
+    def among(self, view: View, members: CollectiveMembers) -> Instances:
+        """Return one instance per member that waits for a rank below it.
+
+        entry of ranks 0 1 2 3, all send   10 40 20 50
+        until                               . 10 40 40
+        for the member at                  -1  0  1  1
+        """
+        sends = view.sends[members.row]
+        until, lower = np.full(len(members.row), _NEVER), np.full(len(members.row), -1)
         for size in np.unique(members.size):
             rows = (members.first[members.size == size][:, None] + np.arange(size)).astype("i8")
             before = np.where(sends[rows], members.entry[rows], _NEVER)
             until[rows[:, 1:]] = np.maximum.accumulate(before, axis=1)[:, :-1]
             latest = np.where(before[:, :-1] == until[rows[:, 1:]], rows[:, :-1], -1)
-            at[rows[:, 1:]] = np.maximum.accumulate(latest, axis=1)
-        return members.wait(until, np.where(until == _NEVER, -1, at), np.ones(len(until), bool))
+            lower[rows[:, 1:]] = np.maximum.accumulate(latest, axis=1)
+        return members.wait(until, np.where(until == _NEVER, -1, lower), members.everyone)
 
 
-def _is_root(view: View, members: Parts) -> Mask:
+def _is_root(view: View, members: CollectiveMembers) -> Mask:
     rank = view.trace.locations.process[view.location[members.call]]
     return np.asarray(rank == view.trace.collectives.root[members.collective])

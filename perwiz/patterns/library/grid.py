@@ -16,7 +16,7 @@ from perwiz.patterns.library import BUILT_IN
 from perwiz.patterns.metrics import NS, Metric
 from perwiz.patterns.pattern import Instances, Pattern, View
 from perwiz.patterns.severity import Cells, added
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.trace import Trace
 
 BETWEEN, WITHIN = "grid", "ngrid"
@@ -37,7 +37,7 @@ class Twin(Pattern):
 
 
 def _twin(pattern: type[Pattern], side: str) -> type[Twin]:
-    inner = pattern.of in {other.name for other in _TWINNED}
+    inner = pattern.of in {twinned.name for twinned in _TWINNED}
     body = {
         "name": f"{side}_{pattern.name}",
         "title": f"{'Grid' if side == BETWEEN else 'Non-grid'} {pattern.title}",
@@ -62,15 +62,15 @@ def several(trace: Trace) -> bool:
     return bool((metahost != metahost[:1]).any())
 
 
-def spans(trace: Trace, some: Instances) -> Mask:
+def spans(trace: Trace, instances: Instances) -> Mask:
     """Return which instances are between metahosts, by their message or else their collective."""
     table, metahost = trace.messages, trace.locations.metahost
-    out = np.zeros(len(some), bool)
-    rows = np.flatnonzero(some.message >= 0)
-    ends = (metahost[trace.calls.location[column[some.message[rows]]]] for column in (table.send, table.receive_done))
+    out = np.zeros(len(instances), bool)
+    rows = np.flatnonzero(instances.message >= 0)
+    ends = (metahost[trace.calls.location[column[instances.message[rows]]]] for column in (table.send, table.receive_done))
     out[rows] = np.not_equal(*ends)
-    rows = np.flatnonzero((some.message < 0) & (some.collective >= 0))
-    out[rows] = _comm_spans(trace)[trace.collectives.comm[some.collective[rows]]]
+    rows = np.flatnonzero((instances.message < 0) & (instances.collective >= 0))
+    out[rows] = _comm_spans(trace)[trace.collectives.comm[instances.collective[rows]]]
     return out
 
 
@@ -85,9 +85,9 @@ def _comm_spans(trace: Trace) -> Mask:
     return out
 
 
-def totals(found: dict[str, Cells], locations: int) -> dict[str, Cells]:
+def totals(twins: dict[str, Cells], locations: int) -> dict[str, Cells]:
     """Return the severity of the two roots: the sum of the twins right below each."""
-    top = {side: [found[twin.name] for twin in TWINS if twin.under == side] for side in (BETWEEN, WITHIN)}
+    top = {side: [twins[twin.name] for twin in TWINS if twin.under == side] for side in (BETWEEN, WITHIN)}
     return {side: added(cells, locations) for side, cells in top.items()}
 
 
@@ -95,36 +95,39 @@ def totals(found: dict[str, Cells], locations: int) -> dict[str, Cells]:
 class Matrix:
     """Who waits for whom in a pattern: one row per metahost that waits, one column per metahost of the late process."""
 
-    metahosts: Ints
+    metahosts: I4
     """Numbers of the metahosts, ascending."""
-    severity: Ints
+    severity: I8
     """ns."""
-    instances: Ints
+    instances: I8
 
 
-def matrix(trace: Trace, some: Instances) -> Matrix:
-    """Return the waits of a pattern by the metahosts of who waits and who is late; instances without a late process are left out."""
-    known = some.where((some.message >= 0) | (some.cause >= 0))
+def matrix(trace: Trace, instances: Instances) -> Matrix:
+    """Return the waits of a pattern by the metahosts of who waits and who is late; instances without a late process are left out.
+
+    waits of metahosts 3 0 3, 5 7 9 ns, for processes of 0 0 0      metahosts 0 3, severity (7 0) (14 0), instances (1 0) (2 0)
+    """
+    caused = instances.where((instances.message >= 0) | (instances.cause >= 0))
     metahosts, of_location = np.unique(trace.locations.metahost, return_inverse=True)
     shape = len(metahosts), len(metahosts)
-    pair = of_location[trace.calls.location[known.call]], of_location[_late(trace, known)]
+    pair = of_location[trace.calls.location[caused.call]], of_location[_late(trace, caused)]
     severity, count = np.zeros(shape, "i8"), np.zeros(shape, "i8")
-    np.add.at(severity, pair, known.severity)
+    np.add.at(severity, pair, caused.severity)
     np.add.at(count, pair, 1)
     return Matrix(metahosts, severity, count)
 
 
-def _late(trace: Trace, known: Instances) -> Ints:
+def _late(trace: Trace, waits: Instances) -> I4:
     """Return the location that is waited for: the other end of the message, or that of the cause."""
     table, location = trace.messages, trace.calls.location
-    out = location[known.cause]
-    rows = np.flatnonzero(known.message >= 0)
-    sender, receiver = (location[column[known.message[rows]]] for column in (table.send, table.receive_done))
-    out[rows] = np.where(location[known.call[rows]] == sender, receiver, sender)
+    out = location[waits.cause]
+    rows = np.flatnonzero(waits.message >= 0)
+    sender, receiver = (location[column[waits.message[rows]]] for column in (table.send, table.receive_done))
+    out[rows] = np.where(location[waits.call[rows]] == sender, receiver, sender)
     return out
 
 
 def name(trace: Trace, metahost: int) -> str:
     """Return the name of a metahost, its number if nobody names it."""
-    known = trace.metahosts[metahost] if 0 <= metahost < len(trace.metahosts) else ""
-    return known or str(metahost)
+    named = 0 <= metahost < len(trace.metahosts) and trace.metahosts[metahost]
+    return named or str(metahost)

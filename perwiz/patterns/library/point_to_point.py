@@ -14,7 +14,7 @@ import numpy as np
 from perwiz.kernels import patterns as kernel
 from perwiz.patterns.pattern import Instances, Pattern, View, instances
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE, STANDARD, SYNCHRONOUS
 
 _REMEMBERED = 100
@@ -43,8 +43,7 @@ class WrongOrder(Pattern):
         """Return the late senders that were waited for in vain."""
         earlier = _passed(view, parent)
         wrong = earlier != NONE
-        found = parent.where(wrong)
-        return dataclasses.replace(found, cause=view.trace.messages.send[earlier[wrong]])
+        return dataclasses.replace(parent.where(wrong), cause=view.trace.messages.send[earlier[wrong]])
 
 
 class FromDifferent(Pattern):
@@ -91,8 +90,13 @@ def _between(view: View) -> Mask:
     return np.asarray(process[view.location[table.send]] != process[view.location[table.receive_done]])
 
 
-def _longest(view: View, call: Ints, wait: Ints, cause: Ints, message: Ints) -> Instances:
-    """Return one instance per call, that of its longest wait; of equally long ones the first message's."""
+def _longest(view: View, call: I4, wait: I8, cause: I4, message: I8) -> Instances:
+    """Return one instance per call, that of its longest wait; of equally long ones the first message's.
+
+    call      4  4  2  4
+    wait      5  9  7  9
+    message   0  1  2  3      instances of call 2 with 7 ns and message 2, of call 4 with 9 ns and message 1
+    """
     most = np.zeros(len(view.enter), "i8")
     np.maximum.at(most, call, wait)
     rows = np.flatnonzero((wait > 0) & (wait == most[call]))[::-1]
@@ -102,7 +106,7 @@ def _longest(view: View, call: Ints, wait: Ints, cause: Ints, message: Ints) -> 
     return instances(call[rows], wait[rows], cause[rows], message[rows])
 
 
-def _late_senders(view: View) -> tuple[Ints, Ints, Ints]:
+def _late_senders(view: View) -> tuple[I8, I4, I8]:
     """Return (message, call that completes its receive, how long that waits for the sending call, negative if it does not)."""
     table = view.trace.messages
     rows = np.flatnonzero(_between(view) & (view.kind[table.receive_done] != operations.TEST))
@@ -118,7 +122,7 @@ def _receives_late(view: View) -> Mask:
     return out
 
 
-def _passed(view: View, late: Instances) -> Ints:
+def _passed(view: View, late: Instances) -> I4:
     """Return per late sender a message received in a later call that was sent earlier than its own, -1 if none.
 
     Each location remembers its last 100 late senders.
@@ -126,10 +130,10 @@ def _passed(view: View, late: Instances) -> Ints:
     table = view.trace.messages
     order = np.argsort(table.receive_done, kind="stable").astype("i4")
     call = table.receive_done[order]
-    which = np.full(len(view.enter), NONE, "i4")
-    which[late.call] = np.arange(len(late), dtype="i4")
+    late_of_call = np.full(len(view.enter), NONE, "i4")
+    late_of_call[late.call] = np.arange(len(late), dtype="i4")
     last = np.append(call[1:] != call[:-1], len(call) > 0)
-    ends = np.where(last, which[call], NONE).astype("i4")
+    ends = np.where(last, late_of_call[call], NONE).astype("i4")
     earlier = np.full(len(late), NONE, "i4")
     kept = np.empty(_REMEMBERED, "i8"), np.empty(_REMEMBERED, "i4")
     sent, late_sent = view.enter[table.send[order]], view.enter[table.send[late.message]]

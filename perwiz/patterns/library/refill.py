@@ -25,23 +25,23 @@ import numpy as np
 
 from perwiz.patterns import topology
 from perwiz.patterns.pattern import Instances, Pattern, View
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 
 
-def _received(view: View) -> tuple[Ints, Ints, Ints]:
+def _received(view: View) -> tuple[I8, I8, I4]:
     """Return (row of messages, dimension, 1 or -1: whether it went up or down there) of messages between neighbours, as received."""
     table, grid = view.trace.messages, topology.main(view.trace)
     if grid is None:
         raise ValueError("the trace has no topology, must be given with --topology")
     order = np.lexsort((table.receive, table.receive_done))
-    at = topology.coordinates(view.trace, grid)
-    moved = at[view.location[table.receive[order]]] - at[view.location[table.send[order]]]
+    position = topology.coordinates(view.trace, grid)
+    moved = position[view.location[table.receive[order]]] - position[view.location[table.send[order]]]
     near = np.flatnonzero(np.abs(moved).sum(axis=1) == 1)
     dimension = np.abs(moved[near]).argmax(axis=1)
     return order[near], dimension, moved[near, dimension]
 
 
-def _steps(view: View, row: Ints, dimension: Ints) -> tuple[Ints, Ints]:
+def _steps(view: View, row: I8, dimension: I8) -> tuple[I8, I8]:
     """Return (step of each message received, numbered in the order of locations and time; a message of each step).
 
     A step receives all it needs, then it sends. Where nothing is sent in between, it receives once per dimension.
@@ -58,8 +58,12 @@ def _steps(view: View, row: Ints, dimension: Ints) -> tuple[Ints, Ints]:
     return step, row[first]
 
 
-def _occurrence(key: Ints) -> Ints:
-    """Return how often each key came before, per key."""
+def _occurrence(key: I8) -> I8:
+    """Return how often each key came before, per key.
+
+    key   4 2 4 4 2
+    out   0 0 1 2 1
+    """
     order = np.argsort(key, kind="stable")
     head = np.ones(len(key), bool)
     head[1:] = np.diff(key[order]) != 0
@@ -69,7 +73,7 @@ def _occurrence(key: Ints) -> Ints:
     return out
 
 
-def corners(view: View) -> tuple[Ints, Mask]:
+def corners(view: View) -> tuple[I8, Mask]:
     """Return, per message, (corner its sweep comes from: the sum of 2 ** dimension over those in which it is the upper end; first step).
 
     The corner is -1 of messages between processes that are no neighbours. In a dimension in which a process receives nothing it is at the

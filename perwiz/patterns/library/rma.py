@@ -11,9 +11,9 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.patterns.library.collectives import Parts, WaitForLast, named
+from perwiz.patterns.library.collectives import CollectiveMembers, WaitForLast, named
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
 
 FENCE, FREE = named("Win_fence"), named("Win_free")
@@ -24,10 +24,9 @@ ACCESS = named("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Ra
 class _AtWindow(WaitForLast):
     """A wait for the last member, where nobody left before it came: whether a fence synchronises depends on assertions not recorded."""
 
-    def held(self, members: Parts, last: Ints) -> Mask:
+    def waiting(self, members: CollectiveMembers, last: I8) -> Mask:
         """Return which members wait: those of operations in which all overlap."""
-        everyone = np.ones(len(members.row), bool)
-        return np.asarray(members.spread(members.earliest_end(everyone) > last))
+        return members.spread(members.earliest_end(members.everyone) > last)
 
 
 class WaitAtCreate(_AtWindow):
@@ -58,7 +57,12 @@ class EarlyFence(Pattern):
     meaning = "waiting at a fence until the last access to one's memory has returned; the cause is that access"
 
     def instances(self, view: View, parent: Instances) -> Instances:
-        """Return one instance per process that entered before the last access on it returned."""
+        """Return one instance per process that entered before the last access on it returned.
+
+        accesses   of the epoch that fence 7 ends: on rank 0 returning at 50 and 90, on rank 1 at 60
+        waits      at fence 7: rank 0 since 70, rank 1 since 80
+        instances  rank 0, 20 ns, for the access that returned at 90
+        """
         fence, access = _accesses(view)
         if not len(parent) or not len(access):
             return NOTHING
@@ -68,26 +72,25 @@ class EarlyFence(Pattern):
         key, access = key[order], access[order]
         wanted = parent.collective.astype("i8") * ranks + view.trace.locations.process[view.location[parent.call]]
         last = np.searchsorted(key, wanted, side="right") - 1
-        hit = (last >= 0) & (key[np.maximum(last, 0)] == wanted)
+        accessed = (last >= 0) & (key[np.maximum(last, 0)] == wanted)
         cause = access[np.maximum(last, 0)]
-        lost = np.where(hit, view.leave[cause] - view.enter[parent.call], 0)
+        lost = np.where(accessed, view.leave[cause] - view.enter[parent.call], 0)
         return dataclasses.replace(parent, cause=cause.astype("i4")).severe(lost)
 
 
-def _accesses(view: View) -> tuple[Ints, Ints]:
+def _accesses(view: View) -> tuple[I4, I4]:
     """Return (the fence, a row of collectives, that ends its epoch; the call) of each access whose epoch a fence ends."""
     calls, members = view.trace.calls, view.trace.members
     fences = np.flatnonzero(FENCE[view.trace.collectives.op[members.collective]])
     order = np.argsort(members.call[fences], kind="stable")
-    call, of = members.call[fences][order], members.collective[fences][order]
+    call, collective = members.call[fences][order], members.collective[fences][order]
     access = np.flatnonzero(ACCESS[view.op] & (calls.peer >= 0)).astype("i4")
     fence = np.full(len(access), NONE, "i4")
     for comm in np.unique(calls.comm[call]):
-        some = np.flatnonzero(calls.comm[call] == comm)
-        mine = np.flatnonzero(calls.comm[access] == comm)
-        after = np.searchsorted(call[some], access[mine])
-        inside = after < len(some)
-        mine, after = mine[inside], some[after[inside]]
-        same = view.location[access[mine]] == view.location[call[after]]
-        fence[mine[same]] = of[after[same]]
+        fences = np.flatnonzero(calls.comm[call] == comm)
+        rows = np.flatnonzero(calls.comm[access] == comm)
+        following = np.searchsorted(call[fences], access[rows])
+        rows, following = rows[following < len(fences)], fences[following[following < len(fences)]]
+        same = view.location[access[rows]] == view.location[call[following]]
+        fence[rows[same]] = collective[following[same]]
     return fence[fence >= 0], access[fence >= 0]
