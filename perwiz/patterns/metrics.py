@@ -131,19 +131,19 @@ COUNT_METRICS = tuple(Metric(*row) for row in _rows(_COUNTS))
 
 def ancestors(name: str, metrics: dict[str, Metric]) -> list[str]:
     """Return the names of a metric and of all that contain it, itself first."""
-    found = []
+    out = []
     while name:
-        found.append(name)
+        out.append(name)
         name = metrics[name].parent
-    return found
+    return out
 
 
 def in_order(metrics: list[Metric]) -> tuple[Metric, ...]:
     """Return metrics in depth-first order, children in the order given. A metric whose parent is not among them is at the top."""
-    known = {metric.name for metric in metrics}
+    present = {metric.name for metric in metrics}
     below: dict[str, list[Metric]] = {}
     for metric in metrics:
-        below.setdefault(metric.parent if metric.parent in known else "", []).append(metric)
+        below.setdefault(metric.parent if metric.parent in present else "", []).append(metric)
     out: list[Metric] = []
 
     def visit(name: str) -> None:

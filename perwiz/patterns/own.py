@@ -27,43 +27,43 @@ def collect(files: Iterable[str], built_in: Sequence[type[Pattern]]) -> list[typ
     Raises UsageError, naming file and line, for a file that cannot be run or holds no pattern, for a name that is taken, and for a
     pattern that is a special case of nothing known.
     """
-    found = [(pattern, path) for path in files for pattern in _patterns(_run(path), path)]
+    offered = [(pattern, path) for path in files for pattern in _patterns(_run(path), path)]
     for point in importlib.metadata.entry_points(group=GROUP):
-        found += [(pattern, point.value) for pattern in _patterns(_loaded(point), point.value)]
+        offered += [(pattern, point.value) for pattern in _patterns(_loaded(point), point.value)]
     taken = {pattern.name for pattern in built_in}
-    known = taken | {metric.name for metric in TIME_METRICS} | {pattern.name for pattern, _ in found}
-    for pattern, path in found:
+    parents = taken | {metric.name for metric in TIME_METRICS} | {pattern.name for pattern, _ in offered}
+    for pattern, path in offered:
         if pattern.name in taken:
             raise UsageError(f"{path}: pattern {pattern.name}: there is one of that name, must be another")
-        if pattern.of not in known:
+        if pattern.of not in parents:
             raise UsageError(
                 f"{path}: pattern {pattern.name} is one of '{pattern.of}', must be one of a metric of time or pattern that there is"
             )
         taken.add(pattern.name)
-    return _parents_first([pattern for pattern, _ in found])
+    return _parents_first([pattern for pattern, _ in offered])
 
 
-def checked(found: object, trace: Trace) -> Instances:
+def checked(result: object, trace: Trace) -> Instances:
     """Return what a pattern of the user's found in a run.
 
     Raises TypeError or ValueError if that is no Instances, or one of calls, causes, messages or collectives that are not in the trace.
     """
-    if not isinstance(found, Instances):
-        raise TypeError(f"instances returned {type(found).__name__}, must return perwiz.patterns.pattern.Instances")
-    columns = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    if not isinstance(result, Instances):
+        raise TypeError(f"instances returned {type(result).__name__}, must return perwiz.patterns.pattern.Instances")
+    columns = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     for name, column in columns.items():
-        if not isinstance(column, np.ndarray) or column.dtype.kind != "i" or column.shape != found.call.shape:
+        if not isinstance(column, np.ndarray) or column.dtype.kind != "i" or column.shape != result.call.shape:
             raise TypeError(f"the column {name} of its instances must be an array of integers, one per instance")
-    if (found.severity <= 0).any():
-        raise ValueError(f"an instance of {found.severity.min()} ns, must be above 0: see Instances.severe")
+    if (result.severity <= 0).any():
+        raise ValueError(f"an instance of {result.severity.min()} ns, must be above 0: see Instances.severe")
     sizes = {"call": trace.calls, "cause": trace.calls, "message": trace.messages, "collective": trace.collectives}
     for name, table in sizes.items():
         least, column = 0 if name == "call" else NONE, columns[name]
         if ((column < least) | (column >= len(table))).any():
             raise ValueError(f"the column {name} of its instances must have numbers from {least} to {len(table) - 1}")
-    if (np.diff(found.call) < 0).any():
+    if (np.diff(result.call) < 0).any():
         raise ValueError("its instances must be in the order of their calls: see perwiz.patterns.pattern.instances")
-    return found
+    return result
 
 
 def _run(path: str) -> ModuleType:

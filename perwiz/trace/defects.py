@@ -38,13 +38,13 @@ REASONS = (
     TOO_DEEP,
     UNDEFINED_REGION,
     UNDEFINED_COMMUNICATOR,
-    STRANGER,
+    NOT_A_MEMBER,
     NOT_POSTED,
     UNREADABLE,
 ) = range(len(REASONS))
 
 
-class Found:
+class DefectList:
     """The defects found so far, thirteen bytes each."""
 
     def __init__(self) -> None:

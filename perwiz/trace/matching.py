@@ -41,7 +41,7 @@ def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> I4:
         sends, receives = (_numbered_by(channels, side) for side in (sent, received))
     else:
         first, second = Numbers(), Numbers()
-        sends, receives = (channels.of(first.of(*side[:2]), second.of(*side[2:])) for side in (sent, received))
+        sends, receives = (channels.number(first.number(*side[:2]), second.number(*side[2:])) for side in (sent, received))
     return _match(sends, receives, channels.count)
 
 
@@ -57,7 +57,7 @@ def _numbered_by(channels: Numbers, side: Sequence[I4]) -> I4:
     out = np.empty(len(side[0]), "i4")
     for chunk in chunks(len(out)):
         words = np.stack([column[chunk] for column in side], axis=1).view("i8")
-        out[chunk] = channels.of(words[:, 0], words[:, 1])
+        out[chunk] = channels.number(words[:, 0], words[:, 1])
     return out
 
 
@@ -128,8 +128,8 @@ def requests(posted: I8, posted_location: I8, posted_id: I8, completed: I8, comp
     """
     posts, completions = np.argsort(posted, kind="stable"), np.argsort(completed, kind="stable")
     numbers = Numbers()
-    post_number = numbers.of(posted_location[posts], posted_id[posts])
-    number = numbers.of(completed_location[completions], completed_id[completions])
+    post_number = numbers.number(posted_location[posts], posted_id[posts])
+    number = numbers.number(completed_location[completions], completed_id[completions])
     used = _finds_open(post_number, posted[posts], number, completed[completions])
     completions = completions[used]
     post = _match(post_number, number[used], numbers.count)

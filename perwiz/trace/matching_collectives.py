@@ -135,7 +135,7 @@ def _number_instances(comm: I4, rank: I4, comms: Communicators, sequence: I8) ->
     A number that comes again on a rank is the next round of it.
     """
     step = np.where(sequence < 0, running(rank, comm), sequence)
-    again = running(Numbers().of(rank, comm), step)
+    again = running(Numbers().number(rank, comm), step)
     place = _rank_in(comms, comm, rank)
     order = np.lexsort((place, again, step, comm))
     order = order[place[order] >= 0]
@@ -156,9 +156,9 @@ def _grouped(key: I4) -> I4:
 def _rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
     """Return the rank in the communicator of each world rank, -1 of those that are not in it."""
     memberships = Numbers()
-    memberships.of(np.repeat(np.arange(len(comms)), comms.sizes()), comms.ranks)
+    memberships.number(np.repeat(np.arange(len(comms)), comms.sizes()), comms.ranks)
     count = memberships.count
-    out = memberships.of(comm, rank)
+    out = memberships.number(comm, rank)
     return np.where(out < count, out - comms.first.astype("i4")[comm], np.int32(NONE))
 
 

@@ -40,7 +40,7 @@ class Numbers:
         first = (known["first"].view("u8") - second.view("u8") * _OTHER) * _INVERSE
         return np.stack([first.view("i8"), second], axis=1)
 
-    def of(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
+    def number(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
         """Return the number of each pair, int32 in the order given."""
         out = np.empty(len(first), "i4")
         for begin in range(0, len(out), SLICE):
@@ -78,7 +78,7 @@ def _longer(known: NDArray[Any], count: int, rows: int) -> tuple[NDArray[Any], I
 def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
     """Return per row how many rows before it have the same pair, int32."""
     numbers = Numbers()
-    out = numbers.of(first, second)
+    out = numbers.number(first, second)
     kernel.running(out, np.zeros(numbers.count, "i4"))
     return out
 

@@ -7,21 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-(
-    OTHER,
-    SEND,
-    ISEND,
-    RECV,
-    IRECV,
-    SENDRECV,
-    COMPLETE,
-    TEST,
-    PROBE,
-    N_TO_N,
-    ONE_TO_N,
-    N_TO_ONE,
-    PREFIX,
-) = range(13)
+OTHER, SEND, ISEND, RECV, IRECV, SENDRECV, COMPLETE, TEST, PROBE, N_TO_N, ONE_TO_N, N_TO_ONE, PREFIX = range(13)
 """Kinds of routines: what they send, receive, complete or synchronise. PREFIX: a rank waits for the ranks below it."""
 
 _ROUTINES = {
@@ -73,6 +59,8 @@ KIND = np.array([OTHER, *(kind for _, kind in _LISTED)], "u1")
 """Kind per op."""
 OP = {name: op for op, name in enumerate(OPS)}
 """Op per routine name."""
+POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
+"""Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation."""
 _POSTS = {"MPI_Start", "MPI_Startall", "MPI_Comm_idup"}
@@ -93,7 +81,7 @@ UNMODELLED = np.array(
 )
 """Per op: may wait for other processes, but perwiz does not know for which."""
 
-_BARE = {name[4:].upper(): op for name, op in OP.items() if op}
+_OP_IN_CAPITALS = {name[4:].upper(): op for name, op in OP.items() if op}
 _CLOG_LENGTH = 15
 
 
@@ -103,13 +91,13 @@ def find(name: str) -> int | None:
     `MPI_Send`, `Send`, `SEND` and, cut to 15 characters, `SENDRECV_REPLAC` are MPI; of names without `MPI_` that are not all
     capitals only the communication routines count, so a user's `Pack` stays a user region.
     """
-    bare = name[4:] if name[:4].upper() == "MPI_" else name
-    key = bare.upper()
-    op = _BARE.get(key)
-    if op is None and len(bare) == _CLOG_LENGTH:
-        op = next((o for known, o in _BARE.items() if known.startswith(key)), None)
-    if bare is not name:
+    stem = name[4:] if name[:4].upper() == "MPI_" else name
+    key = stem.upper()
+    op = _OP_IN_CAPITALS.get(key)
+    if op is None and len(stem) == _CLOG_LENGTH:
+        op = next((op for capitals, op in _OP_IN_CAPITALS.items() if capitals.startswith(key)), None)
+    if stem is not name:
         return op or 0
-    if op is not None and (bare == key or KIND[op] != OTHER):
+    if op is not None and (stem == key or KIND[op] != OTHER):
         return op
     return None

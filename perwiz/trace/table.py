@@ -6,7 +6,7 @@ The declaration (dtype, unit, meaning) checks the table when it is made and prin
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, dataclass_transform
 
 import numpy as np
 
@@ -24,12 +24,16 @@ def dtypes(record: type) -> dict[str, np.dtype[Any]]:
     return {field.name: arrays.dtype(str(field.type)) for field in dataclasses.fields(record)}
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(column,))
 @dataclasses.dataclass(frozen=True, eq=False)
 class Table:
-    """Equally long, read-only columns; a row number is the id of the row.
+    """Equally long, read-only columns; a row number is the id of the row. Each subclass is a dataclass of its columns.
 
     Raises TraceError when a column has another dtype or length than declared.
     """
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
         lengths = set()

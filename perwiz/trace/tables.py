@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from perwiz.trace.arrays import F8, I4, I8, U1
 from perwiz.trace.table import Table, column
 
@@ -12,7 +10,6 @@ STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 """Send modes, as in `Messages.mode`."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Locations(Table):
     """A process or thread."""
 
@@ -23,7 +20,6 @@ class Locations(Table):
     cpu: I4 = column("number of the processor, or -1")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Paths(Table):
     """A region path: a user region and the path it was entered from."""
 
@@ -31,7 +27,6 @@ class Paths(Table):
     region: I4 = column("row of Trace.names")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Calls(Table):
     """One MPI call of one location, sorted by (location, program order)."""
 
@@ -46,7 +41,6 @@ class Calls(Table):
     bytes_received: I8 = column("bytes this call receives", "byte")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Requests(Table):
     """One request, sorted by the call that posts it."""
 
@@ -55,7 +49,6 @@ class Requests(Table):
     cancelled: U1 = column("1: it was cancelled")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Unfinished(Table):
     """A call that found a request not yet complete."""
 
@@ -63,7 +56,6 @@ class Unfinished(Table):
     request: I4 = column("row of requests")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regions(Table):
     """One instance of a user region, sorted by (location, entry). Its calls are the rows first_call .. end_call - 1."""
 
@@ -75,7 +67,6 @@ class Regions(Table):
     end_call: I4 = column("first call entered after the region was left")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Messages(Table):
     """One matched message."""
 
@@ -89,7 +80,6 @@ class Messages(Table):
     bytes: I8 = column("size", "byte")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Collectives(Table):
     """One instance of a collective operation over a communicator."""
 
@@ -99,7 +89,6 @@ class Collectives(Table):
     first_member: I4 = column("first row of its members; they end where the next instance begins")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Members(Table):
     """The part of one location in a collective instance, sorted by (collective, rank in the communicator)."""
 
@@ -108,7 +97,6 @@ class Members(Table):
     done: I4 = column("call that completes it, or -1 unknown")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Times(Table):
     """The times of one run, beside calls, regions or locations."""
 
@@ -116,7 +104,6 @@ class Times(Table):
     leave: I8 = column("left", "ns")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Labels(Table):
     """A text some calls carry: operation and datatype of a reduction."""
 
@@ -124,7 +111,6 @@ class Labels(Table):
     text: I4 = column("row of Trace.texts")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Offsets(Table):
     """A clock measurement; Trace.offsets_applied says whether the times are those after it."""
 
@@ -135,7 +121,6 @@ class Offsets(Table):
     error: F8 = column("standard error of the offset", "us")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Readings(Table):
     """A comparison of two clocks, those of a location in order of time; `perwiz.clock.schemes` makes offsets to one clock of them."""
 
@@ -146,7 +131,6 @@ class Readings(Table):
     error: I8 = column("at most wrong by", "ns")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Counters(Table):
     """The values of a counter around a call, sorted by (call, counter)."""
 
@@ -156,7 +140,6 @@ class Counters(Table):
     returned: F8 = column("last value before the call returned")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Parameters(Table):
     """A parameter the program passed to the recorder, in program order of its location."""
 
@@ -167,7 +150,6 @@ class Parameters(Table):
     value: I4 = column("row of Trace.texts; a number in decimal digits")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Records(Table):
     """A record that is neither call, message nor region (one-sided, threads, I/O), kept as recorded, in program order of its location."""
 
@@ -178,7 +160,6 @@ class Records(Table):
     first_value: I8 = column("first of its values in Trace.values; they end where those of the next begin")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Defects(Table):
     """A record that could not be used, or a place where records are missing."""
 
@@ -187,22 +168,5 @@ class Defects(Table):
     reason: U1 = column("row of perwiz.trace.defects.REASONS")
 
 
-TABLES: tuple[type[Table], ...] = (
-    Locations,
-    Paths,
-    Calls,
-    Requests,
-    Unfinished,
-    Regions,
-    Messages,
-    Collectives,
-    Members,
-    Times,
-    Labels,
-    Offsets,
-    Readings,
-    Counters,
-    Parameters,
-    Records,
-    Defects,
-)
+TABLES = tuple(Table.__subclasses__())
+"""All tables, in the order of this file."""

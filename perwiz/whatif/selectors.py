@@ -111,7 +111,7 @@ def sites(trace: Trace) -> tuple[Ints, list[tuple[str, str, str]]]:
     In the order of the text that a site is called by, see `site`; what has the same text is one site.
     """
     numbers, kinds = Numbers(), len(operations.OPS)
-    which = numbers.of(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
+    which = numbers.number(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
     path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
     found = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
     named = dict(sorted((site(*parts), parts) for parts in found))

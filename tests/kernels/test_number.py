@@ -52,7 +52,7 @@ def test_numbers__over_several_calls(batches):
     for batch in batches:
         columns = np.array(batch, "i8").reshape(-1, 2)
         expected, known = naive.number(batch, known)
-        assert numbers.of(columns[:, 0], columns[:, 1]).tolist() == expected
+        assert numbers.number(columns[:, 0], columns[:, 1]).tolist() == expected
     assert (numbers.count, numbers.pairs.tolist()) == (len(known), [list(pair) for pair in known])
 
 

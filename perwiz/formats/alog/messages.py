@@ -82,7 +82,7 @@ def _find(call: I4, request: I8, wanted_call: I4, wanted: I8) -> I8:
                           out          2 -1
     """
     numbers = Numbers()
-    known = numbers.of(call, request)
+    known = numbers.number(call, request)
     out = np.full(numbers.count + len(wanted), NONE, "i8")
     out[known] = np.arange(len(known))
-    return out[numbers.of(wanted_call, wanted)]
+    return out[numbers.number(wanted_call, wanted)]

@@ -51,7 +51,7 @@ class Recording:
     messages: Columns
     notes: Notes
     records: int
-    defects: defects.Found
+    defects: defects.DefectList
 
 
 class _LateDefinition(Exception):
@@ -110,7 +110,7 @@ class _Pass:
         self._counts = no_counts()
         self._calls, self._regions, self._messages = Columns(alog.CALL), Columns(alog.REGION), Columns(alog.MESSAGE)
         self._out = _Room(LINES)
-        self._found = defects.Found()
+        self._found = defects.DefectList()
         self._line, self._records = 1, 0
 
     def run(self) -> Recording:
@@ -174,7 +174,7 @@ class _Pass:
         far = np.flatnonzero(event & (lines.state == alog.UNKNOWN))
         lines.state[far] = states.far(lines.type[far])
         new = np.flatnonzero(event & (lines.location == alog.UNKNOWN))
-        lines.location[new] = self._locations.of(lines.process[new], lines.task[new])
+        lines.location[new] = self._locations.number(lines.process[new], lines.task[new])
         near = new[(lines.task[new] == 0) & (lines.process[new] < _PROCESSES)]
         self._location_of[lines.process[near]] = lines.location[near]
 

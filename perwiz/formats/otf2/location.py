@@ -131,7 +131,7 @@ class Location:
         collectives = np.flatnonzero((kind == records.COLLECTIVE_END) | (kind == records.NONBLOCKING_COMPLETE))
         reference[collectives] = np.clip(reference[collectives], 0, len(_OPERATIONS))
         requests = np.flatnonzero(_WITH_REQUEST[kind])
-        rows["number"][requests] = self._ids.of(np.broadcast_to(np.int64(0), len(requests)), rows["request"][requests])
+        rows["number"][requests] = self._ids.number(np.broadcast_to(np.int64(0), len(requests)), rows["request"][requests])
 
     def result(self) -> dict[str, NDArray[np.generic]]:
         """Return all columns; call numbers count from 0 on this location. Closes what is still open."""

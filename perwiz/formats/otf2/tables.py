@@ -174,7 +174,7 @@ class Builder:
         )
 
     def _defects(self) -> Defects:
-        found = defects.Found()
+        found = defects.DefectList()
         self.faults: list[str] = []
         state = self.columns.state
         for key, reason in (
@@ -191,7 +191,7 @@ class Builder:
                 found.add(NONE, defects.UNREADABLE, where)
                 self.faults.append(f"location {recorded.ref} (rank {self.locations.process[where]}): {recorded.error}")
         found.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
-        found.add(np.full(self.not_members, NONE), defects.STRANGER)
+        found.add(np.full(self.not_members, NONE), defects.NOT_A_MEMBER)
         found.add(np.full(self.extras.bad, NONE), defects.BAD_ATTRIBUTE)
         return found.table()
 

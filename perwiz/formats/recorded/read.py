@@ -101,7 +101,7 @@ class Builder:
         return Times(first, last)
 
     def _defects(self) -> Defects:
-        found = defects.Found()
+        found = defects.DefectList()
         for where in self.columns.open:
             found.add(NONE, defects.NEVER_ENDS, where)
         for where, (rest, _) in enumerate(self.columns.rest):
@@ -110,7 +110,7 @@ class Builder:
         for lines, reason in ((self.regions.never_end, defects.NEVER_ENDS), (self.regions.not_open, defects.NOT_OPEN)):
             for where in lines:
                 found.add(NONE, reason, where)
-        found.add(np.full(self.columns.strangers + self.traffic.strangers, NONE), defects.STRANGER)
+        found.add(np.full(self.columns.strangers + self.traffic.strangers, NONE), defects.NOT_A_MEMBER)
         found.add(np.full(sum(process.broken for process in self.found), NONE), defects.BAD_HEADER)
         found.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
         return found.table()

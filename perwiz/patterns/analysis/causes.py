@@ -57,7 +57,7 @@ def _splits(view: View, severity: Severity, causes: Causes) -> dict[str, Cells]:
     for name, (short, long) in _SPLITS.items():
         if name not in causes.waits.kinds:
             continue
-        chosen = causes.waits.of(name)
+        chosen = causes.waits.of_patterns(name)
         call = causes.waits.instances.call[chosen]
         for part, rest, value in (
             (f"mpi_wait_indirect_{long}", f"mpi_wait_direct_{long}", causes.indirect[chosen]),

@@ -68,7 +68,7 @@ class Waits:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def of(self, *names: str) -> Mask:
+    def of_patterns(self, *names: str) -> Mask:
         """Return which wait states belong to some patterns."""
         return np.isin(self.kind, [kind for kind, name in enumerate(self.kinds) if name in names])
 
@@ -155,7 +155,7 @@ def _table(view: View, waits: Waits, begin: I8) -> Rows:
     table = np.zeros(len(waits), kernel.WAIT).view(np.recarray)
     table.waiter, table.cause, table.call = view.location[call], view.location[cause], call
     table.entered, table.length, table.came = view.enter[call], waits.instances.severity, view.enter[cause]
-    table.type, table.spreads = waits.kind, waits.of(*_MESSAGES)
+    table.type, table.spreads = waits.kind, waits.of_patterns(*_MESSAGES)
     ends, began = table.entered + table.length, _began(view, begin)
     table.since = np.maximum(_last_together(view, waits, table, ends), np.maximum(began[table.waiter], began[table.cause]))
     _meet_in_collectives(view, table)
@@ -183,7 +183,7 @@ def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
     pair = np.minimum(table.waiter, table.cause) * len(view.trace.locations) + np.maximum(table.waiter, table.cause)
     order = np.lexsort((ends, pair))
     row = np.arange(len(order), dtype="i4")
-    between_two = np.where(waits.of(*_BETWEEN_TWO)[order], row, -1)
+    between_two = np.where(waits.of_patterns(*_BETWEEN_TWO)[order], row, -1)
     last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(between_two)))
     call, cause = waits.instances.call[order], waits.instances.cause[order]
     waiter, pair = table.waiter[order].astype("i4"), pair[order]

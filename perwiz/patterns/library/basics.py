@@ -12,16 +12,6 @@ from perwiz.patterns.severity import Cells, added, cells, dense, summed
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
 
-_P2P = (
-    operations.SEND,
-    operations.ISEND,
-    operations.RECV,
-    operations.IRECV,
-    operations.SENDRECV,
-    operations.COMPLETE,
-    operations.TEST,
-    operations.PROBE,
-)
 _BY_PREFIX = (
     ("MPI_Init", "mpi_init_exit"),
     ("MPI_Finalize", "mpi_init_exit"),
@@ -40,8 +30,8 @@ _NO_DATA = ("MPI_Get_count", "MPI_Get_elements", "MPI_Get_processor_name", "MPI_
 
 def metric_of(op: int) -> str:
     """Return the metric that the time in a routine belongs to."""
-    name, kind = operations.OPS[op], operations.KIND[op]
-    if kind in _P2P:
+    name = operations.OPS[op]
+    if operations.POINT_TO_POINT[op]:
         return "mpi_point2point"
     if BARRIER[op]:
         return "mpi_sync_collective"

@@ -137,8 +137,8 @@ def _keys(trace: Trace, place: Ints, comm: Ints, path: Ints, numbers: list[Numbe
     key = place[calls.location].astype("i8") << 8 | calls.op
     *others, last = numbers
     for number, column in zip(others, (calls.peer, calls.tag, comm[calls.comm], calls.root), strict=True):
-        key = number.of(key, column)
-    return key, last.of(key, path[calls.path])
+        key = number.number(key, column)
+    return key, last.number(key, path[calls.path])
 
 
 def _grouped(key: Ints, count: int) -> Ints:
@@ -185,7 +185,7 @@ def _chain(a: Ints, b: Ints, gaps: Gaps, partner: Ints) -> Gaps:
     numbers, sides = Numbers(), []
     for key, begin, end in ((a, gaps.begin_a, gaps.end_a), (b, gaps.begin_b, gaps.end_b)):
         at = np.repeat(begin - np.cumsum(end - begin) + (end - begin), end - begin) + np.arange((end - begin).sum())
-        sides.append((at, numbers.of(np.repeat(np.arange(len(gaps)), end - begin), key[at])))
+        sides.append((at, numbers.number(np.repeat(np.arange(len(gaps)), end - begin), key[at])))
     often = np.equal(*(np.bincount(key, minlength=numbers.count) for _, key in sides))
     rows, position = (at[order[often[key[order]]]] for at, key, order in ((*side, _grouped(side[1], numbers.count)) for side in sides))
     by = np.argsort(rows)

@@ -178,7 +178,7 @@ def test_killed__a_definition_cut_off(run):
 def test_partner__outside_its_communicator(run):
     run.process(0, [call("MPI_Send", 1010, 1020, peer=7, tag=5, comm=0, sent=8, bits=SENDS)]).process(1, [])
     trace = read(run)
-    assert trace.defects.reason.tolist() == [defects.STRANGER] * 2
+    assert trace.defects.reason.tolist() == [defects.NOT_A_MEMBER] * 2
     assert trace.calls.peer.tolist() == [-2]
 
 
