@@ -36,9 +36,7 @@ def slopes(weighted: Weighted, letter: str) -> F8:
     lag, count = lags(trace, graph, model), lags(trace, graph, unit)
     left, explained = rest(weighted, lag), work(trace, model, size, waits)
     growth = _share(np.minimum(left, explained), explained) * work(trace, unit, size, waits)
-    call = np.full(graph.vertices, NONE, "i4")
-    call[graph.returned] = np.arange(len(graph.returned))
-    owner = np.repeat(call, np.diff(graph.start))
+    owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
     returning, gap = owner[edge], graph.kind[edge] == GAP
     measured_lag = weighted.weight[edge] - np.where(gap, 0, left[returning])

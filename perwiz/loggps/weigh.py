@@ -231,9 +231,7 @@ def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, re
         measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
     """
     out = measured.copy()
-    call = np.full(graph.vertices, NONE, "i4")
-    call[graph.returned] = np.arange(len(graph.returned))
-    owner = np.repeat(call, np.diff(graph.start))
+    owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
     e = owner[edge]
     lag, old, new = measured[edge] - rest[e], lag_old[edge], lag_new[edge]

@@ -18,8 +18,8 @@ from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, synchronous, timeline_of, weigh
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import give_back
 from perwiz.trace.origin import Origin
+from perwiz.trace.resources import give_back
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
