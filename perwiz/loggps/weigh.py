@@ -233,11 +233,11 @@ def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, re
     out = measured.copy()
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
-    e = owner[edge]
-    lag, old, new = measured[edge] - rest[e], lag_old[edge], lag_new[edge]
+    call = owner[edge]
+    lag, old, new = measured[edge] - rest[call], lag_old[edge], lag_new[edge]
     kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
     dead = (new == CUT) | ((measured[edge] == CUT) & (old != CUT))
-    out[edge] = np.where(dead, CUT, new_rest[e] + np.where(old == CUT, new, kept))
+    out[edge] = np.where(dead, CUT, new_rest[call] + np.where(old == CUT, new, kept))
     gap = np.flatnonzero(graph.kind == GAP)
     out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
     return out

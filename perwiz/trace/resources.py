@@ -1,4 +1,8 @@
-"""The processors that this process may use, for several things at once, and the memory that it holds."""
+"""The processors that this process may use, for several things at once, and the memory that it holds.
+
+Threads gain where numpy or a kernel lets other threads run meanwhile. Memory is worth giving back after a stage that frees much of it:
+once a trace is read, or a graph is built.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,10 @@ def thread_count(rows: int) -> int:
 
 
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
-    """Return what the function returns for every item, in their order. No call may write to what another one reads or writes."""
+    """Return what the function returns for every item, in their order. No call may write to what another one reads or writes.
+
+    With one thread they are called in this one. Of several that raise, the error is that of the first item.
+    """
     if threads == 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
