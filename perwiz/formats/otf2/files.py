@@ -12,7 +12,10 @@ _MEMBER = re.compile(r"[0-9]+\.(def|evt|snap)|.*\.(marker|thumb)")
 
 
 def anchor_of(path: str) -> str:
-    """Return the path of the anchor file that is meant: by itself, by its name without `.otf2`, or by a folder that holds just one."""
+    """Return the path of the anchor file that is meant: by itself, by its name without `.otf2`, or by a folder that holds just one.
+
+    A link to one is followed, since the rest of the archive stands beside what it leads to.
+    """
     if os.path.isdir(path):
         inside = [name for name in os.listdir(path) if name.endswith(".otf2")]
         if len(inside) == 1:

@@ -22,7 +22,10 @@ class Recorded(Format):
         return bool(folders(path))
 
     def read(self, path: str, progress: Progress | None) -> Trace:
-        """Return the trace of a run."""
+        """Return the trace of a run, its clocks not yet made one.
+
+        Raises TraceError for directories of different runs, and for files that cannot be read.
+        """
         from perwiz.formats.recorded.read import read
 
         return read(*folders(path))

@@ -17,6 +17,8 @@ class Program(Segments):
         step      0              1         2              3         4
         call      e0: 1, e1: 3       first 0, ended 4
         vertices  1, 3 and 4; e0's step is the computation before it, from the region's entry on
+
+    All columns are int64 rows of steps, the masks bool per step.
     """
 
     def __init__(self, weighted: Weighted) -> None:
