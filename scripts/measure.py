@@ -107,7 +107,7 @@ def files(ranks: int, calls: int, split: bool) -> None:
         for name, file in (("plain", plain), ("perwiz-ext 1", extended)):
             spent, peak = whole("predict", file, "--zero-wait", "all", "--waits", "0")
             size = f"{name}, file to answer, {count / 1e6:.1f} M calls"
-            row(f"predict      {size}", f"{spent:.2f} s", f"{peak / count:.0f} bytes per call at peak (at most 200)")
+            row(f"predict      {size}", f"{spent:.2f} s", f"{peak / count:.0f} bytes per call at peak (at most 250)")
 
 
 _LAUNCH = """
