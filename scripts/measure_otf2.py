@@ -103,7 +103,7 @@ def whole(path: str) -> None:
     wall, most, used = launched("predict", path, "--zero-wait", "all", "--waits", "0")
     trace = read(path)
     calls, regions = len(trace.calls), len(trace.regions)
-    share = f"{most / calls:.0f} bytes per call, {most / (200 * calls + 20 * regions):.0%} of 200 for each and 20 for each region instance"
+    share = f"{most / calls:.0f} bytes per call, {most / (250 * calls + 20 * regions):.0%} of 250 for each and 20 for each region instance"
     print(f"    {'perwiz predict, file to answer':36}{wall:8.2f} s{used:8.2f} s of processors{most / _MIB:8.0f} MiB  {share}", flush=True)
 
 
