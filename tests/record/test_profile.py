@@ -159,14 +159,15 @@ def test_record__says_what_ran_and_how__a_former_one_stays(mpi, counted, built, 
     assert lines[-1].endswith(f" perwiz: E {lines[0].split()[-1]}")
     assert re.search(rf"^alltoall +1 calls {number} sec cnt= 1.0e\+00 lng= 1.20e\+01$", record, re.MULTILINE)
     assert f"\nenvironment {switch}=0\n" in record
-    cost = rf"^profiling overhead= ({number}) sec = time_all\* {number} \((\d+) ns a call, \d+ more with a request\)$"
+    cost = rf"^profiling overhead= ({number}) sec = time_all\* ({number}) \((\d+) ns a call, \d+ more with a request\)$"
     overhead = re.search(cost, record, re.MULTILINE)
     times = re.search(rf"^time \[sec\] +mpi= ({number}) / all= ({number}) = ({number})$", record, re.MULTILINE)
     assert overhead
     assert times
     inside, all_ = map(float, times.group(1, 2))
     assert 0 < inside <= all_
-    assert 0 < float(overhead[1]) < all_
+    assert float(overhead[1]) > 0
+    assert float(overhead[2]) == pytest.approx(float(overhead[1]) / all_, rel=0.06)
     assert "PERWIZ_" not in record
 
 
