@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.build import Builder
+from build import Builder
 
 
 def falling():

@@ -194,6 +194,12 @@ def test_private_names__stay_in_their_file():
     assert [name for path in MODULES for name in private_of_others(path)] == []
 
 
+def test_helpers_of_tests__imported_under_one_name():
+    """As `build`, not as `tests.build`: two names make two modules, and two classes of each."""
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    assert [path for path, text in texts.items() if re.search(r"^\s*(from|import) tests\b", text, re.MULTILINE)] == []
+
+
 def test_sizes__functions():
     lengths = {f"{path}:{f.lineno}: {f.name}": length(f) for path in MODULES for f in functions(path)}
     assert {where: lines for where, lines in lengths.items() if lines > 60} == {}

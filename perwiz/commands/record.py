@@ -72,8 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offsets", choices=("single", "flat", "hierarchical", "all"), help=meaning)
     meaning = "add errors to the clocks, for tests: RANK:OFFSET_NS[:DRIFT_PPM[:WANDER_NS:PERIOD_S]];..."
     parser.add_argument("--clock-errors", metavar="ERRORS", help=meaning)
-    meaning = "where clocks of two metahosts are compared, let one way take up to NS longer than the other, for tests"
-    parser.add_argument("--uneven-links", metavar="NS", help=meaning)
+    parser.add_argument("--uneven-links", metavar="NS", help=argparse.SUPPRESS)  # makes comparing clocks of metahosts worse, for tests
     parser.add_argument("--print-flags", action="store_true", help="print what to link the recorder into a program with, and end")
     parser.add_argument("--print-include", action="store_true", help="print the option by which a compiler finds perwiz.h, and end")
     parser.add_argument("command", metavar="-- COMMAND", nargs=argparse.REMAINDER, help="what to run, such as mpiexec -n 4 ./app")

@@ -55,8 +55,6 @@ SENDS = frozenset(_SENDS.split())
 """Routines whose bytes are sent messages."""
 BUFFERS = ("recv", "irecv")
 """Routines whose bytes are, in the paper's records, those of the buffer."""
-LUMPED = ("reduce_scatter", "alltoallv", "scan")
-"""The paper has only rough estimates for these; they have a line of their own in the overview."""
 
 
 def group(name: str) -> str:

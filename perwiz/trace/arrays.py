@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 I1 = NDArray[np.int8]
-I2 = NDArray[np.int16]
 I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
 U1 = NDArray[np.uint8]
-U4 = NDArray[np.uint32]
 U8 = NDArray[np.uint64]
 F8 = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import textwrap
+from typing import Literal
 
 _SHOWN = 400
 """Characters of a list of hypotheses that people are shown."""
@@ -14,8 +15,7 @@ _SHOWN = 400
 class Origin:
     """Where a timeline comes from; `str` says it in words, a long list of hypotheses cut with a mark."""
 
-    kind: str = "measured"
-    """measured, corrected or predicted."""
+    kind: Literal["measured", "corrected", "predicted"] = "measured"
     by: str = ""
     """What else made it, in words; that of a prediction stands behind its hypotheses."""
     hypotheses: tuple[str, ...] = ()
@@ -45,9 +45,8 @@ class Origin:
 
     def corrected(self, by: str) -> Origin:
         """Return the origin of the same timeline after a correction, after which no effect precedes its cause."""
-        kind = "predicted" if self.predicted else "corrected"
         step = f"corrected by {by}"
-        return Origin(kind, step if self.measured else self._behind(step), self.hypotheses)
+        return Origin("predicted" if self.predicted else "corrected", step if self.measured else self._behind(step), self.hypotheses)
 
     def _behind(self, step: str) -> str:
         before = self.by if self.predicted else str(self)
@@ -75,11 +74,19 @@ def from_json(text: str) -> Origin:
 def from_words(words: str) -> Origin:
     """Return the origin that a file names in words alone, as perwiz wrote them before it wrote JSON, and others may.
 
-    A list of hypotheses may have been cut there: what was cut is not known.
+    A list of hypotheses may have been cut there, and a name in it may hold what parts them: what was cut is not known, and whether an
+    effect may precede its cause is read off what is left.
     """
     under = words.removeprefix("predicted under ")
     if under != words:
+        under, corrected, by = under.partition(", corrected by ")
         asked = tuple(under.split("; "))
-        return Origin("predicted", "", asked, any(text.startswith(("zero-wait ", "zero-time ")) for text in asked))
-    kind = "corrected" if "corrected by " in words else "measured"
-    return Origin(kind, "" if words == kind else words)
+        return Origin(
+            "predicted",
+            f"corrected by {by}" if corrected else "",
+            asked,
+            not corrected and any(text.startswith(("zero-wait ", "zero-time ")) for text in asked),
+        )
+    if "corrected by " in words:
+        return Origin("corrected", words)
+    return Origin("measured", "" if words == "measured" else words)

@@ -122,7 +122,7 @@ class Offsets(Table):
 
 
 class Readings(Table):
-    """A comparison of two clocks, those of a location in order of time; `perwiz.clock.schemes` makes offsets to one clock of them."""
+    """A comparison of two clocks, those of a location in order of time; offsets to one clock are made of them."""
 
     location: I4 = column("row of locations")
     master: I4 = column("row of locations with whose clock its own was compared; -1: its own is that of all")

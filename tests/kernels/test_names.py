@@ -54,7 +54,10 @@ def told(node):
 
 
 def nameless(tree):
-    """Return (line, what) where a number stands for a cell, a bit or a kind. A 0 is a cell where the array has others by number."""
+    """Return (line, what) where a number stands for a cell, a bit or a kind. A 0 is a cell where the array has others by number.
+
+    A kind that was put into a variable of another name is not seen.
+    """
     cells = subscripts(tree)
     packed = {(array, place) for _, array, place, cell in cells if cell > 0}
     out = [(line, f"{array}[{cell}]") for line, array, place, cell in cells if (array, place) in packed]
@@ -64,7 +67,7 @@ def nameless(tree):
             shifted = isinstance(sides[0], ast.BinOp) and isinstance(sides[0].op, ast.RShift) and number(sides[-1]) == 1
             out += [(node.lineno, ast.unparse(node)) for side in sides if number(side) is not None and not shifted]
         if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
+            sides = [part for side in (node.left, *node.comparators) for part in (side.elts if isinstance(side, ast.Tuple) else [side])]
             if any(told(side).rstrip("_") in WORDS for side in sides) and any(number(side) is not None for side in sides):
                 out.append((node.lineno, ast.unparse(node)))
     return sorted(set(out))
@@ -129,6 +132,7 @@ def test_buffer__as_the_callbacks_take_it():
         ("x = low & 1", ["low & 1"]),
         ("if kind[k] == 4 or edges[k].kind != GAP: pass", ["kind[k] == 4"]),
         ("if -1 < rows[i].code: pass", ["-1 < rows[i].code"]),
+        ("if rows[i].code in (SEND, 3): pass", ["rows[i].code in (SEND, 3)"]),
         ("width = sums.shape[1]", []),
         ("def f(a: cython.longlong[4]) -> None: return a[low - 1]", []),
     ],

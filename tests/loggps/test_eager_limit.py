@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from build import Builder, hand_model
 from perwiz.loggps.eager_limit import Held, held_senders
-from tests.build import Builder, hand_model
 
 
 def sends(*several):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from build import Builder, hand_model
 from perwiz.report import blocks
 from perwiz.report.balance import document as balance
 from perwiz.report.critical import document as critical
@@ -17,7 +18,6 @@ from perwiz.whatif.limits.critical import critical as path_of
 from perwiz.whatif.limits.curve import curve as curve_of
 from perwiz.whatif.predict import predict
 from perwiz.whatif.worth.domino import domino as paths_of
-from tests.build import Builder, hand_model
 
 
 def late():

@@ -57,6 +57,12 @@ def test_from_words__only_a_prediction_that_zeroed_something(words, reversing):
     assert from_words(words).effects_may_precede_causes is reversing
 
 
+def test_from_words__a_corrected_prediction():
+    assert from_words("predicted under speed rank:0=2; zero-wait e1, corrected by hand") == Origin(
+        "predicted", "corrected by hand", ("speed rank:0=2", "zero-wait e1"), effects_may_precede_causes=False
+    )
+
+
 texts = st.text(max_size=8)
 origins = st.builds(Origin, st.sampled_from(["measured", "corrected", "predicted"]), texts, st.lists(texts).map(tuple), st.booleans())
 

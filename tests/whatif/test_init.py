@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from build import Builder
 from perwiz.whatif import selectors
-from tests.build import Builder
 
 
 def started(*inits, end=1000, op="Init"):

@@ -1,4 +1,4 @@
-"""What an OTF2 archive written by perwiz says beside OTF2's own records: the extras that otf2_extras lists, as they are read."""
+"""What an OTF2 archive written by perwiz says beside OTF2's own records: the extras that `extras` lists, as they are read."""
 
 from __future__ import annotations
 

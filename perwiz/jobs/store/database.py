@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from perwiz.errors import DatabaseError, LibraryError, UsageError
 
 SCHEMA = 1
-DEFAULT = "perwiz-jobs.sqlite"
 SHIFT = 30
 """A job's number is the second in which it ended, and so many bits that tell jobs of one second apart."""
 _TABLES = """

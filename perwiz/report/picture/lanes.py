@@ -1,6 +1,6 @@
 """What a timeline picture shows, as numbers and words: lanes, groups of routines, the part of the run that is drawn, what is left out.
 
-Everything here is numpy only. What is drawn is bounded by the size of the picture: see `lanes_bars` and `lanes_choice`.
+Everything here is numpy only. What is drawn is bounded by the size of the picture: see `bars` and `choice`.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class Archive:
 
 
 def recorded(path, piece=1 << 30):
-    """Return what an archive holds as `otf2_read.record` does, without processes of its own; `piece` rows are taken at a time."""
+    """Return what an archive holds as `read.record` does, without processes of its own; `piece` rows are taken at a time."""
     opened = Opened(path)
     found = definitions(opened.anchor(), opened.found(os.stat(f"{path.removesuffix('.otf2')}.def").st_size, lambda: None))
     opened.select([place.ref for place in found.locations])

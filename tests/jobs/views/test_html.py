@@ -1,4 +1,4 @@
-"""The pages: what they say, that they load and run nothing, and that hostile names stay text. Plots: tests/report/test_jobs_plot."""
+"""The pages: what they say, that they load and run nothing, and that hostile names stay text. Plots: test_plot."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from build import CATALOGUE, Builder, hand_model
 from documents import valid
+from falling import falling
 from perwiz.report.domino import document as report
 from perwiz.report.domino.text import text
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
-from tests.build import CATALOGUE, Builder, hand_model
-from tests.falling import falling
 
 
 def document(trace, most=9, family="site", model=None, **settings):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from build import CATALOGUE, Builder, hand_model
+from falling import falling
 from perwiz.report.domino import plot as domino_plot
 from perwiz.report.picture import timeline
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import domino
-from tests.build import CATALOGUE, Builder, hand_model
-from tests.falling import falling
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from build import CATALOGUE, Builder, hand_model, traces
+from falling import falling
+from naive_domino import domino_paths
 from perwiz.errors import UsageError
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import COUNTED, LISTED, Paths, Step, domino, domino_of, paths, ranked
-from tests.build import CATALOGUE, Builder, hand_model, traces
-from tests.falling import falling
-from tests.naive_domino import domino_paths
 
 
 def test_path__by_hand():

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from build import CATALOGUE, hand_model, traces
+from falling import falling
 from perwiz.errors import UsageError
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.greedy import MOST, by_gain, by_wait, greedy, plan, target
 from perwiz.whatif.worth.groups import Choice
-from tests.build import CATALOGUE, hand_model, traces
-from tests.falling import falling
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from build import hand_model, traces
+from falling import falling
 from perwiz.whatif import selectors
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.families import FAMILIES
 from perwiz.whatif.worth.groups import gaining
-from tests.build import hand_model, traces
-from tests.falling import falling
 
 
 def test_by_hand():
