@@ -46,7 +46,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     CANCELLED: lambda trace: np.count_nonzero(trace.requests.cancelled),
     OFFSETS: lambda trace: len(trace.offsets),
     NO_ASCII: lambda trace: sum(ascii_text(name) != name for name in names(trace)),
-    NEVER_ENTERED: lambda trace: len(trace.names) - len(np.unique(trace.paths.region[trace.regions.path])),
+    NEVER_ENTERED: lambda trace: len(trace.names) - len(np.unique(trace.region_names)),
     DEFECTS: lambda trace: len(trace.defects),
 }
 SHOWN_BY_NO_VIEWER = (REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, OFFSETS, DEFECTS)

@@ -133,18 +133,18 @@ class Source:
 
     def _pieces(self) -> Iterator[bytes]:
         """Yield the unpacked bytes. Raises TraceError where the packing is damaged from the start; later that sets `cut_off`."""
-        some = False
+        begun = False
         with self._raw() as file:
             try:
                 size = os.fstat(file.fileno()).st_size
                 magic = file.read(4)
                 file.seek(0)
                 for piece in _unpacked(file, magic):
-                    some = True
+                    begun = True
                     self._progress(file.tell(), size)
                     yield piece
             except _errors() as error:
-                if not some:
+                if not begun:
                     raise TraceError(f"{self.path}: packed data is damaged or cut off ({str(error).rstrip('.')})") from None
                 self.cut_off = True
 

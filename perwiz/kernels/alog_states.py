@@ -75,61 +75,61 @@ Counts = cython.struct(
 @cython.cfunc
 def _advance_clock(lines: Line[::1], k: I4, locations: Location[::1], rollover: I8) -> cython.bint:
     """Set the clock of a line's location to its time, wraps undone, never before the line before; False beyond 4e18 ns."""
-    here = lines[k].location
+    location = lines[k].location
     t = lines[k].time
     if rollover > 0:
-        if lines[k].cycle + locations[here].wraps >= (LAST_TIME - t) // rollover:
+        if lines[k].cycle + locations[location].wraps >= (LAST_TIME - t) // rollover:
             return False
-        t += (lines[k].cycle + locations[here].wraps) * rollover
-        if t < locations[here].clock - rollover // 2:
-            locations[here].wraps += 1
+        t += (lines[k].cycle + locations[location].wraps) * rollover
+        if t < locations[location].clock - rollover // 2:
+            locations[location].wraps += 1
             t += rollover
-    if locations[here].first < 0:
-        locations[here].first = locations[here].clock = t
-    if t < locations[here].clock:
+    if locations[location].first < 0:
+        locations[location].first = locations[location].clock = t
+    if t < locations[location].clock:
         lines[k].status = BACKWARDS
     else:
-        locations[here].clock = t
+        locations[location].clock = t
     return True
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _open_call(open_calls: Call[::1], locations: Location[::1], here: I4, op: I4) -> cython.void:
+def _open_call(open_calls: Call[::1], locations: Location[::1], location: I4, op: I4) -> cython.void:
     """Begin a call of a location now."""
-    open_calls[here].location, open_calls[here].enter, open_calls[here].op = here, locations[here].clock, op
-    open_calls[here].region, open_calls[here].peer, open_calls[here].tag = locations[here].innermost, NONE, NONE
-    open_calls[here].sent = open_calls[here].received = open_calls[here].internal = 0
+    open_calls[location].location, open_calls[location].enter, open_calls[location].op = location, locations[location].clock, op
+    open_calls[location].region, open_calls[location].peer, open_calls[location].tag = locations[location].innermost, NONE, NONE
+    open_calls[location].sent = open_calls[location].received = open_calls[location].internal = 0
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _return_call(open_calls: Call[::1], locations: Location[::1], here: I4, calls: Call[::1], counts: Counts[::1]) -> cython.void:
+def _return_call(open_calls: Call[::1], locations: Location[::1], location: I4, calls: Call[::1], counts: Counts[::1]) -> cython.void:
     """Write the open call of a location, which returns now."""
-    open_calls[here].leave = locations[here].clock
-    calls[counts[0].calls_out] = open_calls[here]
+    open_calls[location].leave = locations[location].clock
+    calls[counts[0].calls_out] = open_calls[location]
     counts[0].calls_out += 1
-    locations[here].calls += 1
-    locations[here].call_entry = NONE
+    locations[location].calls += 1
+    locations[location].call_entry = NONE
 
 
 @cython.cfunc
-def _pull(stack: Entry[::1], counts: Counts[::1], locations: Location[::1], here: I4, end_state: I4) -> I4:
+def _pull(stack: Entry[::1], counts: Counts[::1], locations: Location[::1], location: I4, end_state: I4) -> I4:
     """Unlink the most recent entry that ends with this state and return it, or NONE. It stays readable until the next push."""
     above: I4 = NONE
-    entry = locations[here].top
+    entry = locations[location].top
     while entry >= 0 and stack[entry].end_state != end_state:
         above = entry
         entry = stack[entry].below
     if entry < 0:
         return NONE
     if above < 0:
-        locations[here].top = stack[entry].below
+        locations[location].top = stack[entry].below
     else:
         stack[above].below = stack[entry].below
     stack[entry].below = counts[0].free_entry
     counts[0].free_entry = entry
-    locations[here].depth -= 1
+    locations[location].depth -= 1
     return entry
 
 
@@ -139,10 +139,10 @@ def _begin(
     lines: Line[::1], k: I4, states: State[::1], locations: Location[::1], open_calls: Call[::1], stack: Entry[::1], counts: Counts[::1]
 ) -> cython.void:
     """Open the state of a line: a call if it is MPI and no call is open, else an internal call or a region instance."""
-    here = lines[k].location
+    location = lines[k].location
     state = lines[k].state
-    in_call: cython.bint = locations[here].call_entry >= 0
-    if locations[here].depth >= MOST_OPEN:
+    in_call: cython.bint = locations[location].call_entry >= 0
+    if locations[location].depth >= MOST_OPEN:
         lines[k].status = TOO_DEEP
         return
     entry = counts[0].free_entry
@@ -151,38 +151,38 @@ def _begin(
     else:
         entry = counts[0].entries
         counts[0].entries += 1
-    stack[entry].below, stack[entry].end_state, stack[entry].region = locations[here].top, states[state].end_state, NONE
-    locations[here].top = entry
-    locations[here].depth += 1
+    stack[entry].below, stack[entry].end_state, stack[entry].region = locations[location].top, states[state].end_state, NONE
+    locations[location].top = entry
+    locations[location].depth += 1
     if states[state].op == NONE:
-        stack[entry].region, stack[entry].name, stack[entry].enter = counts[0].regions, states[state].name, locations[here].clock
-        stack[entry].parent, stack[entry].first_call = locations[here].innermost, locations[here].calls + in_call
-        locations[here].innermost = counts[0].regions
+        stack[entry].region, stack[entry].name, stack[entry].enter = counts[0].regions, states[state].name, locations[location].clock
+        stack[entry].parent, stack[entry].first_call = locations[location].innermost, locations[location].calls + in_call
+        locations[location].innermost = counts[0].regions
         lines[k].owner, lines[k].owner_number = REGION_BEGIN, counts[0].regions
         counts[0].regions += 1
     elif in_call:
         counts[0].internal_calls += 1
     else:
-        _open_call(open_calls, locations, here, states[state].op)
-        locations[here].call_entry = entry
-        lines[k].owner, lines[k].owner_number = CALL_BEGIN, locations[here].calls
+        _open_call(open_calls, locations, location, states[state].op)
+        locations[location].call_entry = entry
+        lines[k].owner, lines[k].owner_number = CALL_BEGIN, locations[location].calls
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _leave(regions: Region[::1], stack: Entry[::1], entry: I4, locations: Location[::1], here: I4, counts: Counts[::1]) -> cython.void:
+def _leave(regions: Region[::1], stack: Entry[::1], entry: I4, locations: Location[::1], location: I4, counts: Counts[::1]) -> cython.void:
     """Write the region instance of an entry, left now."""
     out = counts[0].regions_out
-    regions[out].location, regions[out].leave, regions[out].enter = here, locations[here].clock, stack[entry].enter
+    regions[out].location, regions[out].leave, regions[out].enter = location, locations[location].clock, stack[entry].enter
     regions[out].number, regions[out].parent, regions[out].name = stack[entry].region, stack[entry].parent, stack[entry].name
     regions[out].first_call = stack[entry].first_call
-    regions[out].end_call = locations[here].calls + (locations[here].call_entry >= 0)
+    regions[out].end_call = locations[location].calls + (locations[location].call_entry >= 0)
     counts[0].regions_out += 1
-    if locations[here].innermost == stack[entry].region:
-        entry = locations[here].top
+    if locations[location].innermost == stack[entry].region:
+        entry = locations[location].top
         while entry >= 0 and stack[entry].region < 0:
             entry = stack[entry].below
-        locations[here].innermost = stack[entry].region if entry >= 0 else NONE
+        locations[location].innermost = stack[entry].region if entry >= 0 else NONE
 
 
 @cython.cfunc
@@ -197,29 +197,29 @@ def _add_message(
     counts: Counts[::1],
 ) -> cython.void:
     """Put a message record into the open call of its location; nobody's and those inside a collective are only counted."""
-    here = lines[k].location
-    op = open_calls[here].op
+    location = lines[k].location
+    op = open_calls[location].op
     sends: cython.bint = lines[k].type == MESSAGE_SENT
     inside: cython.bint = routines[op].collective or lines[k].status == INTERNAL
     if inside:
-        open_calls[here].internal |= SENT_INSIDE if sends else RECEIVED_INSIDE
+        open_calls[location].internal |= SENT_INSIDE if sends else RECEIVED_INSIDE
     elif lines[k].int_data < 0:
-        open_calls[here].internal |= NULL_PARTNER
+        open_calls[location].internal |= NULL_PARTNER
     if lines[k].int_data < 0:
         counts[0].to_nobody += 1
         return
     if inside:
         counts[0].internal_messages += 1
         return
-    if sends and open_calls[here].sent < MOST_SUM:
-        open_calls[here].sent += lines[k].bytes
-    elif not sends and open_calls[here].received < MOST_SUM:
-        open_calls[here].received += lines[k].bytes
-    if open_calls[here].peer < 0 and (routines[op].says_receiver if sends else routines[op].says_sender):
-        open_calls[here].peer, open_calls[here].tag = lines[k].int_data, lines[k].tag
+    if sends and open_calls[location].sent < MOST_SUM:
+        open_calls[location].sent += lines[k].bytes
+    elif not sends and open_calls[location].received < MOST_SUM:
+        open_calls[location].received += lines[k].bytes
+    if open_calls[location].peer < 0 and (routines[op].says_receiver if sends else routines[op].says_sender):
+        open_calls[location].peer, open_calls[location].tag = lines[k].int_data, lines[k].tag
     out = counts[0].messages_out
-    messages[out].type, messages[out].location, messages[out].peer = lines[k].type, here, lines[k].int_data
-    messages[out].tag, messages[out].bytes, messages[out].call = lines[k].tag, lines[k].bytes, locations[here].calls
+    messages[out].type, messages[out].location, messages[out].peer = lines[k].type, location, lines[k].int_data
+    messages[out].tag, messages[out].bytes, messages[out].call = lines[k].tag, lines[k].bytes, locations[location].calls
     lines[k].owner, lines[k].owner_number = MESSAGE_RECORD, counts[0].messages + out
     counts[0].messages_out += 1
 
@@ -249,51 +249,51 @@ def read(
     for k in range(len(lines)):
         if lines[k].status != EVENT and lines[k].status != INTERNAL:
             continue
-        here = lines[k].location
+        location = lines[k].location
         state = lines[k].state
         if not _advance_clock(lines, k, locations, rollover):
             lines[k].status = OUT_OF_RANGE
         elif state != NONE:
             ended = False
             if states[state].ends:
-                entry = _pull(stack, counts, locations, here, state)
+                entry = _pull(stack, counts, locations, location, state)
                 ended = entry >= 0
                 counts[0].states += ended
-                if ended and entry == locations[here].call_entry:
-                    lines[k].owner, lines[k].owner_number = CALL_END, locations[here].calls
-                    _return_call(open_calls, locations, here, calls, counts)
+                if ended and entry == locations[location].call_entry:
+                    lines[k].owner, lines[k].owner_number = CALL_END, locations[location].calls
+                    _return_call(open_calls, locations, location, calls, counts)
                 elif ended and stack[entry].region >= 0:
-                    _leave(regions, stack, entry, locations, here, counts)
+                    _leave(regions, stack, entry, locations, location, counts)
             if states[state].begins:
                 _begin(lines, k, states, locations, open_calls, stack, counts)
             elif not ended:
                 lines[k].status = NOT_OPEN
         elif lines[k].type != MESSAGE_SENT and lines[k].type != MESSAGE_RECEIVED:
             counts[0].singles += 1
-            if locations[here].call_entry >= 0:
-                lines[k].owner, lines[k].owner_number = SINGLE, locations[here].calls
-        elif locations[here].call_entry < 0 and lines[k].status == INTERNAL:
+            if locations[location].call_entry >= 0:
+                lines[k].owner, lines[k].owner_number = SINGLE, locations[location].calls
+        elif locations[location].call_entry < 0 and lines[k].status == INTERNAL:
             counts[0].internal_messages += 1
         else:
-            bare: cython.bint = locations[here].call_entry < 0
+            bare: cython.bint = locations[location].call_entry < 0
             if bare:
-                _open_call(open_calls, locations, here, send if lines[k].type == MESSAGE_SENT else receive)
-                open_calls[here].internal = BARE
+                _open_call(open_calls, locations, location, send if lines[k].type == MESSAGE_SENT else receive)
+                open_calls[location].internal = BARE
             _add_message(lines, k, routines, locations, open_calls, messages, counts)
             if bare:
-                _return_call(open_calls, locations, here, calls, counts)
+                _return_call(open_calls, locations, location, calls, counts)
 
 
 def close(
     locations: Location[::1], open_calls: Call[::1], stack: Entry[::1], counts: Counts[::1], calls: Call[::1], regions: Region[::1]
 ) -> None:
     """End what is still open on every location at its last instant; the outputs have room for all."""
-    here: I4
-    for here in range(len(locations)):
-        while locations[here].top >= 0:
-            entry = locations[here].top
-            locations[here].top = stack[entry].below
-            if entry == locations[here].call_entry:
-                _return_call(open_calls, locations, here, calls, counts)
+    location: I4
+    for location in range(len(locations)):
+        while locations[location].top >= 0:
+            entry = locations[location].top
+            locations[location].top = stack[entry].below
+            if entry == locations[location].call_entry:
+                _return_call(open_calls, locations, location, calls, counts)
             elif stack[entry].region >= 0:
-                _leave(regions, stack, entry, locations, here, counts)
+                _leave(regions, stack, entry, locations, location, counts)

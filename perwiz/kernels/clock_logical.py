@@ -130,30 +130,30 @@ def _latest(
 @cython.cfunc
 @cython.exceptval(check=False)
 def _jump(
-    clocks: Clock[::1], here: cython.Py_ssize_t, by: cython.longlong, recorded: cython.longlong, collective: cython.bint
+    clocks: Clock[::1], location: cython.Py_ssize_t, by: cython.longlong, recorded: cython.longlong, collective: cython.bint
 ) -> cython.void:
     """Note that the clock of a location is put forward at a recorded instant."""
-    clocks[here].lead += by
-    clocks[here].lead_jumped = clocks[here].lead
-    clocks[here].jumped = clocks[here].last = recorded
-    if clocks[here].lead > clocks[here].most:
-        clocks[here].most = clocks[here].lead
+    clocks[location].lead += by
+    clocks[location].lead_jumped = clocks[location].lead
+    clocks[location].jumped = clocks[location].last = recorded
+    if clocks[location].lead > clocks[location].most:
+        clocks[location].most = clocks[location].lead
     if collective:
-        clocks[here].by_collective += 1
+        clocks[location].by_collective += 1
     else:
-        clocks[here].by_message += 1
+        clocks[location].by_message += 1
 
 
 @cython.cfunc
-def _lead(time: cython.longlong, clocks: Clock[::1], here: cython.Py_ssize_t, decay: cython.longlong) -> cython.longlong:
+def _lead(time: cython.longlong, clocks: Clock[::1], location: cython.Py_ssize_t, decay: cython.longlong) -> cython.longlong:
     """Return how far a clock is ahead at an instant: its lead falls by `decay` ns per second, but no two instants become one."""
-    passed = time - clocks[here].last
-    since = time - clocks[here].jumped
+    passed = time - clocks[location].last
+    since = time - clocks[location].jumped
     if passed <= 0:
-        return clocks[here].lead
-    lead = clocks[here].lead_jumped - (since // BILLION * decay + since % BILLION * decay // BILLION)
-    if lead < clocks[here].lead - passed + 1:
-        lead = clocks[here].lead - passed + 1
+        return clocks[location].lead
+    lead = clocks[location].lead_jumped - (since // BILLION * decay + since % BILLION * decay // BILLION)
+    if lead < clocks[location].lead - passed + 1:
+        lead = clocks[location].lead - passed + 1
     return max(lead, 0)
 
 
@@ -175,21 +175,21 @@ def forward(
     """
     first: cython.Py_ssize_t = len(owner) + 1 - len(start)
     for v in range(first if first > 0 else 1, len(owner)):
-        here: cython.Py_ssize_t = owner[v]
-        if here < 0:
+        holder: cython.Py_ssize_t = owner[v]
+        if holder < 0:
             for k in range(start[v - first], start[v - first + 1]):
                 u = source[k]
                 if binding[k] != UNBOUND and owner[u] < 0:
-                    _merge(summaries, -1 - here, clocks, -1 - owner[u])
+                    _merge(summaries, -1 - holder, clocks, -1 - owner[u])
                 elif binding[k] != UNBOUND:
-                    _insert(summaries, -1 - here, clocks, owner[u], corrected[u])
+                    _insert(summaries, -1 - holder, clocks, owner[u], corrected[u])
             continue
         ready: cython.longlong = before[v]
         before[v] = FREE
-        if clocks[here].lead > 0:
-            lead = _lead(ready, clocks, here, decay)
-            clocks[here].last = ready
-            clocks[here].lead = lead
+        if clocks[holder].lead > 0:
+            lead = _lead(ready, clocks, holder, decay)
+            clocks[holder].last = ready
+            clocks[holder].lead = lead
             ready += lead
         after: cython.longlong = ready
         by: cython.int = UNBOUND
@@ -198,7 +198,7 @@ def forward(
                 continue
             u = source[k]
             if binding[k] == HUB:
-                arrival = _latest(summaries, -1 - owner[u], clocks, latency, here)
+                arrival = _latest(summaries, -1 - owner[u], clocks, latency, holder)
             else:
                 arrival = corrected[u] + latency[binding[k]]
             if arrival > after:
@@ -206,7 +206,7 @@ def forward(
                 by = binding[k]
         corrected[v] = after
         if by != UNBOUND:
-            _jump(clocks, here, after - ready, ready - clocks[here].lead, by == HUB)
+            _jump(clocks, holder, after - ready, ready - clocks[holder].lead, by == HUB)
             before[v] = ready
 
 
@@ -222,17 +222,17 @@ def delays(
 ) -> None:
     """Lower `shortest[d]` to the shortest time from a cause to its effect over pairs of class d. Reversed ones do not count."""
     for v in range(1, len(owner)):
-        here: cython.Py_ssize_t = owner[v]
-        partners: cython.Py_ssize_t = start[v] if here < 0 else start[v] + 1
+        holder: cython.Py_ssize_t = owner[v]
+        partners: cython.Py_ssize_t = start[v] if holder < 0 else start[v] + 1
         for k in range(partners, start[v + 1]):
             u = source[k]
             if binding[k] == UNBOUND:
                 continue
-            if here < 0:
+            if holder < 0:
                 if owner[u] < 0:
-                    _merge(summaries, -1 - here, clocks, -1 - owner[u])
+                    _merge(summaries, -1 - holder, clocks, -1 - owner[u])
                 else:
-                    _insert(summaries, -1 - here, clocks, owner[u], time[u])
+                    _insert(summaries, -1 - holder, clocks, owner[u], time[u])
                 continue
             if binding[k] != HUB:
                 lag = time[v] - time[u]
@@ -241,7 +241,7 @@ def delays(
                 continue
             row: cython.Py_ssize_t = -1 - owner[u]
             if summaries[row].location >= 0:
-                far = _distance(clocks, here, summaries[row].location)
+                far = _distance(clocks, holder, summaries[row].location)
                 for d in range(max(far, NODE), PAIR_CLASSES):
                     lag = time[v] - summaries[row].latest[SAME if d == far else d]
                     if 0 <= lag < shortest[d]:
@@ -265,20 +265,20 @@ def limits(
     """
     first: cython.Py_ssize_t = len(owner) + 1 - len(start)
     for v in range(len(owner) - 1, first - 1 if first > 0 else 0, -1):
-        here: cython.Py_ssize_t = owner[v]
-        partners: cython.Py_ssize_t = start[v - first] if here < 0 else start[v - first] + 1
+        holder: cython.Py_ssize_t = owner[v]
+        partners: cython.Py_ssize_t = start[v - first] if holder < 0 else start[v - first] + 1
         for k in range(partners, start[v - first + 1]):
             u = source[k]
             if binding[k] == UNBOUND:
                 continue
             if binding[k] == HUB and owner[u] < 0:
-                if here < 0:
-                    _merge(summaries, -1 - owner[u], clocks, -1 - here)
+                if holder < 0:
+                    _merge(summaries, -1 - owner[u], clocks, -1 - holder)
                 else:
-                    _insert(summaries, -1 - owner[u], clocks, here, -corrected[v])
+                    _insert(summaries, -1 - owner[u], clocks, holder, -corrected[v])
                 continue
-            if here < 0:
-                latest = -_latest(summaries, -1 - here, clocks, latency, owner[u])
+            if holder < 0:
+                latest = -_latest(summaries, -1 - holder, clocks, latency, owner[u])
             else:
                 latest = corrected[v] - latency[binding[k]]
             if latest < limit[u]:

@@ -30,17 +30,17 @@ def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
             raise ValueError(piece)
         bounds.append((low, size))
     first, sizes = np.array(bounds, "i8").T
-    found = (np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)).astype("i4")
-    if len(np.unique(found)) < len(found):
+    out = (np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)).astype("i4")
+    if len(np.unique(out)) < len(out):
         raise ValueError(pieces)
-    return found
+    return out
 
 
 def _listed(listed: Listed, most: int) -> I4:
-    found = ranks(",".join(listed.parts[part] for part in sorted(listed.parts)), most)
-    if listed.size and listed.size != len(found):
+    members = ranks(",".join(listed.parts[part] for part in sorted(listed.parts)), most)
+    if listed.size and listed.size != len(members):
         raise ValueError(listed.name)
-    return found
+    return members
 
 
 class Groups:
@@ -76,8 +76,8 @@ class Groups:
 
     def rows(self, numbers: I8) -> I8:
         """Return the rows of communicators with these numbers; for one not defined, -1 less its number."""
-        at = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-        return np.where(self._numbers[at] == numbers, at, NONE - numbers)
+        nearest = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+        return np.where(self._numbers[nearest] == numbers, nearest, NONE - numbers)
 
     def processes(self, comm: I8, rank: I8) -> I8:
         """Return the processes with these ranks in communicators (rows), -1 where there is none such."""

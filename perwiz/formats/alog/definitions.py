@@ -67,5 +67,5 @@ class States:
     def far(self, types: I8) -> I8:
         """Return the slot of event types from 65536 on, -1 where one is in no state."""
         events, slots = self._far
-        at = np.minimum(np.searchsorted(events, types), len(events) - 1)
-        return np.where(events[at] == types, slots[at], -1)
+        nearest = np.minimum(np.searchsorted(events, types), len(events) - 1)
+        return np.where(events[nearest] == types, slots[nearest], -1)

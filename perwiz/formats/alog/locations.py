@@ -33,11 +33,11 @@ class RecordedLocations:
         metahost, node, cpu = np.zeros(len(self), "i4"), np.full(len(self), NONE, "i4"), np.full(len(self), NONE, "i4")
         hosts: dict[int, str] = {}
         for process, thread, number, pairs in headers.placement:
-            at = self._where.get((process, thread))
-            if at is None:
+            location = self._where.get((process, thread))
+            if location is None:
                 continue
             hosts.setdefault(number, pairs.get("host", str(number)))
-            node[at], cpu[at], metahost[at] = number, _small(pairs.get("cpu"), NONE), _small(pairs.get("metahost"), 0)
+            node[location], cpu[location], metahost[location] = number, _small(pairs.get("cpu"), NONE), _small(pairs.get("metahost"), 0)
         hosts.pop(NONE, None)
         numbers = np.array(sorted(hosts), "i4")
         node = np.where(node >= 0, np.searchsorted(numbers, node), NONE).astype("i4")

@@ -31,12 +31,12 @@ class Records:
             self._column[name] = columns.take(name)[order]
         self._column["call"] += start
         self._column["mode"] = mode[self._column["call"]]
-        at = np.empty(len(order), "i4")
-        at[order] = np.arange(len(order), dtype="i4")
+        place = np.empty(len(order), "i4")
+        place[order] = np.arange(len(order), dtype="i4")
         for name, key in (("comm", "c"), ("bytes", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
             rows, values = notes.take(alog.MESSAGE_RECORD, key, first, locations.row)
             if len(rows):
-                self._column.setdefault(name, np.full(len(order), NONE))[at[rows]] = values
+                self._column.setdefault(name, np.full(len(order), NONE))[place[rows]] = values
 
     def matched(self, calls: Calls, process: I8, requests: Requests, request: I8) -> tuple[Messages, int, int, int]:
         """Return the messages, how many differ in size, and how many records send and receive.
@@ -52,20 +52,20 @@ class Records:
 
     def _ends(self, sends: bool, calls: Calls, process: I8, requests: Requests, request: I8) -> matching.Ends:
         """Return one side. A send with a request is completed elsewhere; so, seen from its completion, was a receive posted elsewhere."""
-        at = np.flatnonzero(self._column["send"] == sends)
-        get = {name: values[at] for name, values in self._column.items() if name != "send"}
+        rows = np.flatnonzero(self._column["send"] == sends)
+        get = {name: values[rows] for name, values in self._column.items() if name != "send"}
         call, done = get["call"], get["call"].copy()
         rank = process.astype("i4")[calls.location[call]]
         wanted = get.get("request", np.empty(0, "i8"))
         with_request = np.flatnonzero(wanted != NONE)
-        by, other = (requests.posted_by, requests.completed_by) if sends else (requests.completed_by, requests.posted_by)
-        found = _find(by, request, call[with_request], wanted[with_request])
-        there = with_request[found >= 0]
+        by, other_end = (requests.posted_by, requests.completed_by) if sends else (requests.completed_by, requests.posted_by)
+        request_row = _find(by, request, call[with_request], wanted[with_request])
+        matched = with_request[request_row >= 0]
         if sends:
             done[operations.NONBLOCKING[calls.op[call]]] = NONE
-            done[there] = other[found[found >= 0]]
+            done[matched] = other_end[request_row[request_row >= 0]]
         else:
-            call[there] = other[found[found >= 0]]
+            call[matched] = other_end[request_row[request_row >= 0]]
         return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["bytes"], get.get("id"))
 
 
@@ -82,7 +82,7 @@ def _find(call: I4, request: I8, wanted_call: I4, wanted: I8) -> I8:
                           out          2 -1
     """
     numbers = Numbers()
-    known = numbers.number(call, request)
+    number = numbers.number(call, request)
     out = np.full(numbers.count + len(wanted), NONE, "i8")
-    out[known] = np.arange(len(known))
+    out[number] = np.arange(len(number))
     return out[numbers.number(wanted_call, wanted)]

@@ -90,28 +90,28 @@ class Notes:
         comm = np.zeros(len(lines), "i8")
         bad = [np.empty(0, "i8")]
         for (kind, key), columns in self._columns.items():
-            some = notes[(owner == kind) & (notes.key == _code(key))]
-            if not len(some):
+            chosen = notes[(owner == kind) & (notes.key == _code(key))]
+            if not len(chosen):
                 continue
-            value, wrong = self._translated(key, text, some, comm)
-            bad.append(some.line[wrong])
+            value, wrong = self._translated(key, text, chosen, comm)
+            bad.append(chosen.line[wrong])
             # Whoever names an unknown communicator does not mean the world.
-            kept = ~wrong if key != "c" else np.ones(len(some), bool)
-            line = some.line[kept]
+            kept = ~wrong if key != "c" else np.ones(len(chosen), bool)
+            line = chosen.line[kept]
             columns.add({"location": lines.location[line], "number": lines.owner_number[line], "value": value[kept]}, len(line))
         return np.unique(np.concatenate(bad))
 
     def _translated(self, key: str, text: bytes, notes: alog.Records, comm: I8) -> tuple[I8, Mask]:
         """Return the values as they go into tables, and which are wrong; `c` fills `comm`, the communicator of each line."""
-        at, value = notes.line, notes.value
+        line, value = notes.line, notes.value
         wrong = _KEYS[key].wrong(value)
         value = np.where(wrong, NONE, value)
         if key == "c":
-            comm[at] = value = np.where(wrong, NONE, self._groups.rows(value))
+            comm[line] = value = np.where(wrong, NONE, self._groups.rows(value))
             wrong = value < 0
         elif key in ("p", "r"):
             named = value >= 0
-            value[named] = self._groups.processes(comm[at[named]], value[named])
+            value[named] = self._groups.processes(comm[line[named]], value[named])
             wrong |= named & (value < 0)
         elif key == "k":
             letter = np.clip(_TEXT - 1 - value, 0, 127)
@@ -136,10 +136,10 @@ class Notes:
         `place` is the row of each location, `first` its first call.
         """
         columns = self._columns.pop((owner, key))
-        at = columns.take("number").astype("i8")
+        row = columns.take("number").astype("i8")
         if _on_call(owner):
-            at += first[place[columns.take("location")]]
-        return at, columns.take("value")
+            row += first[place[columns.take("location")]]
+        return row, columns.take("value")
 
 
 def _on_call(owner: int) -> bool:

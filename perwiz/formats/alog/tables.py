@@ -73,22 +73,23 @@ class Builder:
     def _foreign_roots(self) -> None:
         """A root in a world that the header does not list must be a process that occurs."""
         root = self.column["root"]
-        at = np.flatnonzero((root >= 0) & (self.column["comm"] == 0))
-        at = at[~np.isin(root[at], self.comms.members(0))]
-        root[at] = NONE
-        self.recording.defects.add(np.full(len(at), -1), BAD_ATTRIBUTE)
+        calls = np.flatnonzero((root >= 0) & (self.column["comm"] == 0))
+        calls = calls[~np.isin(root[calls], self.comms.members(0))]
+        root[calls] = NONE
+        self.recording.defects.add(np.full(len(calls), -1), BAD_ATTRIBUTE)
 
     def _requests(self) -> None:
         posted, posted_id = self._notes(alog.CALL_BEGIN, "q")
         completed, completed_id = self._notes(alog.CALL_END, "q")
-        at = self.column["location"]
-        self.requests: Requests = matching.requests(posted, at[posted], posted_id, completed, at[completed], completed_id)
+        location = self.column["location"]
+        self.requests: Requests = matching.requests(posted, location[posted], posted_id, completed, location[completed], completed_id)
         self.request_id = posted_id[np.argsort(posted, kind="stable")]
 
     def _messages(self) -> None:
         records = Records(self.recording.messages, self.recording.notes, self.locations, self.first, self.column.pop("mode"))
-        found = records.matched(self._call_table(), self.locations.process, self.requests, self.request_id)
-        self.messages, self.size_differs, self.sends, self.receives = found
+        self.messages, self.size_differs, self.sends, self.receives = records.matched(
+            self._call_table(), self.locations.process, self.requests, self.request_id
+        )
 
     def _collectives(self) -> None:
         get = self.column
@@ -96,12 +97,12 @@ class Builder:
         sequence = np.full(len(done), NONE)
         rows, values = self._notes(alog.CALL_BEGIN, "s")
         sequence[rows] = values
-        found = matching_collectives.collectives(
+        instances = matching_collectives.collectives(
             self._call_table(), done, self.locations.process, sequence, get["internal"], self.comms, get["enter"]
         )
         get["root"] = get["root"].copy()
-        get["root"][found.members.call] = found.collectives.root[found.members.collective]
-        self.instances = found
+        get["root"][instances.members.call] = instances.collectives.root[instances.members.collective]
+        self.instances = instances
 
     def _call_table(self) -> Calls:
         names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")

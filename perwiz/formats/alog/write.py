@@ -31,8 +31,8 @@ def write(trace: Trace, timeline: Timeline, path: str) -> None:
     with packed(path) as file:
         file.write("".join(f"{line}\n" for line in headers(trace, timeline, events)).encode("ascii"))
         for begin in range(0, len(events), ROWS_AT_ONCE):
-            some = events.order[begin : begin + ROWS_AT_ONCE]
-            file.write(made.fill(events.kind[some], cells.make(events.kind[some], events.row[some], events.time[some])))
+            chunk = events.order[begin : begin + ROWS_AT_ONCE]
+            file.write(made.fill(events.kind[chunk], cells.make(events.kind[chunk], events.row[chunk], events.time[chunk])))
 
 
 def templates(texts: Sequence[str], pool: NDArray[np.int32]) -> Templates:

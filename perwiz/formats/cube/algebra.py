@@ -41,7 +41,7 @@ def merge(cubes: Sequence[Cube]) -> Cube:
         first = cells[metric.name]
         if any(not _same(first, joined.moved(number, metric.name, DTYPES[metric.type])) for number in having[1:]):
             kept.append(metric.name)
-    values = compact({name: some for name, some in cells.items() if some is not None})
+    values = compact({name: stored for name, stored in cells.items() if stored is not None})
     several = f"in several operands, with other values, kept as in the first: {', '.join(map(shown, kept))}"
     return _cube(joined, {}, values, [several] if kept else [])
 
@@ -53,7 +53,7 @@ def percent(cube: Cube) -> Cube:
         raise UsageError(f"a cube without any '{TIME}', must have it to be put in percent")
     timed = {metric.name for metric in cube.metrics if metric.unit == SECONDS and not metric.name.startswith(GAIN)}
     metrics = (dataclasses.replace(m, unit=PERCENT, type=DOUBLE) if m.name in timed else m for m in cube.metrics)
-    cells = {name: Cells(some.node, some.value * (100 / whole)) if name in timed else some for name, some in cube.cells.items()}
+    cells = {name: Cells(stored.node, stored.value * (100 / whole)) if name in timed else stored for name, stored in cube.cells.items()}
     return dataclasses.replace(cube, metrics=tuple(metrics), cells=cells)
 
 
@@ -61,8 +61,8 @@ def differences(first: Cube, second: Cube) -> list[str]:
     """Return in what two cubes differ, in words; nothing if they have the same metrics, call paths, locations and values."""
     joined, between = join([first, second]), diff(first, second)
     out = [text for text in joined.warnings if text.startswith("metric")]
-    for one, other, which in ((first, second, "first"), (second, first, "second")):
-        only = [shown(name) for name in one.metric if name not in other.metric]
+    for cube, missing, which in ((first, second.metric, "first"), (second, first.metric, "second")):
+        only = [shown(name) for name in cube.metric if name not in missing]
         out += [f"metrics only in the {which}: {', '.join(only)}"] if only else []
     for noun, rows, whole in (("call paths", joined.paths, joined.cube.paths), ("locations", joined.locations, joined.cube.locations)):
         counts = [len(set(row.tolist())) for row in rows]
@@ -91,7 +91,7 @@ def _weighted(joined: Joined, factors: Sequence[int], types: Mapping[str, str]) 
     for metric in joined.cube.metrics:
         moved = [joined.moved(number, metric.name, DTYPES[types[metric.name]]) for number in range(len(factors))]
         cells[metric.name] = _sum([(cells, factor) for cells, factor in zip(moved, factors, strict=True) if cells is not None])
-    return _cube(joined, types, compact({name: some for name, some in cells.items() if some is not None}), [])
+    return _cube(joined, types, compact({name: values for name, values in cells.items() if values is not None}), [])
 
 
 def _sum(parts: Sequence[tuple[Cells, int]]) -> Cells | None:

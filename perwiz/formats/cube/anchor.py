@@ -125,10 +125,10 @@ def _anchor(root: xml.Element) -> Anchor:
 
 
 def _child(node: xml.Element, tag: str) -> xml.Element:
-    found = node.find(tag)
-    if found is None:
+    child = node.find(tag)
+    if child is None:
         raise TraceError(f"anchor.xml has no <{tag}>, must have one")
-    return found
+    return child
 
 
 def _text(node: xml.Element, tag: str) -> str:
@@ -150,7 +150,7 @@ def _number(node: xml.Element, key: str, default: int | None = None) -> int:
 
 
 def _attributes(node: xml.Element) -> tuple[tuple[str, str], ...]:
-    return tuple((one.get("key", ""), one.get("value", "")) for one in node.iterfind("attr"))
+    return tuple((attribute.get("key", ""), attribute.get("value", "")) for attribute in node.iterfind("attr"))
 
 
 def _walk(roots: Iterable[xml.Element], tag: str) -> Iterable[tuple[xml.Element, int]]:
@@ -167,11 +167,11 @@ def _walk(roots: Iterable[xml.Element], tag: str) -> Iterable[tuple[xml.Element,
 def _metrics(node: xml.Element, faults: list[str]) -> tuple[list[Stored], list[Metric]]:
     """Return the metrics whose values can be added up; those below one that is left out move up."""
     stored, metrics = list[Stored](), list[Metric]()
-    name_of, known = list[str](), set[str]()
-    for one, parent in _walk(node.findall("metric"), "metric"):
-        name, dtype, kind = _text(one, "uniq_name").strip(), _text(one, "dtype").strip(), one.get("type", "EXCLUSIVE")
+    name_of, names = list[str](), set[str]()
+    for element, parent in _walk(node.findall("metric"), "metric"):
+        name, dtype, kind = _text(element, "uniq_name").strip(), _text(element, "dtype").strip(), element.get("type", "EXCLUSIVE")
         above = name_of[parent] if parent >= 0 else ""
-        if name in known:
+        if name in names:
             raise TraceError(f"anchor.xml: two metrics '{shown(name)}', must have names of their own")
         if not name:
             raise TraceError("anchor.xml: a metric without a name, must have one")
@@ -179,22 +179,27 @@ def _metrics(node: xml.Element, faults: list[str]) -> tuple[list[Stored], list[M
             faults.append(f"metric '{shown(name)}' left out: values of type {shown(dtype, 30)}, {shown(kind, 30)}")
             name_of.append(above)
             continue
-        known.add(name)
+        names.add(name)
         name_of.append(name)
-        title, unit, meaning, url = _text(one, "disp_name"), _text(one, "uom").strip(), _text(one, "descr"), _text(one, "url")
+        title, unit, meaning, url = (
+            _text(element, "disp_name"),
+            _text(element, "uom").strip(),
+            _text(element, "descr"),
+            _text(element, "url"),
+        )
         metrics.append(Metric(name, title, above, unit, _TYPES[STORED[dtype][0]], meaning, url))
-        stored.append(Stored(metrics[-1], one.get("id", ""), STORED[dtype], kind == "INCLUSIVE"))
+        stored.append(Stored(metrics[-1], element.get("id", ""), STORED[dtype], kind == "INCLUSIVE"))
     return stored, metrics
 
 
 def _regions(program: xml.Element) -> tuple[dict[int, int], list[Region]]:
     """Return (row per id, regions)."""
     number, regions = dict[int, int](), list[Region]()
-    for row, one in enumerate(program.iterfind("region")):
-        number[_number(one, "id")] = row
-        begin, end = _number(one, "begin", -1), _number(one, "end", -1)
-        texts = (_text(one, tag) for tag in ("paradigm", "role", "url", "descr"))
-        regions.append(Region(_text(one, "name"), _text(one, "mangled_name"), one.get("mod", ""), begin, end, *texts))
+    for row, element in enumerate(program.iterfind("region")):
+        number[_number(element, "id")] = row
+        begin, end = _number(element, "begin", -1), _number(element, "end", -1)
+        texts = (_text(element, tag) for tag in ("paradigm", "role", "url", "descr"))
+        regions.append(Region(_text(element, "name"), _text(element, "mangled_name"), element.get("mod", ""), begin, end, *texts))
     return number, regions
 
 
@@ -209,15 +214,15 @@ def _paths(program: xml.Element, number: dict[int, int], regions: list[Region]) 
         paths.append(CallPath(len(regions)))
         regions.append(Region(ROOT, ROOT, role="artificial"))
     top = list[int]()
-    for one, parent in _walk(roots, "cnode"):
-        callee, row = number.get(_number(one, "calleeId")), len(paths)
+    for element, parent in _walk(roots, "cnode"):
+        callee, row = number.get(_number(element, "calleeId")), len(paths)
         if callee is None:
-            raise TraceError(f"anchor.xml: call path {shown(one.get('id', ''), 20)} is of a region that is not there")
+            raise TraceError(f"anchor.xml: call path {shown(element.get('id', ''), 20)} is of a region that is not there")
         (top if parent < 0 else below[parent + shift]).append(row)
         below.append([])
         parent = parent + shift if parent >= 0 or shift else -1
-        values = (Parameter(p.get("partype", ""), p.get("parkey", ""), p.get("parvalue", "")) for p in one.iterfind("parameter"))
-        paths.append(CallPath(callee, parent, _number(one, "line", -1), one.get("mod", ""), tuple(values)))
+        values = (Parameter(p.get("partype", ""), p.get("parkey", ""), p.get("parvalue", "")) for p in element.iterfind("parameter"))
+        paths.append(CallPath(callee, parent, _number(element, "line", -1), element.get("mod", ""), tuple(values)))
     return paths, _wide(top, below)
 
 
@@ -240,16 +245,16 @@ def _system(system: xml.Element) -> tuple[list[Place], list[Group], list[Locatio
     shift = int(len(roots) > 1)
     places = [Place("system", "metacomputer")] * shift
     groups, locations, ids = list[Group](), list[Location](), list[int]()
-    for one, parent in _walk(roots, "systemtreenode"):
+    for element, parent in _walk(roots, "systemtreenode"):
         parent = parent + shift if parent >= 0 or shift else -1
-        kind = _text(one, "class") or one.get("class", "")
-        for group in one.iterfind("locationgroup"):
+        kind = _text(element, "class") or element.get("class", "")
+        for group in element.iterfind("locationgroup"):
             groups.append(Group(_text(group, "name"), _number(group, "rank", -1), len(places), _text(group, "type"), _attributes(group)))
             for location in group.iterfind("location"):
                 ids.append(_number(location, "Id"))
                 rank, type_ = _number(location, "rank", -1), _text(location, "type")
                 locations.append(Location(_text(location, "name"), rank, len(groups) - 1, type_, _attributes(location)))
-        places.append(Place(_text(one, "name"), kind, parent, _text(one, "descr"), _attributes(one)))
+        places.append(Place(_text(element, "name"), kind, parent, _text(element, "descr"), _attributes(element)))
     if not locations:
         raise TraceError("anchor.xml has no location, must have one")
     if len(set(ids)) < len(ids):
@@ -259,13 +264,13 @@ def _system(system: xml.Element) -> tuple[list[Place], list[Group], list[Locatio
 
 def _cart(cart: xml.Element, row_of: dict[int, int]) -> Cart:
     name = shown(cart.get("name", ""))
-    dims = tuple((one.get("name", ""), _number(one, "size"), one.get("periodic") == "true") for one in cart.iterfind("dim"))
+    dims = tuple((element.get("name", ""), _number(element, "size"), element.get("periodic") == "true") for element in cart.iterfind("dim"))
     places = []
-    for one in cart.iterfind("coord"):
-        row, at = row_of.get(_number(one, "locId")), _numbers(one.text or "")
-        if row is None or at is None or len(at) != len(dims):
+    for element in cart.iterfind("coord"):
+        row, coordinates = row_of.get(_number(element, "locId")), _numbers(element.text or "")
+        if row is None or coordinates is None or len(coordinates) != len(dims):
             raise TraceError(f"anchor.xml: topology '{name}': a place of no location, or of other than {len(dims)} dimensions")
-        places.append((row, at))
+        places.append((row, coordinates))
     return Cart(cart.get("name", ""), dims, tuple(places))
 
 

@@ -41,8 +41,8 @@ class Joined:
             return None
         node, row = np.unique(self.paths[operand][cells.node], return_inverse=True)
         out = np.zeros((len(node), len(self.cube.locations)), dtype)
-        for at, values in zip(row.tolist(), cells.value.astype(dtype), strict=True):
-            out[at, self.locations[operand]] += values
+        for place, values in zip(row.tolist(), cells.value.astype(dtype), strict=True):
+            out[place, self.locations[operand]] += values
         return Cells(node.astype("i4"), out)
 
 
@@ -64,29 +64,29 @@ def join(cubes: Sequence[Cube]) -> Joined:
 
 
 def _metrics(cubes: Sequence[Cube], warnings: list[str]) -> tuple[Metric, ...]:
-    known: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     clashing = dict[str, str]()
     for metric in (metric for cube in cubes for metric in cube.metrics):
-        first = known.setdefault(metric.name, metric)
+        first = by_name.setdefault(metric.name, metric)
         if first.unit != metric.unit:
             clashing[metric.name] = f"metric '{shown(metric.name)}' left out: is in '{shown(first.unit)}' and in '{shown(metric.unit)}'"
     warnings += clashing.values()
     below: dict[str, list[str]] = {}
-    for metric in known.values():
-        below.setdefault(_above(metric, known, clashing), []).append(metric.name)
+    for metric in by_name.values():
+        below.setdefault(_above(metric, by_name, clashing), []).append(metric.name)
     out, stack = list[Metric](), below.get("", [])[::-1]
     while stack:
         name = stack.pop()
         stack += reversed(below.get(name, []))
         if name not in clashing:
-            out.append(dataclasses.replace(known[name], parent=_above(known[name], known, clashing)))
+            out.append(dataclasses.replace(by_name[name], parent=_above(by_name[name], by_name, clashing)))
     return tuple(out)
 
 
-def _above(metric: Metric, known: dict[str, Metric], clashing: dict[str, str]) -> str:
+def _above(metric: Metric, by_name: dict[str, Metric], clashing: dict[str, str]) -> str:
     """Return the name of the next metric above that stays, empty if there is none."""
     while metric.parent in clashing:
-        metric = known[metric.parent]
+        metric = by_name[metric.parent]
     return metric.parent
 
 
@@ -95,7 +95,7 @@ def _paths(cubes: Sequence[Cube]) -> tuple[tuple[Region, ...], tuple[CallPath, .
     region_row, regions = dict[Hashable, int](), list[Region]()
     path_row, paths, rows = dict[Hashable, int](), list[CallPath](), list[list[int]]()
     for cube in cubes:
-        of_region = [_row(region_row, (one.name, os.path.basename(one.module)), regions, one) for one in cube.regions]
+        of_region = [_row(region_row, (region.name, os.path.basename(region.module)), regions, region) for region in cube.regions]
         row: list[int] = []
         for path in cube.paths:
             parent = row[path.parent] if path.parent >= 0 else -1
@@ -135,18 +135,18 @@ def _system(cubes: Sequence[Cube], warnings: list[str]) -> tuple[Cube, tuple[Int
     """Return (a cube with the system, per operand and location of it the row there)."""
     keys = [_keys(cube) for cube in cubes]
     everything = set().union(*keys)
-    whole = [number for number, some in enumerate(keys) if len(some) == len(everything)]
+    whole = [number for number, held in enumerate(keys) if len(held) == len(everything)]
     if whole:
         system, order = cubes[whole[0]], keys[whole[0]]
     else:
         order = sorted(everything)
         system = _collapsed(cubes[0], order)
         warnings.append("no operand has all processes: all are put into one virtual machine, without topologies")
-    for number, some in enumerate(keys, start=1):
-        if len(some) < len(everything):
-            warnings.append(f"operand {number} has {len(some)} of {len(everything)} locations: it is 0 on the others")
-    row = {key: at for at, key in enumerate(order)}
-    return system, tuple(np.array([row[key] for key in some]) for some in keys)
+    for number, held in enumerate(keys, start=1):
+        if len(held) < len(everything):
+            warnings.append(f"operand {number} has {len(held)} of {len(everything)} locations: it is 0 on the others")
+    row = {key: place for place, key in enumerate(order)}
+    return system, tuple(np.array([row[key] for key in held]) for held in keys)
 
 
 Key = tuple[int, str, int, str, int]
@@ -168,7 +168,7 @@ def _collapsed(cube: Cube, keys: Sequence[Key]) -> Cube:
     """Return a cube with all processes in one machine."""
     row, groups, locations = dict[Hashable, int](), list[Group](), list[Location]()
     for process, group_kind, rank, kind, _ in keys:
-        at = _row(row, (process, group_kind), groups, Group(f"MPI Rank {process}", process, 1, group_kind))
-        locations.append(Location(f"thread {rank}" if rank else "Master thread", rank, at, kind))
+        group = _row(row, (process, group_kind), groups, Group(f"MPI Rank {process}", process, 1, group_kind))
+        locations.append(Location(f"thread {rank}" if rank else "Master thread", rank, group, kind))
     places = Place("virtual machine", "machine"), Place("virtual node", "node", 0)
     return dataclasses.replace(cube, places=places, groups=tuple(groups), locations=tuple(locations), carts=())

@@ -112,8 +112,8 @@ def _size(field: bytes, place: int) -> int:
     return int(text, 8)
 
 
-def _anchor(file: IO[bytes], at: tuple[int, int]) -> bytes:
-    text = _bytes(file, at, 0, at[1]) if at[1] <= _LARGEST_ANCHOR else b""
+def _anchor(file: IO[bytes], entry: tuple[int, int]) -> bytes:
+    text = _bytes(file, entry, 0, entry[1]) if entry[1] <= _LARGEST_ANCHOR else b""
     if text.startswith(b"\x1f\x8b"):
         unpack = zlib.decompressobj(wbits=31)
         try:
@@ -125,10 +125,10 @@ def _anchor(file: IO[bytes], at: tuple[int, int]) -> bytes:
     return text
 
 
-def _bytes(file: IO[bytes], at: tuple[int, int], start: int, count: int) -> bytes:
+def _bytes(file: IO[bytes], entry: tuple[int, int], start: int, count: int) -> bytes:
     """Return some bytes of a file in the archive; fewer if that ends before."""
-    file.seek(at[0] + start)
-    return file.read(max(0, min(count, at[1] - start)))
+    file.seek(entry[0] + start)
+    return file.read(max(0, min(count, entry[1] - start)))
 
 
 def _cells(file: IO[bytes], files: Files, anchor: Anchor, stored: Stored, memory: int) -> Cells | None:
@@ -149,9 +149,9 @@ def _cells(file: IO[bytes], files: Files, anchor: Anchor, stored: Stored, memory
     return _exclusive(cells, anchor.cube) if stored.inclusive else cells
 
 
-def _rows(file: IO[bytes], at: tuple[int, int], paths: int) -> tuple[str, Ints]:
+def _rows(file: IO[bytes], entry: tuple[int, int], paths: int) -> tuple[str, Ints]:
     """Return (byte order, rows that are stored)."""
-    head = _bytes(file, at, 0, _HEADER.size)
+    head = _bytes(file, entry, 0, _HEADER.size)
     if len(head) < _HEADER.size or not head.startswith(INDEX):
         raise TraceError("its index does not begin with CUBEX.INDEX and a header")
     _, mark, _, kind = _HEADER.unpack(head)
@@ -160,42 +160,42 @@ def _rows(file: IO[bytes], at: tuple[int, int], paths: int) -> tuple[str, Ints]:
     order = "<" if mark == 1 else ">"
     if kind == DENSE:
         return order, np.arange(paths)
-    count = int.from_bytes(_bytes(file, at, _HEADER.size, 4), "little" if mark == 1 else "big")
-    if count > paths or at[1] != _HEADER.size + 4 + 4 * count:
-        raise TraceError(f"its index has {at[1]} bytes for {count} of {paths} call paths")
-    rows = np.frombuffer(_bytes(file, at, _HEADER.size + 4, 4 * count), order + "u4").astype("i8")
+    count = int.from_bytes(_bytes(file, entry, _HEADER.size, 4), "little" if mark == 1 else "big")
+    if count > paths or entry[1] != _HEADER.size + 4 + 4 * count:
+        raise TraceError(f"its index has {entry[1]} bytes for {count} of {paths} call paths")
+    rows = np.frombuffer(_bytes(file, entry, _HEADER.size + 4, 4 * count), order + "u4").astype("i8")
     if count and (rows[-1] >= paths or (np.diff(rows) <= 0).any()):
         raise TraceError(f"its index names call paths out of order, or beyond the {paths} that there are")
     return order, rows
 
 
-def _values(file: IO[bytes], at: tuple[int, int], order: str, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
+def _values(file: IO[bytes], entry: tuple[int, int], order: str, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
     """Return the values of the rows that are stored, one row each."""
     size = shape[0] * shape[1] * dtype.itemsize
-    if _bytes(file, at, 0, len(PACKED)) == PACKED:
-        raw = _unpacked(file, at, order, shape[0], shape[1] * dtype.itemsize)
-    elif _bytes(file, at, 0, len(DATA)) == DATA:
-        if at[1] != len(DATA) + size:
-            raise TraceError(f"its data has {at[1]} bytes, must be {len(DATA) + size}")
-        raw = _bytes(file, at, len(DATA), size)
+    if _bytes(file, entry, 0, len(PACKED)) == PACKED:
+        raw = _unpacked(file, entry, order, shape[0], shape[1] * dtype.itemsize)
+    elif _bytes(file, entry, 0, len(DATA)) == DATA:
+        if entry[1] != len(DATA) + size:
+            raise TraceError(f"its data has {entry[1]} bytes, must be {len(DATA) + size}")
+        raw = _bytes(file, entry, len(DATA), size)
     else:
         raise TraceError("its data does not begin with CUBEX.DATA or ZCUBEX.DATA")
     return np.frombuffer(raw, dtype).reshape(shape)
 
 
-def _unpacked(file: IO[bytes], at: tuple[int, int], order: str, rows: int, row: int) -> bytes:
+def _unpacked(file: IO[bytes], entry: tuple[int, int], order: str, rows: int, row: int) -> bytes:
     """Return the bytes of rows packed one by one, each of `row` bytes."""
     start = len(PACKED) + 8
     blob = start + 24 * rows
-    if _bytes(file, at, len(PACKED), 8) != struct.pack(f"{order}Q", rows) or at[1] < blob:
+    if _bytes(file, entry, len(PACKED), 8) != struct.pack(f"{order}Q", rows) or entry[1] < blob:
         raise TraceError(f"its packed data is not of the {rows} call paths in its index")
-    table = np.frombuffer(_bytes(file, at, start, 24 * rows), order + "u8").reshape(-1, 3)
+    table = np.frombuffer(_bytes(file, entry, start, 24 * rows), order + "u8").reshape(-1, 3)
     sizes = [int(size) for size in table[:, 2]]
-    if sum(sizes) > at[1] - blob or min(sizes, default=row) * _LEAST_PACKED < row:
-        raise TraceError(f"its packed data has {at[1]} bytes, which cannot hold {rows} rows of {row}")
+    if sum(sizes) > entry[1] - blob or min(sizes, default=row) * _LEAST_PACKED < row:
+        raise TraceError(f"its packed data has {entry[1]} bytes, which cannot hold {rows} rows of {row}")
     out = io.BytesIO()
     for size in sizes:
-        out.write(_row(_bytes(file, at, blob, size), row))
+        out.write(_row(_bytes(file, entry, blob, size), row))
         blob += size
     return out.getvalue()
 

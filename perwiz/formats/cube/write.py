@@ -151,5 +151,5 @@ def _cart(cart: Cart) -> list[str]:
         f'<dim name={_quoted(name)} size="{size}" periodic="{"true" if periodic else "false"}"/>'
         for name, size, periodic in cart.dimensions
     ]
-    places = [f'<coord locId="{row}">{" ".join(map(str, at))}</coord>' for row, at in cart.coordinates]
+    places = [f'<coord locId="{row}">{" ".join(map(str, place))}</coord>' for row, place in cart.coordinates]
     return [f'<cart name={_quoted(cart.name)} ndims="{len(cart.dimensions)}">', *sizes, *places, "</cart>"]

@@ -60,6 +60,6 @@ class Columns:
         prefix, _, column = name.partition(".")
         starts = self.starts(prefix)
         out = np.empty(int(starts[-1]), local.TABLES[prefix][column])
-        for location, one in enumerate(self._locations.recorded):
-            out[starts[location] : starts[location + 1]] = made(one.arrays.pop(name), location)
+        for location, recorded in enumerate(self._locations.recorded):
+            out[starts[location] : starts[location + 1]] = made(recorded.arrays.pop(name), location)
         return out

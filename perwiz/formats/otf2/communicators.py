@@ -44,14 +44,14 @@ class Comms:
             elif comm.group in groups:
                 self._add(_narrow(ref), definitions.string(comm.name), members)
         for ref, inter in definitions.inter_comms.items():
-            one, other = (groups.get(group) or [] for group in (inter.group_a, inter.group_b))
-            self._add(_narrow(ref), definitions.string(inter.name), one + other)
-            self._split[self._row_of[_narrow(ref)]] = len(one)
+            near, remote = (groups.get(group) or [] for group in (inter.group_a, inter.group_b))
+            self._add(_narrow(ref), definitions.string(inter.name), near + remote)
+            self._split[self._row_of[_narrow(ref)]] = len(near)
         self._refs = np.array(sorted(self._row_of), "i4")
         self._rows = np.array([self._row_of[ref] for ref in self._refs.tolist()], "i4")
 
     def _groups(self, definitions: Definitions, locations: list[int]) -> dict[int, list[int] | None]:
-        """Return the world ranks per group of MPI (-1 for strangers), None for a group of oneself."""
+        """Return the world ranks per group of MPI (-1 for locations outside the world), None for a group of oneself."""
         rank = {ref: number for number, ref in enumerate(locations)}
         out: dict[int, list[int] | None] = {}
         for group in definitions.groups:
@@ -92,8 +92,8 @@ class Comms:
         ranks, back = np.unique(rank, return_inverse=True)
         rows = []
         for process in ranks.tolist():
-            known = (row for row, members in enumerate(self._members) if row and members == [process] and self._names[row] == name)
-            row = next(known, None)
+            rows_known = (row for row, members in enumerate(self._members) if row and members == [process] and self._names[row] == name)
+            row = next(rows_known, None)
             if row is None:
                 row = len(self._names)
                 self._names.append(name)

@@ -218,16 +218,16 @@ class Definitions:
         return self.strings.get(ref, "")
 
 
-def definitions(anchor: dict[str, Any], found: Found) -> Definitions:
+def definitions(anchor: dict[str, Any], listed: Found) -> Definitions:
     """Return what an archive says of itself and its global definitions, perhaps after a journey as JSON."""
 
     def table(kind: str, make: Callable[..., Any]) -> dict[int, Any]:
-        known: dict[int, Any] = {}
-        for line in found[kind]:
-            known.setdefault(line[0], make(*line))
-        return known
+        rows: dict[int, Any] = {}
+        for line in listed[kind]:
+            rows.setdefault(line[0], make(*line))
+        return rows
 
-    resolution, offset, length, realtime = (found["ClockProperties"] or [[0, 0, 0, -1]])[0]
+    resolution, offset, length, realtime = (listed["ClockProperties"] or [[0, 0, 0, -1]])[0]
     return Definitions(
         **anchor,
         resolution=resolution,
@@ -237,12 +237,12 @@ def definitions(anchor: dict[str, Any], found: Found) -> Definitions:
         strings=table("String", lambda _, text: text),
         nodes=table("SystemTreeNode", Node),
         node_properties=[
-            NodeProperty(node, name, kind, value & _MASKS.get(kind, _LOW)) for node, name, kind, value in found["SystemTreeNodeProperty"]
+            NodeProperty(node, name, kind, value & _MASKS.get(kind, _LOW)) for node, name, kind, value in listed["SystemTreeNodeProperty"]
         ],
         location_groups=table("LocationGroup", LocationGroup),
         locations=list(table("Location", Location).values()),
         regions=table("Region", Region),
-        groups=[Group(*line) for line in found["Group"]],
+        groups=[Group(*line) for line in listed["Group"]],
         comms=table("Comm", Comm),
         inter_comms=table("InterComm", InterComm),
         parameters=table("Parameter", Parameter),
@@ -251,6 +251,6 @@ def definitions(anchor: dict[str, Any], found: Found) -> Definitions:
         metric_instances=table("MetricInstance", MetricInstance),
         dimensions=table("CartDimension", Dimension),
         topologies=table("CartTopology", Topology),
-        coordinates=[Coordinates(*line) for line in found["CartCoordinate"]],
+        coordinates=[Coordinates(*line) for line in listed["CartCoordinate"]],
         windows=table("RmaWin", Window),
     )

@@ -40,12 +40,12 @@ _DENSE = 1 << 20
 
 def routine(name: str, paradigm: int) -> int:
     """Return the op a region stands for, -1 for a user region. Some writers leave the paradigm out, or add `()` or `_` to the name."""
-    bare = name.partition("(")[0].strip().rstrip("_")
-    if bare[:5].upper() == "PMPI_":
-        bare = bare[1:]
-    if paradigm != MPI and bare[:4].upper() != "MPI_":
+    plain = name.partition("(")[0].strip().rstrip("_")
+    if plain[:5].upper() == "PMPI_":
+        plain = plain[1:]
+    if paradigm != MPI and plain[:4].upper() != "MPI_":
         return -1
-    return operations.find(bare if bare[:4].upper() == "MPI_" else f"MPI_{bare}") or 0
+    return operations.find(plain if plain[:4].upper() == "MPI_" else f"MPI_{plain}") or 0
 
 
 class _Table:
@@ -80,7 +80,9 @@ class Location:
         self._stack, self._calls, self._instances = _Table(kernel.FRAME), _Table(kernel.CALL), _Table(kernel.REGION)
         self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
-        self._posts = [ref for ref, one in definitions.parameters.items() if definitions.string(one.name) == PREFIX + EVENTS[POSTS].name]
+        self._posts = [
+            ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == PREFIX + EVENTS[POSTS].name
+        ]
         self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
         self._op_of_kind = np.array([operations.OP[f"MPI_{_BARE.get(kind, 'Wait')}"] for kind in range(records.METRIC)], "i4")
         self._op_of_operation = np.array([*(operations.OP[f"MPI_{name}"] for name in _OPERATIONS), 0], "i4")
@@ -167,8 +169,8 @@ class Regions:
 
     def __init__(self, definitions: Definitions) -> None:
         refs = np.array(sorted(definitions.regions), "i8")
-        found = [definitions.regions[ref] for ref in refs.tolist()]
-        self.op = np.array([*(self._op(definitions, region) for region in found), -1], "i4")
+        regions = [definitions.regions[ref] for ref in refs.tolist()]
+        self.op = np.array([*(self._op(definitions, region) for region in regions), -1], "i4")
         """Op per number, -1 for user regions."""
         self._refs = refs
         self._dense = np.full(int(refs[-1]) + 2 if len(refs) and refs[-1] < _DENSE else 0, len(refs), "i8")
@@ -183,8 +185,8 @@ class Regions:
         if len(self._dense):
             numbers = self._dense[np.where((refs >= 0) & (refs < len(self._dense)), refs, len(self._dense) - 1)]
         elif len(self._refs):
-            at = np.minimum(np.searchsorted(self._refs, refs), len(self._refs) - 1)
-            numbers = np.where(self._refs[at] == refs, at, len(self._refs))
+            nearest = np.minimum(np.searchsorted(self._refs, refs), len(self._refs) - 1)
+            numbers = np.where(self._refs[nearest] == refs, nearest, len(self._refs))
         else:
             numbers = np.zeros(len(refs), "i8")
         return numbers, int((numbers == len(self._refs)).sum())

@@ -27,10 +27,10 @@ class RecordedLocations:
         group = {location.ref: location.group for location in definitions.locations}
         kind = {location.ref: location.type for location in definitions.locations}
         rank = {group[ref]: number for number, ref in reversed(list(enumerate(self.world))) if ref in group}
-        for one in group.values():
-            host = _host(definitions, one)
-            if one not in rank:
-                rank[one] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
+        for location_group in group.values():
+            host = _host(definitions, location_group)
+            if location_group not in rank:
+                rank[location_group] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
         master = set(self.world)
         computing = (CPU_THREAD, ACCELERATOR_STREAM)
         rows = [recorded for recorded in recording.locations if kind[recorded.ref] in computing]
@@ -78,17 +78,17 @@ class RecordedLocations:
     def offsets(self, recording: Recording) -> Offsets:
         """Return the clock measurements that the library has applied."""
         row = {recorded.ref: number for number, recorded in enumerate(self.recorded)}
-        found = sorted((row[ref], time, offset, error) for ref, time, offset, error in recording.offsets if ref in row)
+        measured = sorted((row[ref], time, offset, error) for ref, time, offset, error in recording.offsets if ref in row)
         micro = float(self._per_tick) / 1e3
-        time = self.nanoseconds(np.array([time for _, time, _, _ in found], "i8"))
-        offset, error = (np.array([values[k] for values in found], "f8") * micro for k in (2, 3))
-        return Offsets(np.array([where for where, *_ in found], "i4"), time, offset, np.zeros(len(found)), error)
+        time = self.nanoseconds(np.array([time for _, time, _, _ in measured], "i8"))
+        offset, error = (np.array([values[k] for values in measured], "f8") * micro for k in (2, 3))
+        return Offsets(np.array([where for where, *_ in measured], "i4"), time, offset, np.zeros(len(measured)), error)
 
 
 def _host(definitions: Definitions, group: int) -> int:
     """Return the location group that a process or accelerator belongs to: an accelerator to the process that started it."""
-    found = definitions.location_groups.get(group)
-    return found.creator if found is not None and found.type == ACCELERATOR else group
+    definition = definitions.location_groups.get(group)
+    return definition.creator if definition is not None and definition.type == ACCELERATOR else group
 
 
 def nanoseconds(ticks: I8, per_tick: Fraction) -> I8:
@@ -117,7 +117,9 @@ class Tree:
         above = self._above(ref)
         if not above:
             return 0, NONE
-        node = next((one for one in above if self._string(one, "class_name") == "node"), above[0] if len(above) > 1 else None)
+        node = next(
+            (tree_node for tree_node in above if self._string(tree_node, "class_name") == "node"), above[0] if len(above) > 1 else None
+        )
         host = self._number(self._metahost, self.metahosts, above[-1])
         return host, NONE if node is None else self._number(self._node, self.nodes, node)
 
@@ -132,8 +134,8 @@ class Tree:
     def _string(self, ref: int, what: str) -> str:
         return self._definitions.string(getattr(self._definitions.nodes[ref], what))
 
-    def _number(self, known: dict[int, int], names: list[str], ref: int) -> int:
-        if ref not in known:
-            known[ref] = len(names)
+    def _number(self, numbers: dict[int, int], names: list[str], ref: int) -> int:
+        if ref not in numbers:
+            numbers[ref] = len(names)
             names.append(self._string(ref, "name"))
-        return known[ref]
+        return numbers[ref]

@@ -27,9 +27,9 @@ _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OT
 class Texts:
     """Gives every text a number; the first ones are known."""
 
-    def __init__(self, known: tuple[str, ...]) -> None:
-        self._all = list(known)
-        self._number = {text: number for number, text in reversed(list(enumerate(known)))}
+    def __init__(self, first: tuple[str, ...]) -> None:
+        self._all = list(first)
+        self._number = {text: number for number, text in reversed(list(enumerate(first)))}
 
     def of(self, text: str) -> int:
         """Return the number of a text."""
@@ -51,7 +51,7 @@ class OtherRecords:
         self._locations, self._definitions, self.texts = locations, definitions, Texts(texts)
         self._extras: list[I8] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
-        parts = [one.arrays for one in locations.recorded]
+        parts = [recorded.arrays for recorded in locations.recorded]
         sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
         self.location = np.repeat(np.arange(len(parts), dtype="i4"), sizes)
         self.column: dict[str, NDArray[Any]] = {
@@ -69,31 +69,31 @@ class OtherRecords:
 
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
-        at = np.flatnonzero(self.column["kind"] == records.METRIC)
+        rows = np.flatnonzero(self.column["kind"] == records.METRIC)
         names: dict[str, int] = {}
-        counter, scale = np.full(len(at), NONE, "i8"), np.ones(len(at))
-        metric, index = self.column["reference"][at], self.column["communicator"][at]
+        counter, scale = np.full(len(rows), NONE, "i8"), np.ones(len(rows))
+        metric, index = self.column["reference"][rows], self.column["communicator"][rows]
         for ref, member_number in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
             member = self._member(ref, member_number)
             if member is not None:
                 same = (metric == ref) & (index == member_number)
                 counter[same] = names.setdefault(self._counter_name(member), len(names))
                 scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
-        value = _values(self.column["tag"][at], self.column["amount"][at]) * scale
-        call = self.call[at] - self.inside[at]
-        good = (counter >= 0) & (call < self._end[at])
+        value = _values(self.column["tag"][rows], self.column["amount"][rows]) * scale
+        call = self.call[rows] - self.inside[rows]
+        good = (counter >= 0) & (call < self._end[rows])
         key = call.astype("i8") * max(len(names), 1) + counter
-        before, entered = _last(key, value, good & ~self.inside[at])
-        behind, returned = _last(key, value, good & self.inside[at])
-        both, one, other = np.intersect1d(before, behind, return_indices=True)
+        before, entered = _last(key, value, good & ~self.inside[rows])
+        behind, returned = _last(key, value, good & self.inside[rows])
+        both, first, second = np.intersect1d(before, behind, return_indices=True)
         call, counter = np.divmod(both, max(len(names), 1))
-        return Counters(call.astype("i4"), counter.astype("i4"), entered[one], returned[other]), tuple(names)
+        return Counters(call.astype("i4"), counter.astype("i4"), entered[first], returned[second]), tuple(names)
 
     def _member(self, ref: int, number: int) -> MetricMember | None:
         definitions = self._definitions
         instance = definitions.metric_instances.get(ref)
-        found = definitions.metric_classes.get(instance.metric_class if instance else ref)
-        return definitions.metric_members.get(found.members[number]) if found and number < len(found.members) else None
+        metric_class = definitions.metric_classes.get(instance.metric_class if instance else ref)
+        return definitions.metric_members.get(metric_class.members[number]) if metric_class and number < len(metric_class.members) else None
 
     def _counter_name(self, member: MetricMember) -> str:
         name, unit = self._definitions.string(member.name), self._definitions.string(member.unit)
@@ -104,14 +104,14 @@ class OtherRecords:
 
     def parameters(self) -> Parameters:
         """Return the parameters that are not perwiz's own."""
-        at = self._parameters()
-        known = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["reference"][at]).tolist()}
-        names = [known[ref] for ref in self.column["reference"][at].tolist()]
-        at = at[np.array([name is not None for name in names], bool)]
+        rows = self._parameters()
+        name_of = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["reference"][rows]).tolist()}
+        names = [name_of[ref] for ref in self.column["reference"][rows].tolist()]
+        rows = rows[np.array([name is not None for name in names], bool)]
         name = np.array([self.texts.of(name) for name in names if name is not None], "i4")
-        kinds, values = self.column["kind"][at].tolist(), self.column["amount"][at].tolist()
+        kinds, values = self.column["kind"][rows].tolist(), self.column["amount"][rows].tolist()
         value = np.array([self.texts.of(self._value(*pair)) for pair in zip(kinds, values, strict=True)], "i4")
-        return Parameters(self.location[at], self.region[at], self.call[at], name, value)
+        return Parameters(self.location[rows], self.region[rows], self.call[rows], name, value)
 
     def _program(self, name: str) -> str | None:
         """Return the name the program gave to a parameter, None for one of perwiz's own."""
@@ -122,22 +122,22 @@ class OtherRecords:
 
     def extras(self, name: str, of_regions: bool) -> tuple[I8, I8]:
         """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
-        at = self._parameters()
-        refs = [ref for ref in np.unique(self.column["reference"][at]).tolist() if self.parameter(ref) == name]
-        at = at[np.isin(self.column["reference"][at], refs)]
-        rows = self.region[at] if of_regions else self.call[at] - 1
-        good = rows >= 0 if of_regions else self.inside[at]
-        self._extras.append(at)
-        at, rows = at[good], rows[good]
-        values = self.column["amount"][at].copy()
-        texts = np.flatnonzero(self.column["kind"][at] == records.PARAMETER_STRING)
+        rows = self._parameters()
+        refs = [ref for ref in np.unique(self.column["reference"][rows]).tolist() if self.parameter(ref) == name]
+        rows = rows[np.isin(self.column["reference"][rows], refs)]
+        owner = self.region[rows] if of_regions else self.call[rows] - 1
+        good = owner >= 0 if of_regions else self.inside[rows]
+        self._extras.append(rows)
+        rows, owner = rows[good], owner[good]
+        values = self.column["amount"][rows].copy()
+        texts = np.flatnonzero(self.column["kind"][rows] == records.PARAMETER_STRING)
         values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
-        return rows.astype("i8"), values
+        return owner.astype("i8"), values
 
     def parameter(self, ref: int) -> str:
         """Return the name of a parameter."""
-        found = self._definitions.parameters.get(ref)
-        return self._definitions.string(found.name) if found else f"parameter {ref}"
+        definition = self._definitions.parameters.get(ref)
+        return self._definitions.string(definition.name) if definition else f"parameter {ref}"
 
     def _value(self, kind: int, value: int) -> str:
         if kind == records.PARAMETER_STRING:
@@ -152,18 +152,18 @@ class OtherRecords:
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
         kinds = self.column["kind"]
-        at = np.flatnonzero(np.isin(kinds, list(_KEPT)))
-        number, size = np.zeros(len(at), "i4"), np.zeros(len(at), "i8")
-        cells = np.stack([self.column[name][at] for name in ARGUMENTS], 1) if len(at) else np.empty((0, 6), "i8")
-        for kind in np.unique(kinds[at]).tolist():
-            same = kinds[at] == kind
+        rows = np.flatnonzero(np.isin(kinds, list(_KEPT)))
+        number, size = np.zeros(len(rows), "i4"), np.zeros(len(rows), "i8")
+        cells = np.stack([self.column[name][rows] for name in ARGUMENTS], 1) if len(rows) else np.empty((0, 6), "i8")
+        for kind in np.unique(kinds[rows]).tolist():
+            same = kinds[rows] == kind
             number[same], size[same] = self.texts.of(_KEPT[kind]), min(len(row.EVENTS[_KEPT[kind]]), 6)
             if kind == records.BUFFER_FLUSH:
                 cells[same, 0] = self._locations.nanoseconds(cells[same, 3])
-        time = self._locations.nanoseconds(self.column["time"][at])
+        time = self._locations.nanoseconds(self.column["time"][rows])
         first = np.cumsum(size) - size
         values = cells[np.arange(6) < size[:, None]]
-        return Records(self.location[at], number, self.call[at], time, first), values
+        return Records(self.location[rows], number, self.call[rows], time, first), values
 
 
 def _values(kind: I8, bits: I8) -> F8:
@@ -183,26 +183,26 @@ def _last(key: I8, value: F8, where: Mask) -> tuple[I8, F8]:
     out  1 3              .2 .3
     """
     key, value = key[where][::-1], value[where][::-1]
-    found, at = np.unique(key, return_index=True)
-    return found, value[at]
+    keys, first = np.unique(key, return_index=True)
+    return keys, value[first]
 
 
 def topologies(definitions: Definitions, comms: Comms) -> tuple[Topology, ...]:
     """Return the Cartesian topologies of communicators that are defined."""
     out = []
-    for found in definitions.topologies.values():
-        comm = int(comms.rows(np.array([found.comm]).astype("i4"), np.array([0]))[0])
+    for topology in definitions.topologies.values():
+        comm = int(comms.rows(np.array([topology.comm]).astype("i4"), np.array([0]))[0])
         table = comms.table()
-        dimensions = [definitions.dimensions[ref] for ref in found.dimensions if ref in definitions.dimensions]
-        if comm < 0 or len(dimensions) != len(found.dimensions):
+        dimensions = [definitions.dimensions[ref] for ref in topology.dimensions if ref in definitions.dimensions]
+        if comm < 0 or len(dimensions) != len(topology.dimensions):
             continue
         coordinates = np.full((len(table.members(comm)), len(dimensions)), NONE, "i4")
         for entry in definitions.coordinates:
-            if entry.topology == found.ref and entry.rank < len(coordinates) and len(entry.values) == len(dimensions):
+            if entry.topology == topology.ref and entry.rank < len(coordinates) and len(entry.values) == len(dimensions):
                 coordinates[entry.rank] = entry.values
         out.append(
             Topology(
-                name=definitions.string(found.name),
+                name=definitions.string(topology.name),
                 comm=comm,
                 sizes=tuple(dimension.size for dimension in dimensions),
                 periodic=tuple(dimension.periodic > 0 for dimension in dimensions),

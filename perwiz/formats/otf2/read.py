@@ -87,13 +87,13 @@ def _checked(path: str) -> str:
 
 def _regular(path: str) -> int:
     """Return the size of a file. Raises TraceError for an empty one, or what is no file."""
-    found = os.stat(path)
-    if not stat.S_ISREG(found.st_mode):
-        what = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        what = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise TraceError(f"{path}: {what}, must be a file of an OTF2 archive")
-    if found.st_size == 0:
+    if status.st_size == 0:
         raise TraceError(f"{path}: an empty file, must be a file of an OTF2 archive")
-    return found.st_size
+    return status.st_size
 
 
 def _event_files(anchor: str) -> dict[str, int]:

@@ -53,13 +53,13 @@ class Extras:
         if text is None:
             return otherwise
         try:
-            found = make(text)
+            value = make(text)
         except (ValueError, RecursionError):
             self.bad += 1
             return otherwise
-        good = otherwise is None or isinstance(found, type(otherwise))
+        good = otherwise is None or isinstance(value, type(otherwise))
         self.bad += not good
-        return found if good else otherwise
+        return value if good else otherwise
 
     def origin(self) -> Origin:
         """Return where the timeline comes from; archives that say it in words alone are of an older perwiz."""
@@ -68,26 +68,26 @@ class Extras:
 
     def texts(self, name: str, otherwise: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
         """Return a property that is a list of at least so many texts."""
-        found = self.property(name, None)
-        if found is None:
+        value = self.property(name, None)
+        if value is None:
             return otherwise
-        good = isinstance(found, list) and len(found) >= least and all(isinstance(text, str) for text in found)
+        good = isinstance(value, list) and len(value) >= least and all(isinstance(text, str) for text in value)
         self.bad += not good
-        return tuple(found) if good else otherwise
+        return tuple(value) if good else otherwise
 
-    def counts(self, found: Counts) -> Counts:
+    def counts(self, met: Counts) -> Counts:
         """Return what the reader met, with what the source of the archive lacked."""
-        said = self.property("COUNTS", {})
-        known = {key: value for key, value in said.items() if key in LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
-        return dataclasses.replace(found, **known)
+        stored = self.property("COUNTS", {})
+        lacking = {key: value for key, value in stored.items() if key in LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
+        return dataclasses.replace(met, **lacking)
 
     def table(self, name: str, kind: type[Table]) -> Any:
         """Return a table that is a property, None if there is none that can be used."""
-        found = self.property(name, {})
-        if not found:
+        columns = self.property(name, {})
+        if not columns:
             return None
         try:
-            return kind(*(np.array(found[column], dtype) for column, dtype, *_ in kind.schema()))
+            return kind(*(np.array(columns[column], dtype) for column, dtype, *_ in kind.schema()))
         except Exception:  # whatever a file can say, in any of the columns
             self.bad += 1
             return None

@@ -34,10 +34,10 @@ class Names:
         self.names: list[str] = []
         self.sources: list[str] = []
         parallel: list[bool] = []
-        known: dict[tuple[str, str], int] = {}
+        row_of: dict[tuple[str, str], int] = {}
         for number in used.tolist():
             name, source, marked = self._region(number)
-            row = len(self.names) if listed is not None else known.setdefault((name, source), len(self.names))
+            row = len(self.names) if listed is not None else row_of.setdefault((name, source), len(self.names))
             if row == len(self.names):
                 self.names.append(name if listed is not None else self._unique(name, source))
                 self.sources.append(source)
@@ -100,14 +100,14 @@ def _occurring(numbers: I4) -> I4:
     return np.flatnonzero(seen).astype("i4")
 
 
-def _renumbered(path: I4, found: Paths, listed: Paths) -> tuple[I4, Paths]:
+def _renumbered(path: I4, paths_read: Paths, listed: Paths) -> tuple[I4, Paths]:
     """Return paths numbered as `listed` does, and that; as they are if it lacks one of them."""
     rows = {pair: row for row, pair in enumerate(zip(listed.parent.tolist(), listed.region.tolist(), strict=True))}
     new: list[int] = []
-    for parent, region in zip(found.parent.tolist(), found.region.tolist(), strict=True):
+    for parent, region in zip(paths_read.parent.tolist(), paths_read.region.tolist(), strict=True):
         new.append(rows.get((new[parent] if parent >= 0 else NONE, region), NONE))
     if NONE in new or (listed.parent >= np.arange(len(listed))).any():
-        return path, found
+        return path, paths_read
     return np.array(new, "i4")[path], listed
 
 

@@ -33,9 +33,9 @@ def communicators(sends: Ends, receives: Ends) -> int:
         [sends.rank[over], sends.peer[over], sends.tag[over], sends.bytes[over]],
         [receives.peer[lost], receives.rank[lost], receives.tag[lost], receives.bytes[lost]],
     )
-    found = again >= 0
-    receives.comm[lost[found]] = sends.comm[over[again[found]]]
-    return int(found.sum())
+    repaired = again >= 0
+    receives.comm[lost[repaired]] = sends.comm[over[again[repaired]]]
+    return int(repaired.sum())
 
 
 def completions(op: U1, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:

@@ -41,8 +41,8 @@ class Side:
 def properties(definitions: Definitions) -> dict[str, str]:
     """Return what the archive says about its run: who recorded it, where, when."""
     started = "" if definitions.realtime < 0 else datetime.datetime.fromtimestamp(definitions.realtime / 1e9, datetime.UTC).isoformat()
-    found = {"recorder": definitions.creator, "machine": definitions.machine, "started": started}
-    return {key: value for key, value in found.items() if value}
+    values = {"recorder": definitions.creator, "machine": definitions.machine, "started": started}
+    return {key: value for key, value in values.items() if value}
 
 
 class Builder:
@@ -142,10 +142,10 @@ class Builder:
 
     def _complete(self, sends: Side, receives: Side) -> None:
         """A send is completed where its request is; a receive was posted where its request was."""
-        at = np.flatnonzero(sends.request >= 0)
-        sends.ends.done[at] = self.requests.completed_by[sends.request[at]]
-        at = np.flatnonzero(receives.request >= 0)
-        receives.ends.call[at] = self.requests.posted_by[receives.request[at]]
+        with_request = np.flatnonzero(sends.request >= 0)
+        sends.ends.done[with_request] = self.requests.completed_by[sends.request[with_request]]
+        with_request = np.flatnonzero(receives.request >= 0)
+        receives.ends.call[with_request] = self.requests.posted_by[receives.request[with_request]]
 
     def _extras(self, sends: matching.Ends, receives: matching.Ends, mode: U1) -> None:
         """Put in what an archive of perwiz says of single messages."""
@@ -174,7 +174,7 @@ class Builder:
         )
 
     def _defects(self) -> Defects:
-        found = defects.DefectList()
+        out = defects.DefectList()
         self.faults: list[str] = []
         state = self.columns.state
         for key, reason in (
@@ -185,15 +185,15 @@ class Builder:
             ("not_posted", defects.NOT_POSTED),
         ):
             for where, number in enumerate(state(key).tolist()):
-                found.add(np.full(number, NONE), reason, where)
+                out.add(np.full(number, NONE), reason, where)
         for where, recorded in enumerate(self.locations.recorded):
             if recorded.error:
-                found.add(NONE, defects.UNREADABLE, where)
+                out.add(NONE, defects.UNREADABLE, where)
                 self.faults.append(f"location {recorded.ref} (rank {self.locations.process[where]}): {recorded.error}")
-        found.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
-        found.add(np.full(self.not_members, NONE), defects.NOT_A_MEMBER)
-        found.add(np.full(self.extras.bad, NONE), defects.BAD_ATTRIBUTE)
-        return found.table()
+        out.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
+        out.add(np.full(self.not_members, NONE), defects.NOT_A_MEMBER)
+        out.add(np.full(self.extras.bad, NONE), defects.BAD_ATTRIBUTE)
+        return out.table()
 
     def _counts(self, other_records: OtherRecords, kept: int) -> Counts:
         kind = operations.KIND[self.column["op"]]
@@ -231,8 +231,8 @@ class Builder:
         return locations
 
     def _properties(self) -> dict[str, str]:
-        found = self.extras.property("PROPERTIES", {})
-        return {str(key): str(value) for key, value in found.items()} if self.extras.written else properties(self.recording.definitions)
+        stored = self.extras.property("PROPERTIES", {})
+        return {str(key): str(value) for key, value in stored.items()} if self.extras.written else properties(self.recording.definitions)
 
     def _assemble(self) -> Trace:
         definitions, regions = self.recording.definitions, self.regions

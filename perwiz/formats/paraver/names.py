@@ -63,9 +63,13 @@ class LocationNumbers:
         yield f"#Paraver ({_DATE}):{end}_ns:{len(self._keys)}({cpus}):1:{len(self._processes)}({tasks}),{len(comms)}"
         for comm in range(len(comms)):
             ranks = comms.members(comm)
-            at = np.searchsorted(self._processes, ranks)
-            known = at[self._processes[np.minimum(at, max(len(self._processes) - 1, 0))] == ranks] if len(self._processes) else at[:0]
-            yield ":".join(map(str, ["c:1", comm + 1, len(known), *(known + 1).tolist()]))
+            nearest = np.searchsorted(self._processes, ranks)
+            present = (
+                nearest[self._processes[np.minimum(nearest, max(len(self._processes) - 1, 0))] == ranks]
+                if len(self._processes)
+                else nearest[:0]
+            )
+            yield ":".join(map(str, ["c:1", comm + 1, len(present), *(present + 1).tolist()]))
 
     def rows(self) -> str:
         """Return the file of names."""
@@ -98,7 +102,7 @@ def _events(trace: Trace) -> Iterator[str]:
         names = [(row + 1, ascii_text(name) or "unnamed") for row, name in enumerate(trace.communicators.names)]
         yield _event(1, codes.COMMUNICATOR, "Communicator in MPI Global OP", names)
     if len(trace.regions):
-        rows = np.unique(trace.paths.region[trace.regions.path]).tolist()
+        rows = np.unique(trace.region_names).tolist()
         yield _event(
             4, codes.REGION, "User function", [(0, "End"), *((row + 1, ascii_text(trace.names[row]) or "unnamed") for row in rows)]
         )

@@ -77,26 +77,26 @@ class Work:
 
     def survey(self) -> None:
         """Count what there is, and number the addresses."""
-        known, progress = operations(tuple(self.process.about["operations"])), self.progress
+        named, progress = operations(tuple(self.process.about["operations"])), self.progress
         for calls, parts in self.threads:
             done = progress["calls"][0] = progress["part"][0] = 0
             while done < len(calls):
                 progress["row"] = done
-                done += kernel.survey(calls[done:], parts, known, self.sites, progress, self.counts)
+                done += kernel.survey(calls[done:], parts, named, self.sites, progress, self.counts)
                 if done < len(calls):
                     self.sites = roomy(self.sites)
             self.calls.append(int(progress["calls"][0]))
 
     def fill(self, columns: dict[str, NDArray[Any]], call: int, start: int, share: Share) -> list[tuple[Rows, NDArray[np.int64]]]:
         """Fill in the calls, from this one on, and what they do; return per thread its records that are no calls, and the calls before."""
-        known = operations(tuple(self.process.about["operations"]))
+        named = operations(tuple(self.process.about["operations"]))
         self.progress["calls"] = call
-        out = [self._filled(calls, parts, known, columns, start, share) for calls, parts in self.threads]
+        out = [self._filled(calls, parts, named, columns, start, share) for calls, parts in self.threads]
         share.end()
         return out
 
     def _filled(
-        self, calls: Rows, parts: Rows, known: Rows, columns: dict[str, NDArray[Any]], start: int, share: Share
+        self, calls: Rows, parts: Rows, named: Rows, columns: dict[str, NDArray[Any]], start: int, share: Share
     ) -> tuple[Rows, NDArray[np.int64]]:
         progress, rows = self.progress, min(_PIECE, len(calls))
         first, progress["part"] = int(progress["calls"][0]), 0
@@ -108,7 +108,7 @@ class Work:
             kernel.split(
                 calls[begin : begin + _PIECE],
                 parts,
-                known,
+                named,
                 self._communicators,
                 self._members,
                 self.process.rank,
@@ -131,37 +131,37 @@ class Columns:
     def __init__(self, processes: list[Process], comms: Comms, sites: Sites, start: int) -> None:
         """`start` is the time that is 0 in the trace."""
         self.processes, self.sites = processes, sites
-        self.process = np.repeat(np.arange(len(processes)), [len(one.calls) for one in processes])
-        self.thread = np.concatenate([np.empty(0, "i4"), *(np.arange(len(one.calls), dtype="i4") for one in processes)])
-        firsts = np.cumsum([0, *(len(one.calls) for one in processes)]).tolist()
-        work = [Work(one, comms, first) for one, first in zip(processes, firsts, strict=False)]
-        self.open = [where for one in work for where in one.open]
+        self.process = np.repeat(np.arange(len(processes)), [len(process.calls) for process in processes])
+        self.thread = np.concatenate([np.empty(0, "i4"), *(np.arange(len(process.calls), dtype="i4") for process in processes)])
+        firsts = np.cumsum([0, *(len(process.calls) for process in processes)]).tolist()
+        works = [Work(process, comms, first) for process, first in zip(processes, firsts, strict=False)]
+        self.open = [location for work in works for location in work.open]
         """Locations whose last call never returned."""
-        self.last = np.array([calls[-1]["leave"] if len(calls) else 0 for one in work for calls, _ in one.threads], "i8")
+        self.last = np.array([calls[-1]["leave"] if len(calls) else 0 for work in works for calls, _ in work.threads], "i8")
         """When the last record of each location was made."""
-        several = resources.thread_count(sum(len(calls) for one in processes for calls in one.calls))
-        resources.map_threads(Work.survey, work, several)
-        self.first = np.cumsum([0, *(count for one in work for count in one.calls)], dtype="i8")
+        several = resources.thread_count(sum(len(calls) for process in processes for calls in process.calls))
+        resources.map_threads(Work.survey, works, several)
+        self.first = np.cumsum([0, *(count for work in works for count in work.calls)], dtype="i8")
         """First call of each location, and the end of the last."""
-        for one in work:
-            self.sites.place(one.process, one.sites)
-        self._fill(work, start, several)
-        self.strangers, self.to_nobody = (sum(int(one.progress[name][0]) for one in work) for name in ("strangers", "to_nobody"))
+        for work in works:
+            self.sites.place(work.process, work.sites)
+        self._fill(works, start, several)
+        self.not_members, self.to_nobody = (sum(int(work.progress[name][0]) for work in works) for name in ("strangers", "to_nobody"))
 
-    def _fill(self, work: list[Work], start: int, several: int) -> None:
+    def _fill(self, works: list[Work], start: int, several: int) -> None:
         rows = int(self.first[-1])
         self._columns = {name: np.empty(rows, dtype) for name, dtype in COLUMNS.items()}
-        self.traffic = Traffic(np.concatenate([one.counts for one in work]))
+        self.traffic = Traffic(np.concatenate([work.counts for work in works]))
 
         def filled(k: int) -> tuple[Share, list[tuple[Rows, NDArray[np.int64]]]]:
             share = self.traffic.share(k)
-            call = int(self.first[work[k].first])
-            return share, work[k].fill(self._columns, call, start, share)
+            call = int(self.first[works[k].first])
+            return share, works[k].fill(self._columns, call, start, share)
 
-        found = resources.map_threads(filled, range(len(work)), several)
-        self.rest = [one for _, some in found for one in some]
+        filled_shares = resources.map_threads(filled, range(len(works)), several)
+        self.rest = [rest for _, rests in filled_shares for rest in rests]
         """Per location: its records that are no calls, and how many calls came before each."""
-        self.shares = [share for share, _ in found]
+        self.shares = [share for share, _ in filled_shares]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return one column of the calls; it can be written to."""

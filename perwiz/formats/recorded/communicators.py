@@ -44,39 +44,39 @@ class Comms:
         peers: list[I4] = [np.empty(0, "i4")]
         keys: list[Any] = []
         times: Counter[Any] = Counter()
-        for number, found in enumerate(definitions):
-            keys.append(self._key(found, keys, times, process.rank))
-            row = self._row_of(keys[-1], found)
-            peers.append(ranks_of(found.get("remote", found["ranks"])))
+        for number, definition in enumerate(definitions):
+            keys.append(self._key(definition, keys, times, process.rank))
+            row = self._row_of(keys[-1], definition)
+            peers.append(ranks_of(definition.get("remote", definition["ranks"])))
             table[number] = row, sum(map(len, peers[:-1])), len(peers[-1])
-            if "place" in found:
-                self._shape[row] = found["sizes"], found["periodic"]
-                self._places.setdefault(row, {})[process.rank] = found["place"]
-        for found in process.of("named"):
-            if found["named"] < len(keys):
-                self._names[self._row[keys[found["named"]]]] = found["name"]
+            if "place" in definition:
+                self._shape[row] = definition["sizes"], definition["periodic"]
+                self._places.setdefault(row, {})[process.rank] = definition["place"]
+        for definition in process.of("named"):
+            if definition["named"] < len(keys):
+                self._names[self._row[keys[definition["named"]]]] = definition["name"]
         return table, np.concatenate(peers)
 
-    def _key(self, found: dict[str, Any], keys: list[Any], times: Counter[Any], rank: int) -> Any:
-        if found["how"] == "world":
+    def _key(self, definition: dict[str, Any], keys: list[Any], times: Counter[Any], rank: int) -> Any:
+        if definition["how"] == "world":
             return "world"
-        if found["how"] == "self":
+        if definition["how"] == "self":
             return "self", rank
-        groups = tuple(sorted([tuple(found["ranks"]), tuple(found.get("remote", ()))]))
-        if found["how"] in _NOT_BY_PARENT:
-            key = found["how"], found["nth"], groups
+        groups = tuple(sorted([tuple(definition["ranks"]), tuple(definition.get("remote", ()))]))
+        if definition["how"] in _NOT_BY_PARENT:
+            key = definition["how"], definition["nth"], groups
             times[key] += 1
             return *key, times[key]
-        return found["how"], self._row[keys[found["parent"]]], found["nth"], groups
+        return definition["how"], self._row[keys[definition["parent"]]], definition["nth"], groups
 
-    def _row_of(self, key: Any, found: dict[str, Any]) -> int:
+    def _row_of(self, key: Any, definition: dict[str, Any]) -> int:
         row = self._row.get(key)
         if row is None:
             row = self._row[key] = len(self._names)
-            both = sorted([found["ranks"], *([found["remote"]] if "remote" in found else [])])
+            both = sorted([definition["ranks"], *([definition["remote"]] if "remote" in definition else [])])
             members = np.concatenate([ranks_of(runs) for runs in both])
             self._members.append(members[members >= 0])
-            self._names.append("MPI_COMM_SELF" if found["how"] == "self" else f"communicator {row}")
+            self._names.append("MPI_COMM_SELF" if definition["how"] == "self" else f"communicator {row}")
         return row
 
     def table(self) -> Communicators:

@@ -55,35 +55,35 @@ def processes(paths: list[str]) -> list[Process]:
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
-    found = [process for path in paths for process in _processes(path)]
-    out = sorted((process for process in found if process.about), key=lambda process: process.rank)
+    recorded = (process for path in paths for process in _processes(path) if process.about)
+    out = sorted(recorded, key=lambda process: process.rank)
     if not out:
         raise TraceError(f"{paths[0]}: a recorded run without processes: the program never came through MPI_Init")
-    for one, other in itertools.pairwise(out):
-        if one.rank == other.rank:
-            raise TraceError(f"{paths[0]}: rank {one.rank} is there twice")
+    for before, process in itertools.pairwise(out):
+        if before.rank == process.rank:
+            raise TraceError(f"{paths[0]}: rank {process.rank} is there twice")
     return out
 
 
 def _token(path: str) -> str:
     try:
         with open(os.path.join(path, MARKER), encoding="utf-8") as file:
-            found = json.load(file)
+            marker = json.load(file)
     except OSError as error:
         raise TraceError(f"{path}: no recorded run: {MARKER}: {(error.strerror or str(error)).lower()}") from None
     except ValueError:
         raise TraceError(f"{path}/{MARKER}: no JSON, must be what perwiz record wrote") from None
-    if not isinstance(found, dict) or found.get("format") != "perwiz run":
+    if not isinstance(marker, dict) or marker.get("format") != "perwiz run":
         raise TraceError(f"{path}/{MARKER}: not of perwiz record")
-    if found.get("version") != VERSION:
-        raise TraceError(f"{path}/{MARKER}: version {found.get('version')}, this perwiz reads version {VERSION}")
-    return str(found.get("token"))
+    if marker.get("version") != VERSION:
+        raise TraceError(f"{path}/{MARKER}: version {marker.get('version')}, this perwiz reads version {VERSION}")
+    return str(marker.get("token"))
 
 
 def _processes(folder: str) -> list[Process]:
     names = sorted(os.listdir(folder))
-    threads = Counter(int(found[1]) for name in names if (found := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
-    ranks = [(name, int(found[1])) for name in names if (found := re.fullmatch(r"definitions-(\d+)\.jsonl", name))]
+    threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
+    ranks = [(name, int(match[1])) for name in names if (match := re.fullmatch(r"definitions-(\d+)\.jsonl", name))]
     return [_process(os.path.join(folder, name), rank, threads[rank]) for name, rank in ranks]
 
 
@@ -97,7 +97,7 @@ def _process(name: str, rank: int, threads: int) -> Process:
         [rows(os.path.join(folder, f"{kind}-{rank:06}.{thread}.npy"), dtype) for thread in range(threads)]
         for kind, dtype in (("calls", CALL), ("parts", PART))
     )
-    return Process(rank, about, lines, [_used(one) for one in calls], parts, broken)
+    return Process(rank, about, lines, [_used(records) for records in calls], parts, broken)
 
 
 def _lines(name: str) -> tuple[list[dict[str, Any]], bool]:
@@ -139,11 +139,11 @@ def stopped(folder: str) -> dict[int, list[int]]:
     names = glob.glob(os.path.join(glob.escape(folder), "definitions-*.jsonl"))
     silent = {int(re.findall(r"\d+", os.path.basename(name))[0]) for name in names}
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "calls-*.npy"))):
-        found = rows(path, CALL)[:1]
-        number = int(found["peer"][0]) if len(found) else 0
+        start = rows(path, CALL)[:1]
+        number = int(start["peer"][0]) if len(start) else 0
         ranks = reasons.setdefault(number, [])
         rank = int(re.findall(r"\d+", os.path.basename(path))[0])
-        silent -= {rank} if len(found) else set()
+        silent -= {rank} if len(start) else set()
         if rank not in ranks:
             ranks.append(rank)
     stopped = {number: ranks for number, ranks in reasons.items() if number > 0}

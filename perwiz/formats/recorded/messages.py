@@ -45,7 +45,7 @@ class Traffic:
 
     def finish(self, shares: list[Share], rank: NDArray[np.int32]) -> None:
         """Match messages. The shares are those of all processes, after their end; `rank` is that of each process."""
-        self.strangers = sum(share.strangers for share in shares)
+        self.not_members = sum(share.not_members for share in shares)
         self.not_posted = sum(share.not_posted for share in shares)
         self.requests = Requests(**self._requests)
         self._tabulate_tests(shares)
@@ -114,6 +114,6 @@ class Share:
         return int(self._next["tests"][0])
 
     @property
-    def strangers(self) -> int:
+    def not_members(self) -> int:
         """How many of its partners are in none of its communicators."""
         return int(self._next["strangers"][0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from typing import Any
 
 import numpy as np
 
@@ -41,24 +40,24 @@ def model_of(folders: list[str]) -> str:
 class Builder:
     """Builds the trace step by step; each step uses what the ones before it made."""
 
-    def __init__(self, found: list[Process], folders: list[str]) -> None:
-        self.path, self.found, self.folders = folders[0], found, folders
-        size = max(process.about["processes"] for process in found)
-        self.silent = size - len(found)
+    def __init__(self, recorded: list[Process], folders: list[str]) -> None:
+        self.path, self.processes, self.folders = folders[0], recorded, folders
+        size = max(process.about["processes"] for process in recorded)
+        self.silent = size - len(recorded)
         self.comms = Comms(size)
-        firsts = [int(calls["enter"][0]) for process in found for calls in process.calls if len(calls)]
-        if not any(process.calls for process in found):
+        firsts = [int(calls["enter"][0]) for process in recorded for calls in process.calls if len(calls)]
+        if not any(process.calls for process in recorded):
             raise TraceError(f"{self.path}: a recorded run without records")
-        begun = [process.about["begun"] for process in found]
+        begun = [process.about["begun"] for process in recorded]
         self.start = min(begun + firsts)
-        self.columns = Columns(found, self.comms, Sites(folders), self.start)
+        self.columns = Columns(recorded, self.comms, Sites(folders), self.start)
         self.begun = np.array(begun, "i8")[self.columns.process]
 
     def trace(self) -> Trace:
         """Return the trace."""
         self.regions = RegionInstances(self.columns, self.start)
         self.traffic = self.columns.traffic
-        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.found], "i4"))
+        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"))
         self._collectives()
         return self._assemble()
 
@@ -81,12 +80,12 @@ class Builder:
         self.instances = matching_collectives.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
-        about = [process.about for process in self.found]
-        nodes = list(dict.fromkeys(one["host"] for one in about))
-        metahosts = {one["metahost"]: one["metahost_name"] for one in about}
+        about = {name: [process.about[name] for process in self.processes] for name in ("host", "metahost", "metahost_name", "cpu")}
+        nodes = list(dict.fromkeys(about["host"]))
+        metahosts = dict(zip(about["metahost"], about["metahost_name"], strict=True))
         node, metahost, cpu = (
             np.array(values, "i4")[self.columns.process]
-            for values in ([nodes.index(one["host"]) for one in about], [one["metahost"] for one in about], [one["cpu"] for one in about])
+            for values in ([nodes.index(host) for host in about["host"]], about["metahost"], about["cpu"])
         )
         table = Locations(metahost, node, self.columns.rank(), self.columns.thread, cpu)
         named = any(metahosts.values()) and min(metahosts) >= 0 and max(metahosts) < 1 << 16
@@ -101,24 +100,24 @@ class Builder:
         return Times(first, last)
 
     def _defects(self) -> Defects:
-        found = defects.DefectList()
+        out = defects.DefectList()
         for where in self.columns.open:
-            found.add(NONE, defects.NEVER_ENDS, where)
+            out.add(NONE, defects.NEVER_ENDS, where)
         for where, (rest, _) in enumerate(self.columns.rest):
             if len(rest) and rest["peer"][0] > 0:
-                found.add(NONE, defects.UNREADABLE, where)
+                out.add(NONE, defects.UNREADABLE, where)
         for lines, reason in ((self.regions.never_end, defects.NEVER_ENDS), (self.regions.not_open, defects.NOT_OPEN)):
             for where in lines:
-                found.add(NONE, reason, where)
-        found.add(np.full(self.columns.strangers + self.traffic.strangers, NONE), defects.NOT_A_MEMBER)
-        found.add(np.full(sum(process.broken for process in self.found), NONE), defects.BAD_HEADER)
-        found.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
-        return found.table()
+                out.add(NONE, reason, where)
+        out.add(np.full(self.columns.not_members + self.traffic.not_members, NONE), defects.NOT_A_MEMBER)
+        out.add(np.full(sum(process.broken for process in self.processes), NONE), defects.BAD_HEADER)
+        out.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
+        return out.table()
 
     def _counts(self) -> Counts:
         traffic, instances = self.traffic, self.instances
         return Counts(
-            records=sum(len(calls) for process in self.found for calls in [*process.calls, *process.parts]),
+            records=sum(len(calls) for process in self.processes for calls in [*process.calls, *process.parts]),
             states=len(self.calls) + len(self.regions.table),
             sends=traffic.sends,
             receives=traffic.receives,
@@ -137,17 +136,17 @@ class Builder:
         locations, calls, begin, end = [], [], [], []
         for where, (rest, before) in enumerate(self.columns.rest):
             operations = self.columns.processes[self.columns.process[where]].about["operations"]
-            at = np.flatnonzero(rest["op"] == operations.index("flush"))
-            locations.append(np.full(len(at), where, "i4"))
-            calls.append(self.columns.first[where] + before[at])
-            begin.append(rest["enter"][at] - self.start)
-            end.append(rest["leave"][at] - self.start)
+            flushes = np.flatnonzero(rest["op"] == operations.index("flush"))
+            locations.append(np.full(len(flushes), where, "i4"))
+            calls.append(self.columns.first[where] + before[flushes])
+            begin.append(rest["enter"][flushes] - self.start)
+            end.append(rest["leave"][flushes] - self.start)
         location, call, time, until = (np.concatenate(column) for column in (locations, calls, begin, end))
         count = len(location)
         return Records(location, np.zeros(count, "i4"), call.astype("i4"), time, np.arange(count, dtype="i8")), until
 
     def _properties(self) -> dict[str, str]:
-        about = self.found[0].about
+        about = self.processes[0].about
         local, real = about["real"]
         started = datetime.datetime.fromtimestamp((real - local + about["begun"]) / 1e9, datetime.UTC).isoformat()
         program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about["program"])
@@ -157,7 +156,6 @@ class Builder:
         locations, nodes, metahosts = self._locations()
         records, values = self._marks()
         times = Times(self.columns["enter"], self.columns["leave"])
-        known: dict[str, Any] = {"topologies": self.comms.topologies(), "unfinished": self.traffic.unfinished, "metahosts": metahosts}
         return Trace(
             path=self.path,
             format="perwiz run",
@@ -178,7 +176,7 @@ class Builder:
             nodes=nodes,
             offsets=Offsets.empty(),
             offsets_applied=False,
-            readings=readings(self.found, self.columns.process, self.start),
+            readings=readings(self.processes, self.columns.process, self.start),
             defects=self._defects(),
             counts=self._counts(),
             properties=self._properties(),
@@ -187,7 +185,9 @@ class Builder:
             site=self.columns["site"],
             sites=self.columns.sites.texts,
             model=model_of(self.folders),
-            **known,
+            metahosts=metahosts,
+            topologies=self.comms.topologies(),
+            unfinished=self.traffic.unfinished,
         )
 
 
@@ -197,17 +197,17 @@ def readings(processes: list[Process], process: I8, start: int) -> Readings:
     `process` is the number of each location's process, `start` the time that is 0 in the trace, ns. A process that shares its clock with
     one that compared it has the readings of that. The clock of the lowest rank is that of all.
     """
-    clocks = {known.rank: known.about["clock"] for known in processes}
+    clocks = {recorded.rank: recorded.about["clock"] for recorded in processes}
     if len(set(clocks.values())) < 2:
         return Readings.empty()
     numbers, first_locations = np.unique(process, return_index=True)
     location = {processes[number].rank: int(first) for number, first in zip(numbers.tolist(), first_locations, strict=True)}
     rows = {clocks[processes[0].rank]: [(NONE, 0, 0, 0)]}
-    for known in processes:
-        lines = [line for line in known.of("offset") if line["master"] in location]
+    for recorded in processes:
+        lines = [line for line in recorded.of("offset") if line["master"] in location]
         compared = [(location[line["master"]], line["time"] - start, line["offset"], -(-line["round_trip"] // 2)) for line in lines]
         if compared:
-            rows.setdefault(clocks[known.rank], compared)
+            rows.setdefault(clocks[recorded.rank], compared)
     every = [(where, *row) for where, number in enumerate(process.tolist()) for row in rows.get(clocks[processes[number].rank], [])]
     columns = zip(*every, strict=True) if every else [()] * 5
     return Readings(*(np.array(values, kind) for values, kind in zip(columns, ("i4", "i4", "i8", "i8", "i8"), strict=True)))

@@ -46,36 +46,38 @@ class RegionInstances:
         named = process.about["operations"]
         rest, before = columns.rest[where]
         begins, ends = (rest["op"] == named.index(name) for name in (BEGIN, END))
-        at = np.flatnonzero(begins | ends)
+        boundaries = np.flatnonzero(begins | ends)
         calls = int(columns.first[where + 1] - columns.first[where])
-        known = {found["region"]: self._number(found["name"], found["parallel"]) for found in process.of("region")}
-        return self._nested(where, rest[at], before[at], begins[at], (calls, int(columns.last[where])), known)
+        number_of = {definition["region"]: self._number(definition["name"], definition["parallel"]) for definition in process.of("region")}
+        return self._nested(where, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[where])), number_of)
 
     def _number(self, name: str, parallel: bool) -> int:
-        for k, found in enumerate(zip(self.names, self._parallel, strict=True)):
-            if found == (name, parallel):
+        for k, region in enumerate(zip(self.names, self._parallel, strict=True)):
+            if region == (name, parallel):
                 return k
         self.names.append(name)
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], known: dict[int, int]) -> _LocationInstances:
+    def _nested(
+        self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], number_of: dict[int, int]
+    ) -> _LocationInstances:
         """`last`: number of calls of the location, and the time of its last record."""
-        at = np.flatnonzero(begins)
-        parent, end = np.empty(len(at), "i4"), np.empty(len(at), "i4")
-        lost = kernel.nest(begins.astype("u1"), np.empty(len(at) + 1, "i4"), parent, end)
+        opening = np.flatnonzero(begins)
+        parent, end = np.empty(len(opening), "i4"), np.empty(len(opening), "i4")
+        lost = kernel.nest(begins.astype("u1"), np.empty(len(opening) + 1, "i4"), parent, end)
         self.not_open += [where] * int(lost)
         self.never_end += [where] * int((end < 0).sum())
-        name = np.array([known.get(k, NONE) for k in rows["peer"][at].tolist()], "i4")
+        name = np.array([number_of.get(k, NONE) for k in rows["peer"][opening].tolist()], "i4")
         if (name < 0).any():
             name[name < 0] = self._number("undefined region", False)
         time = np.append(rows["enter"], last[1])
         return _LocationInstances(
             name=name,
             parent=parent,
-            begin=before[at],
+            begin=before[opening],
             end=np.append(before, last[0])[end],
-            enter=time[at],
+            enter=time[opening],
             leave=time[end],
             inner=_innermost(begins, end, parent, before, last[0]),
         )
@@ -88,7 +90,7 @@ class RegionInstances:
         def joined(name: str, shift: I8 | None = None) -> I4:
             shifts = np.zeros(len(parts), "i8") if shift is None else shift
             values = [getattr(part, name) for part in parts]
-            moved = [np.where(one >= 0, one + more, one) for one, more in zip(values, shifts.tolist(), strict=True)]
+            moved = [np.where(column >= 0, column + more, column) for column, more in zip(values, shifts.tolist(), strict=True)]
             return np.concatenate([np.empty(0, "i8"), *moved]).astype("i4")
 
         name, parent = joined("name"), joined("parent", first)

@@ -25,27 +25,27 @@ _Module = tuple[str, str]
 
 def _used(calls: Rows) -> NDArray[np.uint64]:
     """Return the addresses that occur."""
-    parts = [np.unique(calls["site"][at : at + _PIECE]) for at in range(0, len(calls), _PIECE)]
+    parts = [np.unique(calls["site"][start : start + _PIECE]) for start in range(0, len(calls), _PIECE)]
     return np.unique(np.concatenate([np.empty(0, "u8"), *parts]))
 
 
 def places(process: Process, addresses: NDArray[np.uint64]) -> list[tuple[_Module, int] | None]:
     """Return the module of each address, and its offset in that, as other processes have it too; None for an address in no module."""
-    modules = sorted(process.of("module"), key=lambda one: int(one["begin"]))
-    begins = [one["begin"] for one in modules]
+    modules = sorted(process.of("module"), key=lambda module: int(module["begin"]))
+    begins = [module["begin"] for module in modules]
     out: list[tuple[_Module, int] | None] = []
     for address in addresses.tolist():
-        found = modules[k] if (k := bisect.bisect_right(begins, address) - 1) >= 0 else None
-        inside = found is not None and address < found["end"]
-        out.append(((found["module"], found["build_id"]), address - found["bias"]) if found and inside else None)
+        module = modules[k] if (k := bisect.bisect_right(begins, address) - 1) >= 0 else None
+        inside = module is not None and address < module["end"]
+        out.append(((module["module"], module["build_id"]), address - module["bias"]) if module and inside else None)
     return out
 
 
 def resolve(folder: str) -> int:
     """Write the places of all calls of a run into its directory; return how many there are. Without addr2line only modules are told."""
     wanted: dict[_Module, set[int]] = {}
-    found = processes([folder])
-    for process in found:
+    recorded = processes([folder])
+    for process in recorded:
         for calls in process.calls:
             for place in places(process, _used(calls)):
                 if place:
@@ -53,14 +53,14 @@ def resolve(folder: str) -> int:
     listed: list[dict[str, Any]] = []
     for (path, build_id), offsets in sorted(wanted.items()):
         order = sorted(offsets)
-        lines = dict(zip(map(str, order), _lines(_there(path, found[0].about["program"]), order), strict=True))
+        lines = dict(zip(map(str, order), _lines(_file(path, recorded[0].about["program"]), order), strict=True))
         listed.append({"module": path, "build_id": build_id, "places": lines})
     with open(os.path.join(folder, FILE), "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(listed, file, indent=1)
     return sum(map(len, wanted.values()))
 
 
-def _there(path: str, program: list[str]) -> str:
+def _file(path: str, program: list[str]) -> str:
     """Return the file of a module; SMPI runs copies of a program that are gone afterwards, named after it."""
     gone = re.fullmatch(r"(.+)_\d+_\d+\.so", os.path.basename(path)) if not os.path.exists(path) else None
     return next((word for word in program if gone and os.path.basename(word) == gone[1]), path)
@@ -117,7 +117,11 @@ def _told(file: str) -> dict[tuple[_Module, int], str]:
     """Return the texts that were found out right after the run, none if there are none."""
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as stream:
-            return {((one["module"], one["build_id"]), int(at)): text for one in json.load(stream) for at, text in one["places"].items()}
+            return {
+                ((module["module"], module["build_id"]), int(offset)): text
+                for module in json.load(stream)
+                for offset, text in module["places"].items()
+            }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 

@@ -68,7 +68,7 @@ class Cells:
         self.message_mode, self.call_mode = _modes(trace)
         self.says_sent, self.says_received = _says_bytes(trace)
         self.ranks = message_ends.Ranks(trace.communicators)
-        self.name = trace.paths.region[trace.regions.path]
+        self.name = trace.region_names
 
     def make(self, kind: NDArray[np.uint8], row: I4, time: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
@@ -89,121 +89,121 @@ class Cells:
             events.LOST_RECEIVE: self._lost_receive,
         }
         for which, fill in fillers.items():
-            at = np.flatnonzero(kind == which)
-            if len(at):
-                fill(cells, at, row[at])
+            rows = np.flatnonzero(kind == which)
+            if len(rows):
+                fill(cells, rows, row[rows])
         return cells
 
-    def _place(self, cells: At, at: At, kind: int | At, location: I4, data: int | At | I4) -> None:
-        cells[at, TYPE], cells[at, DATA] = kind, data
-        cells[at, PROCESS], cells[at, TASK] = self.trace.locations.process[location], self.trace.locations.thread[location]
+    def _place(self, cells: At, rows: At, kind: int | At, location: I4, data: int | At | I4) -> None:
+        cells[rows, TYPE], cells[rows, DATA] = kind, data
+        cells[rows, PROCESS], cells[rows, TASK] = self.trace.locations.process[location], self.trace.locations.thread[location]
 
-    def _born(self, cells: At, at: At, location: I4) -> None:
-        self._place(cells, at, BORN, location, 0)
+    def _born(self, cells: At, rows: At, location: I4) -> None:
+        self._place(cells, rows, BORN, location, 0)
 
-    def _died(self, cells: At, at: At, location: I4) -> None:
-        self._place(cells, at, DIED, location, 0)
+    def _died(self, cells: At, rows: At, location: I4) -> None:
+        self._place(cells, rows, DIED, location, 0)
 
-    def _enter(self, cells: At, at: At, region: I4, ends: int = 0) -> None:
+    def _enter(self, cells: At, rows: At, region: I4, ends: int = 0) -> None:
         regions = self.trace.regions
         kind = USER + 2 * self.name[region].astype("i8") + ends
-        self._place(cells, at, kind, regions.location[region], regions.instance[region])
+        self._place(cells, rows, kind, regions.location[region], regions.instance[region])
 
-    def _leave(self, cells: At, at: At, region: I4) -> None:
-        self._enter(cells, at, region, ends=1)
+    def _leave(self, cells: At, rows: At, region: I4) -> None:
+        self._enter(cells, rows, region, ends=1)
 
     def _number(self, call: I4) -> NDArray[np.int64]:
         """Return the numbers of calls on their locations, from 1."""
         return call - self.first_calls[self.trace.calls.location[call]] + 1
 
-    def _begin(self, cells: At, at: At, call: I4) -> None:
+    def _begin(self, cells: At, rows: At, call: I4) -> None:
         calls = self.trace.calls
         op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
-        self._place(cells, at, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
-        cells[at, C] = _known(comm)
+        self._place(cells, rows, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
+        cells[rows, C] = _where_not_negative(comm)
         posts = _posted(op, peer, tag)
-        cells[at, P] = np.where(posts & (peer == ANY), ANY, self._rank(comm, np.where(posts, peer, NONE)))
-        cells[at, T] = _said(np.where(tag == ANY, -1, tag), posts & (tag != NONE))
+        cells[rows, P] = np.where(posts & (peer == ANY), ANY, self._rank(comm, np.where(posts, peer, NONE)))
+        cells[rows, T] = _where(np.where(tag == ANY, -1, tag), posts & (tag != NONE))
         collective = self.collective[call]
         member = collective >= 0
-        cells[at[member], S] = self.instance[collective[member]]
-        cells[at, R] = self._rank(comm, calls.root[call])
-        cells[at, SB] = _said(calls.bytes_sent[call], self.says_sent[call])
-        cells[at, RB] = _said(calls.bytes_received[call], self.says_received[call])
-        _put_known(cells, at, MODE, self.call_mode[call])
-        _put_known(cells, at, LABEL, self.label[call], len(MODES))
-        self._list(cells, at, *self.lists.start(self.lists.posted, call))
+        cells[rows[member], S] = self.instance[collective[member]]
+        cells[rows, R] = self._rank(comm, calls.root[call])
+        cells[rows, SB] = _where(calls.bytes_sent[call], self.says_sent[call])
+        cells[rows, RB] = _where(calls.bytes_received[call], self.says_received[call])
+        _put_not_negative(cells, rows, MODE, self.call_mode[call])
+        _put_not_negative(cells, rows, LABEL, self.label[call], len(MODES))
+        self._list(cells, rows, *self.lists.start(self.lists.posted, call))
 
-    def _end(self, cells: At, at: At, call: I4) -> None:
+    def _end(self, cells: At, rows: At, call: I4) -> None:
         calls = self.trace.calls
-        self._place(cells, at, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
-        self._list(cells, at, *self.lists.start(self.lists.completed, call))
+        self._place(cells, rows, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
+        self._list(cells, rows, *self.lists.start(self.lists.completed, call))
 
-    def _list(self, cells: At, at: At, first: I4, count: I4) -> None:
-        some = np.flatnonzero(count)
-        cells[at[some], FIRST], cells[at[some], COUNT] = first[some], count[some]
+    def _list(self, cells: At, rows: At, first: I4, count: I4) -> None:
+        nonempty = np.flatnonzero(count)
+        cells[rows[nonempty], FIRST], cells[rows[nonempty], COUNT] = first[nonempty], count[nonempty]
 
-    def _posted(self, cells: At, at: At, row: I4) -> None:
+    def _posted(self, cells: At, rows: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.posted_rest)
-        self._place(cells, at, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
-        self._list(cells, at, first, count)
+        self._place(cells, rows, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
+        self._list(cells, rows, first, count)
 
-    def _completed(self, cells: At, at: At, row: I4) -> None:
+    def _completed(self, cells: At, rows: At, row: I4) -> None:
         call, first, count = (column[row] for column in self.completed_rest)
-        self._place(cells, at, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
-        self._list(cells, at, first, count)
+        self._place(cells, rows, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
+        self._list(cells, rows, first, count)
 
-    def _message(self, cells: At, at: At, tag: I4, size: NDArray[np.int64], comm: I4) -> None:
-        cells[at, TAG], cells[at, SIZE] = tag, np.minimum(size, LARGEST)
-        cells[at, B], cells[at, C] = _said(size, size > LARGEST), _known(comm)
+    def _message(self, cells: At, rows: At, tag: I4, size: NDArray[np.int64], comm: I4) -> None:
+        cells[rows, TAG], cells[rows, SIZE] = tag, np.minimum(size, LARGEST)
+        cells[rows, B], cells[rows, C] = _where(size, size > LARGEST), _where_not_negative(comm)
 
-    def _matched(self, cells: At, at: At, message: I4, request: I4) -> None:
+    def _matched(self, cells: At, rows: At, message: I4, request: I4) -> None:
         messages = self.trace.messages
-        self._message(cells, at, messages.tag[message], messages.bytes[message], messages.comm[message])
-        cells[at, M] = message
-        _put_known(cells, at, FIRST, request)
+        self._message(cells, rows, messages.tag[message], messages.bytes[message], messages.comm[message])
+        cells[rows, M] = message
+        _put_not_negative(cells, rows, FIRST, request)
 
-    def _send(self, cells: At, at: At, message: I4) -> None:
+    def _send(self, cells: At, rows: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
-        here, there = location[messages.send[message]], location[messages.receive[message]]
-        self._place(cells, at, alog.MESSAGE_SENT, here, self.trace.locations.process[there])
-        self._matched(cells, at, message, self.send_request[message])
-        _put_known(cells, at, MODE, self.message_mode[message])
+        sender, receiver = location[messages.send[message]], location[messages.receive[message]]
+        self._place(cells, rows, alog.MESSAGE_SENT, sender, self.trace.locations.process[receiver])
+        self._matched(cells, rows, message, self.send_request[message])
+        _put_not_negative(cells, rows, MODE, self.message_mode[message])
 
-    def _receive(self, cells: At, at: At, message: I4) -> None:
+    def _receive(self, cells: At, rows: At, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
-        here, there = location[messages.receive_done[message]], location[messages.send[message]]
-        self._place(cells, at, alog.MESSAGE_RECEIVED, here, self.trace.locations.process[there])
-        self._matched(cells, at, message, self.receive_request[message])
+        receiver, sender = location[messages.receive_done[message]], location[messages.send[message]]
+        self._place(cells, rows, alog.MESSAGE_RECEIVED, receiver, self.trace.locations.process[sender])
+        self._matched(cells, rows, message, self.receive_request[message])
 
-    def _lost_send(self, cells: At, at: At, call: I4) -> None:
+    def _lost_send(self, cells: At, rows: At, call: I4) -> None:
         calls = self.trace.calls
-        self._place(cells, at, alog.MESSAGE_SENT, calls.location[call], calls.peer[call])
-        self._message(cells, at, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
+        self._place(cells, rows, alog.MESSAGE_SENT, calls.location[call], calls.peer[call])
+        self._message(cells, rows, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
 
-    def _lost_receive(self, cells: At, at: At, call: I4) -> None:
+    def _lost_receive(self, cells: At, rows: At, call: I4) -> None:
         calls = self.trace.calls
-        self._place(cells, at, alog.MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
-        self._message(cells, at, calls.tag[call], calls.bytes_received[call], calls.comm[call])
+        self._place(cells, rows, alog.MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
+        self._message(cells, rows, calls.tag[call], calls.bytes_received[call], calls.comm[call])
 
     def _rank(self, comm: I4, process: I4) -> NDArray[np.int64]:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
-        return _known(self.ranks.of(comm, process))
+        return _where_not_negative(self.ranks.of(comm, process))
 
 
-def _said(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _where(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(says, values.astype("i8"), ABSENT)
 
 
-def _known(values: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+def _where_not_negative(values: NDArray[np.signedinteger]) -> NDArray[np.int64]:
     """Return the values, ABSENT for those below 0."""
-    return _said(values, values >= 0)
+    return _where(values, values >= 0)
 
 
-def _put_known(cells: At, at: At, column: int, values: NDArray[np.signedinteger], more: int = 0) -> None:
+def _put_not_negative(cells: At, rows: At, column: int, values: NDArray[np.signedinteger], more: int = 0) -> None:
     """Fill in the values that are not below 0, each by so much more; few are."""
-    known = np.flatnonzero(values >= 0)
-    cells[at[known], column] = values[known] + more
+    good = np.flatnonzero(values >= 0)
+    cells[rows[good], column] = values[good] + more
 
 
 def _posted(op: NDArray[np.uint8], peer: I4, tag: I4) -> NDArray[np.bool_]:

@@ -44,11 +44,11 @@ def microseconds(ns: int) -> str:
     return f"{ns // 1000}.{ns % 1000:03d}" if ns % 1000 else f"{ns // 1000}"
 
 
-def headers(trace: Trace, timeline: Timeline, found: events.Events) -> Iterator[str]:
+def headers(trace: Trace, timeline: Timeline, written: events.Events) -> Iterator[str]:
     """Yield the lines before the first event, without their newlines."""
     names = _names(trace)
     used = [int(op) for op in np.unique(trace.calls.op)]
-    yield from _counts(trace, found, 2 * (len(used) + len(names)))
+    yield from _counts(trace, written, 2 * (len(used) + len(names)))
     for op in used:
         yield f"-13 0 {2 * op + 1} {2 * op + 2} 0 0 {_COLOUR[int(operations.KIND[op])]} {operations.OPS[op]}"
     for row, name in names.items():
@@ -73,15 +73,15 @@ def _origin(text: str) -> Iterator[str]:
         yield f"-36 {part} 0 0 0 0 {ORIGIN}={text[begin : begin + width]}"
 
 
-def _counts(trace: Trace, found: events.Events, states: int) -> Iterator[str]:
+def _counts(trace: Trace, written: events.Events, states: int) -> Iterator[str]:
     """Yield the records -1 to -11 and the names of stand-alone events."""
-    present = np.bincount(found.kind, minlength=len(events.KINDS)) > 0
+    present = np.bincount(written.kind, minlength=len(events.KINDS)) > 0
     single = [(kind, text) for kind, event, text in _SINGLE if present[event]]
     messages = sum(present[[events.SEND, events.RECEIVE]] | present[[events.LOST_SEND, events.LOST_RECEIVE]])
-    end = int(found.time.max(initial=0))
+    end = int(written.time.max(initial=0))
     processes, threads = (int(column.max(initial=-1)) + 1 for column in (trace.locations.process, trace.locations.thread))
     yield "-1 0 0 0 0 0 perwiz"
-    for kind, count in ((-2, len(found)), (-3, processes), (-4, threads), (-5, states + len(single) + messages)):
+    for kind, count in ((-2, len(written)), (-3, processes), (-4, threads), (-5, states + len(single) + messages)):
         yield f"{kind} 0 0 {count} 0 0"
     yield "-6 0 0 0 0 0"
     yield f"-7 0 0 0 0 {microseconds(max(end, 1000))}"
@@ -95,7 +95,7 @@ def _names(trace: Trace) -> dict[int, str]:
     """Return the state names of the rows of names that occur: no two the same, none that stands for an MPI routine."""
     out: dict[int, str] = {}
     taken: set[str] = set()
-    for row in np.unique(trace.paths.region[trace.regions.path]).tolist():
+    for row in np.unique(trace.region_names).tolist():
         name = ascii_text(trace.names[row], most=LONGEST_TEXT - 20) or "unnamed"
         if operations.find(name) is not None and not trace.parallel[row]:
             name = f"user_{name}"

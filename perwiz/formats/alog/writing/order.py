@@ -45,12 +45,12 @@ def order(trace: Trace, timeline: Timeline, lists: Lists) -> Events:
     ]
     size = sum(len(row) for _, row, _, _ in pieces)
     events = Events(np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8"), np.empty(0, "i8"))
-    place, at = np.empty(size, "i8"), 0
+    place, begin = np.empty(size, "i8"), 0
     for kind, row, time, step in pieces:
-        here = slice(at, at + len(row))
-        events.kind[here], events.row[here], events.time[here] = kind, row, time
-        place[here] = 8 * step + _RANK[kind]
-        at += len(row)
+        rows = slice(begin, begin + len(row))
+        events.kind[rows], events.row[rows], events.time[rows] = kind, row, time
+        place[rows] = 8 * step + _RANK[kind]
+        begin += len(row)
     del pieces
     events.order = np.lexsort((place, events.time))
     return events
@@ -63,9 +63,9 @@ def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
     """Return the first and last instants that no other event shows."""
     count, times = len(trace.locations), timeline.locations
     first, last = np.full(count, np.iinfo("i8").max), np.full(count, -1)
-    for table, other in ((trace.calls, timeline.calls), (trace.regions, timeline.regions)):
-        np.minimum.at(first, table.location, other.enter)
-        np.maximum.at(last, table.location, other.leave)
+    for table, interval in ((trace.calls, timeline.calls), (trace.regions, timeline.regions)):
+        np.minimum.at(first, table.location, interval.enter)
+        np.maximum.at(last, table.location, interval.leave)
     born, died = np.flatnonzero(times.enter < first), np.flatnonzero(times.leave > last)
     gap = trace.first_calls
     return [(BORN, born, times.enter[born], 2 * (gap[born] + born)), (DIED, died, times.leave[died], 2 * (gap[died + 1] + died))]

@@ -157,6 +157,6 @@ def _candidates() -> Iterator[str]:
             if os.path.isfile(path):
                 yield path
     for name in ("otf2", "open-trace-format2"):
-        found = ctypes.util.find_library(name)
-        if found:
-            yield found
+        path_of = ctypes.util.find_library(name)
+        if path_of:
+            yield path_of

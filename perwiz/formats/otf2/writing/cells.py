@@ -25,12 +25,12 @@ _RANGES = {SIGNED: (-(1 << 63), 1 << 63), UNSIGNED: (1 << 63, 1 << 64)}
 
 
 class Cells:
-    """Fills the rows of one trace under one timeline: `at` are their places in the matrix, `which` the rows of what they are made of."""
+    """Fills the rows of one trace under one timeline: `places` in the matrix with what the rows `which` of a table say."""
 
     def __init__(self, trace: Trace, timeline: Timeline, definitions: Definitions, shift: int) -> None:
         """Times are written later by `shift`."""
         self._trace, self._definitions, self._shift = trace, definitions, shift
-        self._name = trace.paths.region[trace.regions.path]
+        self._name = trace.region_names
         self._enter, self._leave = timeline.calls.enter + shift, timeline.calls.leave + shift
         self.partners = Partners(trace)
         self.gaps = gaps.Gaps(trace, timeline)
@@ -39,8 +39,8 @@ class Cells:
         """Calls with a blocking collective record."""
         self._extra_refs = np.array(
             [
-                definitions.parameter(f"{extra.PREFIX}{one.name}", STRING if one.value == "text" else SIGNED) if used else 0
-                for one, used in self._used()
+                definitions.parameter(f"{extra.PREFIX}{event.name}", STRING if event.value == "text" else SIGNED) if used else 0
+                for event, used in self._used()
             ]
         )
         self._labels = np.array([definitions.strings.of(text) if used else 0 for text, used in self._labelled()], "i8")
@@ -54,7 +54,7 @@ class Cells:
             used.add(extra.POSTS)
         if (self.gaps.between.what == gaps.NUMBER).any():
             used.add(extra.INSTANCE)
-        return ((one, number in used) for number, one in enumerate(extra.EVENTS))
+        return ((event, number in used) for number, event in enumerate(extra.EVENTS))
 
     def _labelled(self) -> Iterator[tuple[str, bool]]:
         used = {*self._trace.labels.text.tolist()}
@@ -75,129 +75,132 @@ class Cells:
             )
         return cells[which.ravel()]
 
-    def enter(self, rows: Events, at: Ints, which: slice) -> None:
+    def enter(self, rows: Events, places: Ints, which: slice) -> None:
         """Enter of calls."""
-        rows["kind"][at], rows["time"][at] = records.ENTER, self._enter[which]
-        rows["reference"][at] = self._definitions.routine[self._trace.calls.op[which]]
+        rows["kind"][places], rows["time"][places] = records.ENTER, self._enter[which]
+        rows["reference"][places] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def leave(self, rows: Events, at: Ints, which: slice) -> None:
+    def leave(self, rows: Events, places: Ints, which: slice) -> None:
         """Leave of calls."""
-        rows["kind"][at], rows["time"][at] = records.LEAVE, self._leave[which]
-        rows["reference"][at] = self._definitions.routine[self._trace.calls.op[which]]
+        rows["kind"][places], rows["time"][places] = records.LEAVE, self._leave[which]
+        rows["reference"][places] = self._definitions.routine[self._trace.calls.op[which]]
 
-    def counters_before(self, rows: Events, at: Ints, which: slice) -> None:
+    def counters_before(self, rows: Events, places: Ints, which: slice) -> None:
         """Values of counters before the Enter of calls."""
         table = self._trace.counters
-        self._metrics(rows, at, table.counter[which], table.entered[which])
-        rows["time"][at] = self._enter[table.call[which]]
+        self._metrics(rows, places, table.counter[which], table.entered[which])
+        rows["time"][places] = self._enter[table.call[which]]
 
-    def counters_behind(self, rows: Events, at: Ints, which: slice) -> None:
+    def counters_behind(self, rows: Events, places: Ints, which: slice) -> None:
         """Values of counters before the Leave of calls."""
         table = self._trace.counters
-        self._metrics(rows, at, table.counter[which], table.returned[which])
-        rows["time"][at] = self._leave[table.call[which]]
+        self._metrics(rows, places, table.counter[which], table.returned[which])
+        rows["time"][places] = self._leave[table.call[which]]
 
-    def _metrics(self, rows: Events, at: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
+    def _metrics(self, rows: Events, places: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
         kind = self._definitions.counter_types[counter]
         bits, whole = values.view("i8").copy(), kind == INT64
         bits[whole] = values[whole].astype("i8")
-        rows["kind"][at], rows["reference"][at], rows["tag"][at], rows["amount"][at] = records.METRIC, counter, kind, bits
+        rows["kind"][places], rows["reference"][places], rows["tag"][places], rows["amount"][places] = records.METRIC, counter, kind, bits
 
-    def extra(self, rows: Events, at: Ints, which: slice) -> None:
+    def extra(self, rows: Events, places: Ints, which: slice) -> None:
         """Extras of calls, behind their Enter."""
         name, value = self.extras.name[which], self.extras.value[which]
         text = name == extra.LABEL
-        rows["kind"][at] = np.where(text, records.PARAMETER_STRING, records.PARAMETER_INT)
-        rows["reference"][at], rows["amount"][at] = self._extra_refs[name], value
-        rows["amount"][at[text]] = self._labels[value[text]]
-        rows["time"][at] = self._enter[self.extras.call[which]]
+        rows["kind"][places] = np.where(text, records.PARAMETER_STRING, records.PARAMETER_INT)
+        rows["reference"][places], rows["amount"][places] = self._extra_refs[name], value
+        rows["amount"][places[text]] = self._labels[value[text]]
+        rows["time"][places] = self._enter[self.extras.call[which]]
 
-    def _message(self, rows: Events, at: Ints, side: Side, record: Ints) -> None:
-        rows["reference"][at], rows["communicator"][at], rows["tag"][at] = side.rank[record], side.comm[record], side.tag[record]
-        rows["amount"][at], rows["request"][at] = side.bytes[record], side.request[record] + 1
+    def _message(self, rows: Events, places: Ints, side: Side, record: Ints) -> None:
+        rows["reference"][places], rows["communicator"][places], rows["tag"][places] = (
+            side.rank[record],
+            side.comm[record],
+            side.tag[record],
+        )
+        rows["amount"][places], rows["request"][places] = side.bytes[record], side.request[record] + 1
 
-    def posts(self, rows: Events, at: Ints, which: slice) -> None:
+    def posts(self, rows: Events, places: Ints, which: slice) -> None:
         """Sends, and requests that calls post."""
         items = self.partners.posts
         kind, record = items.kind[which], items.row[which]
-        rows["kind"][at], rows["time"][at] = kind, self._enter[items.call[which]]
+        rows["kind"][places], rows["time"][places] = kind, self._enter[items.call[which]]
         sends = (kind == records.SEND) | (kind == records.ISEND)
-        self._message(rows, at[sends], self.partners.sends, record[sends])
-        rows["request"][at[~sends]] = record[~sends] + 1
-        generic = at[kind == GENERIC]
+        self._message(rows, places[sends], self.partners.sends, record[sends])
+        rows["request"][places[~sends]] = record[~sends] + 1
+        generic = places[kind == GENERIC]
         rows["reference"][generic], rows["amount"][generic] = self._extra_refs[extra.POSTS], rows["request"][generic]
 
-    def begins(self, rows: Events, at: Ints, which: slice) -> None:
+    def begins(self, rows: Events, places: Ints, which: slice) -> None:
         """Begins of collectives."""
-        rows["kind"][at], rows["time"][at] = records.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
+        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
 
-    def _collectives(self, rows: Events, at: Ints, call: Ints) -> None:
+    def _collectives(self, rows: Events, places: Ints, call: Ints) -> None:
         calls = self._trace.calls
         root = self.partners.ranks.of(calls.comm[call], known_root(self.partners, call))
-        rows["reference"][at], rows["communicator"][at], rows["tag"][at] = OPERATION[calls.op[call]], calls.comm[call], root
-        rows["amount"][at], rows["received"][at] = calls.bytes_sent[call], calls.bytes_received[call]
+        rows["reference"][places], rows["communicator"][places], rows["tag"][places] = OPERATION[calls.op[call]], calls.comm[call], root
+        rows["amount"][places], rows["received"][places] = calls.bytes_sent[call], calls.bytes_received[call]
 
-    def ends(self, rows: Events, at: Ints, which: slice) -> None:
+    def ends(self, rows: Events, places: Ints, which: slice) -> None:
         """Ends of collectives."""
         call = self.collective[which]
-        rows["kind"][at], rows["time"][at] = records.COLLECTIVE_END, self._leave[call]
-        self._collectives(rows, at, call)
+        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_END, self._leave[call]
+        self._collectives(rows, places, call)
 
-    def tests(self, rows: Events, at: Ints, which: slice) -> None:
+    def tests(self, rows: Events, places: Ints, which: slice) -> None:
         """Requests found not complete."""
         items = self.partners.tests
-        rows["kind"][at], rows["request"][at], rows["time"][at] = records.REQUEST_TEST, items.row[which] + 1, self._leave[items.call[which]]
+        rows["kind"][places], rows["request"][places], rows["time"][places] = (
+            records.REQUEST_TEST,
+            items.row[which] + 1,
+            self._leave[items.call[which]],
+        )
 
-    def dones(self, rows: Events, at: Ints, which: slice) -> None:
+    def dones(self, rows: Events, places: Ints, which: slice) -> None:
         """Receives, and requests that calls complete."""
         items = self.partners.dones
         kind, record = items.kind[which], items.row[which]
-        rows["kind"][at], rows["time"][at] = kind, self._leave[items.call[which]]
+        rows["kind"][places], rows["time"][places] = kind, self._leave[items.call[which]]
         receives, collectives = (kind == records.RECV) | (kind == records.IRECV), kind == records.NONBLOCKING_COMPLETE
-        rows["request"][at[~receives]] = record[~receives] + 1
-        self._message(rows, at[receives], self.partners.receives, record[receives])
-        self._collectives(rows, at[collectives], self._trace.requests.posted_by[record[collectives]])
+        rows["request"][places[~receives]] = record[~receives] + 1
+        self._message(rows, places[receives], self.partners.receives, record[receives])
+        self._collectives(rows, places[collectives], self._trace.requests.posted_by[record[collectives]])
 
-    def between(self, rows: Events, at: Ints, which: slice) -> None:
+    def between(self, rows: Events, places: Ints, which: slice) -> None:
         """Region boundaries, parameters and records between calls."""
         items = self.gaps.between
         what, record = items.what[which], items.row[which]
-        rows["time"][at] = np.maximum(items.time[which] + self._shift, 0)
-        self._regions(rows, at[what == gaps.BOUNDARY], record[what == gaps.BOUNDARY])
-        mine = what == gaps.NUMBER
-        if mine.any():
-            rows["kind"][at[mine]], rows["reference"][at[mine]] = records.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
-            rows["amount"][at[mine]] = self._trace.regions.instance[record[mine]]
-        mine = what == gaps.PARAMETER
-        if mine.any():
-            for column, name in enumerate(("kind", "reference", "amount")):
-                rows[name][at[mine]] = self._parameter_cells[record[mine], column]
-        mine = what == gaps.RECORD
-        if mine.any():
-            self._others(rows, at[mine], record[mine])
+        rows["time"][places] = np.maximum(items.time[which] + self._shift, 0)
+        self._regions(rows, places[what == gaps.BOUNDARY], record[what == gaps.BOUNDARY])
+        numbers = places[what == gaps.NUMBER]
+        rows["kind"][numbers], rows["reference"][numbers] = records.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
+        rows["amount"][numbers] = self._trace.regions.instance[record[what == gaps.NUMBER]]
+        for column, name in enumerate(("kind", "reference", "amount")):
+            rows[name][places[what == gaps.PARAMETER]] = self._parameter_cells[record[what == gaps.PARAMETER], column]
+        self._others(rows, places[what == gaps.RECORD], record[what == gaps.RECORD])
 
-    def _regions(self, rows: Events, at: Ints, boundary: Ints) -> None:
+    def _regions(self, rows: Events, places: Ints, boundary: Ints) -> None:
         count = len(self._trace.regions)
         leaves = boundary >= count
-        rows["kind"][at] = np.where(leaves, records.LEAVE, records.ENTER)
-        rows["reference"][at] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
+        rows["kind"][places] = np.where(leaves, records.LEAVE, records.ENTER)
+        rows["reference"][places] = self._definitions.first_name + self._name[np.where(leaves, boundary - count, boundary)]
 
-    def inside(self, rows: Events, at: Ints, which: slice) -> None:
+    def inside(self, rows: Events, places: Ints, which: slice) -> None:
         """Records inside calls."""
         items = self.gaps.inside
-        rows["time"][at] = items.time[which] + self._shift
-        self._others(rows, at, items.row[which])
+        rows["time"][places] = items.time[which] + self._shift
+        self._others(rows, places, items.row[which])
 
-    def _others(self, rows: Events, at: Ints, record: Ints) -> None:
+    def _others(self, rows: Events, places: Ints, record: Ints) -> None:
         """Fill in records with their raw values."""
         table, values = self._trace.records, self._trace.values
         kind = self._record_kinds[table.kind[record]]
-        rows["kind"][at] = kind
+        rows["kind"][places] = kind
         first, size = table.first_value[record], self._value_ends[record] - table.first_value[record]
         for number, name in enumerate(records.ARGUMENTS[: int(size.max(initial=0))]):
             has = size > number
-            rows[name][at[has]] = values[first[has] + number]
-        flush = at[kind == records.BUFFER_FLUSH]
+            rows[name][places[has]] = values[first[has] + number]
+        flush = places[kind == records.BUFFER_FLUSH]
         rows["amount"][flush] = rows["reference"][flush] + self._shift
 
 

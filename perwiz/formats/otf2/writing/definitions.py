@@ -48,9 +48,9 @@ _UNTIMED = (1 << 64) - 1
 def operation(op: int) -> int:
     """Return the OTF2 collective operation of a routine."""
     name = operations.OPS[op].removeprefix("MPI_")
-    bare = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in codes.OPERATIONS else name
-    if bare in codes.OPERATIONS:
-        return codes.OPERATIONS.index(bare)
+    blocking = name[1:].capitalize() if name[:1] == "I" and name[1:].capitalize() in codes.OPERATIONS else name
+    if blocking in codes.OPERATIONS:
+        return codes.OPERATIONS.index(blocking)
     others = {"Finalize": codes.DESTROY_HANDLE, "Win_free": codes.DEALLOCATE, "Win_fence": 0}
     return others.get(name, codes.ALLOCATE if name.startswith("Win_") else codes.CREATE_HANDLE)
 
@@ -104,7 +104,7 @@ class Definitions:
     def all(self, end: int, events: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield kind and arguments of all; `end` is the last instant, `events` the number of events per location."""
         strings = self.strings
-        found = list(
+        definitions = list(
             itertools.chain(
                 [("Paradigm", codes.MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
                 self.locations.tree(strings),
@@ -120,7 +120,7 @@ class Definitions:
         yield "ClockProperties", 10**9, 0, end, _UNTIMED
         for ref, text in enumerate(strings.all()):
             yield "String", ref, encoded(text)
-        yield from found
+        yield from definitions
 
     def _regions(self) -> Iterator[tuple[Any, ...]]:
         strings, trace = self.strings, self._trace
@@ -138,33 +138,39 @@ class Definitions:
 
     def _topologies(self) -> Iterator[tuple[Any, ...]]:
         dimension = 0
-        for ref, one in enumerate(self._trace.topologies):
-            for name, size, periodic in zip(one.dimensions, one.sizes, one.periodic, strict=True):
+        for ref, topology in enumerate(self._trace.topologies):
+            for name, size, periodic in zip(topology.dimensions, topology.sizes, topology.periodic, strict=True):
                 yield "CartDimension", dimension, self.strings.of(name), size, int(periodic)
                 dimension += 1
-            yield "CartTopology", ref, self.strings.of(one.name), one.comm, *numbers([*range(dimension - len(one.sizes), dimension)])
-            for rank in np.flatnonzero(known(one)).tolist():
-                yield "CartCoordinate", ref, rank, *numbers(one.coordinates[rank].tolist())
+            yield (
+                "CartTopology",
+                ref,
+                self.strings.of(topology.name),
+                topology.comm,
+                *numbers([*range(dimension - len(topology.sizes), dimension)]),
+            )
+            for rank in np.flatnonzero(known(topology)).tolist():
+                yield "CartCoordinate", ref, rank, *numbers(topology.coordinates[rank].tolist())
 
     def _counters(self) -> Iterator[tuple[Any, ...]]:
         """Yield one class of one member per counter: a value that is read at one instant."""
         for ref, text in enumerate(self._trace.counter_names):
-            found = re.fullmatch(r"(.*) \[(.*)\]", text, re.DOTALL)
-            name, unit = found.groups() if found else (text, "#")
+            parts = re.fullmatch(r"(.*) \[(.*)\]", text, re.DOTALL)
+            name, unit = parts.groups() if parts else (text, "#")
             kind = int(self.counter_types[ref])
-            other, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
+            kind_of_metric, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
             strings = self.strings.of(name), self.strings.of("")
-            yield "MetricMember", ref, *strings, other, absolute_point, kind, decimal, 0, self.strings.of(unit)
+            yield "MetricMember", ref, *strings, kind_of_metric, absolute_point, kind, decimal, 0, self.strings.of(unit)
             yield "MetricClass", ref, *numbers([ref]), synchronous, unknown
 
     def _windows(self) -> list[int]:
         """Return the windows that records name; what they are the trace does not know."""
-        trace, found = self._trace, set[int]()
+        trace, windows = self._trace, set[int]()
         for number_, text in enumerate(trace.texts):
             if "win" in EVENTS.get(text, {}):
                 rows = np.flatnonzero(trace.records.kind == number_)
-                found |= {*trace.values[trace.records.first_value[rows] + list(EVENTS[text]).index("win")].tolist()}
-        return sorted(ref for ref in found if 0 <= ref < UNDEFINED)
+                windows |= {*trace.values[trace.records.first_value[rows] + list(EVENTS[text]).index("win")].tolist()}
+        return sorted(ref for ref in windows if 0 <= ref < UNDEFINED)
 
     def properties(self, timeline: Timeline, start: int) -> dict[str, str]:
         """Return the extras of the whole trace; `start` is the time of the first event."""
@@ -186,10 +192,10 @@ class Definitions:
     def _other_extras(self) -> dict[str, str]:
         """Return names, paths, texts and counters that reading would number otherwise."""
         trace, out = self._trace, {}
-        used = np.unique(trace.paths.region[trace.regions.path])
+        used = np.unique(trace.region_names)
         if len(used) < len(trace.names):
             out["NAMES"] = str(self.first_name)
-        path, parent, region = number.paths(trace.regions.parent, trace.paths.region[trace.regions.path])
+        path, parent, region = number.paths(trace.regions.parent, trace.region_names)
         same = np.array_equal(parent, trace.paths.parent) and np.array_equal(region, trace.paths.region)
         if not same or not np.array_equal(path, trace.regions.path):
             out["PATHS"] = _columns(trace.paths)
@@ -209,8 +215,8 @@ class Definitions:
 
 def _seen(values: I4) -> list[int]:
     """Return the different values in order of their first occurrence."""
-    found, at = np.unique(values, return_index=True)
-    return [int(value) for value in found[np.argsort(at)]]
+    different, first = np.unique(values, return_index=True)
+    return [int(value) for value in different[np.argsort(first)]]
 
 
 def known(topology: Topology) -> Mask:

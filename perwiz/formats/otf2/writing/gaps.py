@@ -38,9 +38,9 @@ class Items:
     moved: int
     """How many had to be written at another time, that of a call."""
 
-    def take(self, at: Ints) -> Items:
+    def take(self, rows: Ints) -> Items:
         """Return some of them, or all in another order."""
-        return Items(self.step[at], self.what[at], self.row[at], self.time[at], self.moved)
+        return Items(self.step[rows], self.what[rows], self.row[rows], self.time[rows], self.moved)
 
 
 class Gaps:
@@ -54,16 +54,16 @@ class Gaps:
         inside = records.call > self._first[records.location]
         if len(calls):
             inside &= records.time < timeline.calls.leave[before]
-        known = kinds(trace)[records.kind] >= 0
-        at = np.flatnonzero(inside & known)
-        self.inside = self._records(at, before[at])
-        self.between = self._between(np.flatnonzero(~inside & known))
+        written = kinds(trace)[records.kind] >= 0
+        rows = np.flatnonzero(inside & written)
+        self.inside = self._records(rows, before[rows])
+        self.between = self._between(np.flatnonzero(~inside & written))
 
-    def _records(self, at: Ints, call: Ints) -> Items:
+    def _records(self, rows: Ints, call: Ints) -> Items:
         records, times = self._trace.records, self._timeline.calls
-        time = np.clip(records.time[at], times.enter[call], times.leave[call])
-        step = call.astype("i8") + records.location[at]
-        return Items(step, np.full(len(at), RECORD, "u1"), at.astype("i4"), time, int((time != records.time[at]).sum()))
+        time = np.clip(records.time[rows], times.enter[call], times.leave[call])
+        step = call.astype("i8") + records.location[rows]
+        return Items(step, np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, int((time != records.time[rows]).sum()))
 
     def _between(self, records: Ints) -> Items:
         boundaries = self._boundaries()
@@ -87,7 +87,7 @@ class Gaps:
     def _numbered(self) -> Mask:
         """Return which region instances do not have the number that counting gives."""
         regions = self._trace.regions
-        return running(regions.location, self._trace.paths.region[regions.path]) + 1 != regions.instance
+        return running(regions.location, self._trace.region_names) + 1 != regions.instance
 
     def _boundaries(self) -> Items:
         """Return the boundaries of regions in program order, times between those of the calls around them."""
@@ -154,23 +154,23 @@ class Gaps:
         time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
         return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), 4 * behind + 2
 
-    def _others(self, at: Ints, boundaries: Items) -> tuple[Items, Ints]:
+    def _others(self, rows: Ints, boundaries: Items) -> tuple[Items, Ints]:
         """Return records between calls and their places among the boundaries."""
         records = self._trace.records
-        location = records.location[at]
-        step = np.clip(records.call[at], self._first[location], self._end[location]) + location
+        location = records.location[rows]
+        step = np.clip(records.call[rows], self._first[location], self._end[location]) + location
         ends = self._timeline.locations
-        within = np.clip(records.time[at], ends.enter[location], np.maximum(ends.enter, ends.leave)[location])
+        within = np.clip(records.time[rows], ends.enter[location], np.maximum(ends.enter, ends.leave)[location])
         time = self._clipped(within, step - location, location)
         order = np.lexsort(
             (
-                np.repeat([0, 1], [len(boundaries.step), len(at)]),
+                np.repeat([0, 1], [len(boundaries.step), len(rows)]),
                 np.concatenate([boundaries.time, time]),
                 np.concatenate([boundaries.step, step]),
             )
         )
         behind = np.empty(len(order), "i8")
         behind[order] = np.cumsum(order < len(boundaries.step)) - 1
-        moved = int((time != records.time[at]).sum())
-        place = np.maximum.accumulate(behind[len(boundaries.step) :]) if len(at) else behind
-        return Items(step.astype("i8"), np.full(len(at), RECORD, "u1"), at.astype("i4"), time, moved), 4 * place + 3
+        moved = int((time != records.time[rows]).sum())
+        place = np.maximum.accumulate(behind[len(boundaries.step) :]) if len(rows) else behind
+        return Items(step.astype("i8"), np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, moved), 4 * place + 3

@@ -58,7 +58,7 @@ class Partners:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.ranks = message_ends.Ranks(trace.communicators)
-        self.process = trace.locations.process[trace.calls.location]
+        self.process = trace.processes_of_calls
         self.kind = np.full(len(trace.requests), GENERIC, "u1")
         """Kind of the record that posts each request."""
         self.collective = self._collective()
@@ -100,11 +100,12 @@ class Partners:
         request[self._disordered(messages.send, request)] = NONE
         self.kind[request[request >= 0]] = records.ISEND
         lost = message_ends.lost_sends(self.trace)
-        at = np.minimum(np.searchsorted(requests.posted_by, lost), max(len(requests) - 1, 0))
+        nearest = np.minimum(np.searchsorted(requests.posted_by, lost), max(len(requests) - 1, 0))
         own = np.full(len(lost), NONE)
         if len(requests):
-            free = (requests.posted_by[at] == lost) & (self.kind[at] == GENERIC) & (operations.KIND[calls.op[lost]] == operations.ISEND)
-            own[free] = at[free]
+            free = (requests.posted_by[nearest] == lost) & (self.kind[nearest] == GENERIC)
+            free &= operations.KIND[calls.op[lost]] == operations.ISEND
+            own[free] = nearest[free]
         self.kind[own[own >= 0]] = records.ISEND
         call = np.concatenate([messages.send, lost])
         done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
@@ -157,8 +158,8 @@ class Partners:
     def _late_receives(self) -> None:
         """A receive whose request another location completes is written as a blocking one."""
         side = self.receives
-        at = np.flatnonzero(side.request >= 0)
-        side.request[at[self.completed[side.request[at]] != side.done[at]]] = NONE
+        rows = np.flatnonzero(side.request >= 0)
+        side.request[rows[self.completed[side.request[rows]] != side.done[rows]]] = NONE
 
     def _posts(self) -> Items:
         requests, sends = self.trace.requests, self.sends
@@ -210,6 +211,6 @@ def _lost_bytes(trace: Trace, done: Ints) -> Ints:
     left = trace.calls.bytes_received.copy()
     np.subtract.at(left, trace.messages.receive_done, trace.messages.bytes)
     out = np.zeros(len(done), "i8")
-    calls, at = np.unique(done, return_index=True)
-    out[at] = np.maximum(left[calls], 0)
+    calls, first = np.unique(done, return_index=True)
+    out[first] = np.maximum(left[calls], 0)
     return out

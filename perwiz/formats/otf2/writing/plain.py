@@ -60,8 +60,8 @@ def _columns(partners: Partners) -> list[_Piece]:
     out: list[_Piece] = []
     for name, implied in zip(names, implied_columns(partners), strict=True):
         column = getattr(calls, extra.EVENTS[name].name)
-        at = np.flatnonzero(implied != column)
-        out.append((name, at, column[at]))
+        differing = np.flatnonzero(implied != column)
+        out.append((name, differing, column[differing]))
     return out
 
 
@@ -80,9 +80,9 @@ def implied_columns(partners: Partners) -> tuple[Ints, ...]:
     sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
     np.add.at(sent, sends.call, sends.bytes)
     np.add.at(received, receives.done, receives.bytes)
-    at = np.concatenate([np.flatnonzero(partners.collective), started(partners)])
-    comm[at], root[at] = calls.comm[at], known_root(partners, at)
-    sent[at], received[at] = calls.bytes_sent[at], calls.bytes_received[at]
+    collective = np.concatenate([np.flatnonzero(partners.collective), started(partners)])
+    comm[collective], root[collective] = calls.comm[collective], known_root(partners, collective)
+    sent[collective], received[collective] = calls.bytes_sent[collective], calls.bytes_received[collective]
     comm[(calls.op == _FINALIZE) & (comm == NONE)] = 0
     return peer, tag, comm, root, sent, received
 
@@ -110,8 +110,8 @@ def _requests(partners: Partners) -> list[_Piece]:
         (extra.COMPLETED_BY, partners.completed, requests.completed_by),
         (extra.CANCELLED, cancelled, requests.cancelled),
     ):
-        at = _whole(requests.posted_by, implied != column, len(partners.trace.calls))
-        out.append((name, requests.posted_by[at], column[at]))
+        rows = _whole(requests.posted_by, implied != column, len(partners.trace.calls))
+        out.append((name, requests.posted_by[rows], column[rows]))
     return out
 
 
@@ -129,11 +129,11 @@ def _sends(partners: Partners) -> list[_Piece]:
     """Return mode, completion and communicator of sends, for all of each call where one is not as implied."""
     trace, side = partners.trace, partners.sends
     real = side.message >= 0
-    at = np.flatnonzero(real)
-    messages = side.message[at]
+    rows_real = np.flatnonzero(real)
+    messages = side.message[rows_real]
     mode, done, comm = operations.MODE[trace.calls.op[side.call]], side.done.copy(), side.comm.copy()
     implied_mode = mode.copy()
-    mode[at], comm[at] = trace.messages.mode[messages], trace.messages.comm[messages]
+    mode[rows_real], comm[rows_real] = trace.messages.mode[messages], trace.messages.comm[messages]
     implied_done = side.call.copy()
     later = np.flatnonzero(side.request >= 0)
     implied_done[later] = trace.requests.completed_by[side.request[later]]
@@ -154,8 +154,8 @@ def _receives(partners: Partners) -> list[_Piece]:
     posted = side.done.copy()
     later = np.flatnonzero(side.request >= 0)
     posted[later] = trace.requests.posted_by[side.request[later]]
-    at = _whole(side.done, posted != side.call, len(trace.calls))
-    return [(extra.RECEIVE, side.done[at], side.call[at])]
+    rows = _whole(side.done, posted != side.call, len(trace.calls))
+    return [(extra.RECEIVE, side.done[rows], side.call[rows])]
 
 
 def _pairs(partners: Partners) -> list[_Piece]:
@@ -165,13 +165,13 @@ def _pairs(partners: Partners) -> list[_Piece]:
     """
     trace, sends, receives = partners.trace, partners.sends, partners.receives
     mode = np.zeros(len(sends.call), "u1")
-    found, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode)
-    wanted, had = _partners_of(trace.messages), _partners_of(found)
-    other = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
-    if np.array_equal(wanted, had) and not len(other):
+    implied, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode)
+    wanted, had = _partners_of(trace.messages), _partners_of(implied)
+    moved = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
+    if np.array_equal(wanted, had) and not len(moved):
         return []
     process = partners.process
-    differ = np.concatenate([_difference(wanted, had), wanted[other]])
+    differ = np.concatenate([_difference(wanted, had), wanted[moved]])
     width = int(process.max()) + 2
     channels = np.unique(process[differ[:, 0]] * width + process[differ[:, 2]])
     out = []
@@ -180,8 +180,8 @@ def _pairs(partners: Partners) -> list[_Piece]:
         channel = own * width + side.peer if end == 0 else side.peer * width + own
         number = np.where(side.message >= 0, side.message, len(trace.messages) + 2 * np.arange(len(side.call)) + end)
         number[~np.isin(channel, channels)] = NONE
-        at = _whole(call, number >= 0, len(trace.calls))
-        out.append((name, call[at], number[at]))
+        rows = _whole(call, number >= 0, len(trace.calls))
+        out.append((name, call[rows], number[rows]))
     return out
 
 
@@ -194,21 +194,21 @@ def _partners_of(messages: Messages) -> I8:
     return np.stack([messages.send, messages.receive_done, messages.receive], 1).astype("i8")
 
 
-def _difference(one: I8, other: I8) -> I8:
+def _difference(left: I8, right: I8) -> I8:
     """Return the rows that stand in different places, or in one of them alone.
 
-    one  [1] [2]   other  [1] [3] [4]   out  [2] [3] [4]
+    left  [1] [2]   right  [1] [3] [4]   out  [2] [3] [4]
     """
-    count = min(len(one), len(other))
-    differs = (one[:count] != other[:count]).any(1)
-    return np.concatenate([one[:count][differs], other[:count][differs], one[count:], other[count:]])
+    count = min(len(left), len(right))
+    differs = (left[:count] != right[:count]).any(1)
+    return np.concatenate([left[:count][differs], right[:count][differs], left[count:], right[count:]])
 
 
 def _done(trace: Trace) -> list[_Piece]:
     members = trace.members
     implied = matching.completions(trace.calls.op, trace.requests)[members.call]
-    at = np.flatnonzero(implied != members.done)
-    return [(extra.DONE, members.call[at], members.done[at])]
+    differing = np.flatnonzero(implied != members.done)
+    return [(extra.DONE, members.call[differing], members.done[differing])]
 
 
 def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
@@ -218,11 +218,11 @@ def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     done[members.call] = members.done
     counted, quiet = np.full(len(calls), NONE, "i8"), np.zeros(len(calls), "u1")
     process = trace.locations.process.astype("i8")
-    found = matching_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
-    if found.collectives == trace.collectives and found.members == members:
+    implied = matching_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
+    if implied.collectives == trace.collectives and implied.members == members:
         return []
     number = running(trace.collectives.comm, np.zeros(len(trace.collectives), "i1"))
     sequence = np.full(len(calls), NONE, "i8")
     sequence[members.call] = number[members.collective]
-    at = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0))
-    return [(extra.SEQUENCE, at, sequence[at])]
+    collective = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0))
+    return [(extra.SEQUENCE, collective, sequence[collective])]

@@ -87,16 +87,16 @@ class Rows:
         return [group.rows(step + location, count) if group.gap else group.rows(step, calls) for group in self._groups]
 
     def _block(self, location: int, step: int, count: int, slices: list[slice]) -> Events:
-        found = [(group, which) for group, which in zip(self._groups, slices, strict=True) if which.stop > which.start]
-        owners = [group.steps[which].astype("i8") - (step + location if group.gap else step) for group, which in found]
+        present = [(group, which) for group, which in zip(self._groups, slices, strict=True) if which.stop > which.start]
+        owners = [group.steps[which].astype("i8") - (step + location if group.gap else step) for group, which in present]
         counts = [np.bincount(own, minlength=count) for own in owners]
         total = np.sum(counts, 0) if counts else np.zeros(count, "i8")
-        at = np.cumsum(total) - total
+        begin = np.cumsum(total) - total
         rows = np.zeros(int(total.sum()), records.RECORD)
-        for (group, which), own, here in zip(found, owners, counts, strict=True):
-            before = np.cumsum(here) - here
-            group.fill(rows, (at - before)[own] + np.arange(len(own)), which)
-            at += here
+        for (group, which), own, sizes in zip(present, owners, counts, strict=True):
+            before = np.cumsum(sizes) - sizes
+            group.fill(rows, (begin - before)[own] + np.arange(len(own)), which)
+            begin += sizes
         return rows
 
 
@@ -120,7 +120,7 @@ def _groups(cells: Cells, trace: Trace) -> list[_Group]:
 
 
 def _size(slices: list[slice]) -> int:
-    return sum(one.stop - one.start for one in slices)
+    return sum(part.stop - part.start for part in slices)
 
 
 def _instants(trace: Trace, timeline: Timeline, shift: int) -> tuple[Ints, Ints]:
