@@ -37,9 +37,8 @@ def merge(cubes: Sequence[Cube]) -> Cube:
     joined, cells, kept = join(cubes), dict[str, Cells | None](), list[str]()
     for metric in joined.cube.metrics:
         having = [number for number, cube in enumerate(cubes) if metric.name in cube.metric]
-        cells[metric.name] = joined.moved(having[0], metric.name, DTYPES[metric.type])
-        first = cells[metric.name]
-        if any(not _same(first, joined.moved(number, metric.name, DTYPES[metric.type])) for number in having[1:]):
+        first = cells[metric.name] = joined.moved(having[0], metric.name, DTYPES[metric.type])
+        if any(first != joined.moved(number, metric.name, DTYPES[metric.type]) for number in having[1:]):
             kept.append(metric.name)
     values = compact({name: stored for name, stored in cells.items() if stored is not None})
     several = f"in several operands, with other values, kept as in the first: {', '.join(map(shown, kept))}"
@@ -102,12 +101,6 @@ def _sum(parts: Sequence[tuple[Cells, int]]) -> Cells | None:
     for cells, factor in parts:
         out[np.searchsorted(node, cells.node)] += factor * cells.value
     return Cells(node, out)
-
-
-def _same(first: Cells | None, second: Cells | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return first == second
 
 
 def _cube(joined: Joined, types: Mapping[str, str], cells: Mapping[str, Cells], warnings: Sequence[str]) -> Cube:

@@ -181,13 +181,8 @@ def _metrics(node: xml.Element, faults: list[str]) -> tuple[list[Stored], list[M
             continue
         names.add(name)
         name_of.append(name)
-        title, unit, meaning, url = (
-            _text(element, "disp_name"),
-            _text(element, "uom").strip(),
-            _text(element, "descr"),
-            _text(element, "url"),
-        )
-        metrics.append(Metric(name, title, above, unit, _TYPES[STORED[dtype][0]], meaning, url))
+        title, unit, meaning, url = (_text(element, tag) for tag in ("disp_name", "uom", "descr", "url"))
+        metrics.append(Metric(name, title, above, unit.strip(), _TYPES[STORED[dtype][0]], meaning, url))
         stored.append(Stored(metrics[-1], element.get("id", ""), STORED[dtype], kind == "INCLUSIVE"))
     return stored, metrics
 

@@ -12,9 +12,6 @@ from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.trace.arrays import I4, I8
 
-_COUNTS = {prefix: f"{prefix}s" for prefix in local.TABLES}
-"""What the state of a location calls how many there are."""
-
 
 class Columns:
     """Takes the arrays of the locations, in their order, and gives each away once, joined."""
@@ -28,7 +25,7 @@ class Columns:
 
     def sizes(self, prefix: str) -> I8:
         """Return how many rows of a kind each location has."""
-        return self.state(_COUNTS[prefix])
+        return self.state(f"{prefix}s")
 
     def starts(self, prefix: str) -> I8:
         """Return where the rows of each location begin, and the end of the last."""

@@ -29,11 +29,9 @@ REST = tuple(name for name in records.RECORD.fields or () if name != "number")
 _OPERATIONS = (*OPERATIONS, "Comm_create", "Comm_free")
 """What a collective record outside any call stands for, by its operation."""
 _BARE = {records.SEND: "Send", records.ISEND: "Isend", records.RECV: "Recv", records.IRECV_REQUEST: "Irecv", records.REQUEST_TEST: "Test"}
-_REQUEST_KINDS = (
-    *(records.ISEND, records.ISEND_COMPLETE, records.IRECV_REQUEST, records.IRECV, records.REQUEST_TEST, records.REQUEST_CANCELLED),
-    *(records.NONBLOCKING_REQUEST, records.NONBLOCKING_COMPLETE),
-)
-_WITH_REQUEST = np.isin(np.arange(256), _REQUEST_KINDS)
+_OF_MESSAGES = (records.ISEND, records.ISEND_COMPLETE, records.IRECV_REQUEST, records.IRECV)
+_OF_REQUESTS = (records.REQUEST_TEST, records.REQUEST_CANCELLED, records.NONBLOCKING_REQUEST, records.NONBLOCKING_COMPLETE)
+_WITH_REQUEST = np.isin(np.arange(256), _OF_MESSAGES + _OF_REQUESTS)
 _DENSE = 1 << 20
 """References of regions below this are looked up in a table."""
 
@@ -80,9 +78,8 @@ class Location:
         self._stack, self._calls, self._instances = _Table(kernel.FRAME), _Table(kernel.CALL), _Table(kernel.REGION)
         self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
-        self._posts = [
-            ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == PREFIX + EVENTS[POSTS].name
-        ]
+        posts = PREFIX + EVENTS[POSTS].name
+        self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
         self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
         self._op_of_kind = np.array([operations.OP[f"MPI_{_BARE.get(kind, 'Wait')}"] for kind in range(records.METRIC)], "i4")
         self._op_of_operation = np.array([*(operations.OP[f"MPI_{name}"] for name in _OPERATIONS), 0], "i4")

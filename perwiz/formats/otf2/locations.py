@@ -117,9 +117,7 @@ class Tree:
         above = self._above(ref)
         if not above:
             return 0, NONE
-        node = next(
-            (tree_node for tree_node in above if self._string(tree_node, "class_name") == "node"), above[0] if len(above) > 1 else None
-        )
+        node = next((level for level in above if self._string(level, "class_name") == "node"), above[0] if len(above) > 1 else None)
         host = self._number(self._metahost, self.metahosts, above[-1])
         return host, NONE if node is None else self._number(self._node, self.nodes, node)
 

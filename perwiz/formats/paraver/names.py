@@ -63,13 +63,8 @@ class LocationNumbers:
         yield f"#Paraver ({_DATE}):{end}_ns:{len(self._keys)}({cpus}):1:{len(self._processes)}({tasks}),{len(comms)}"
         for comm in range(len(comms)):
             ranks = comms.members(comm)
-            nearest = np.searchsorted(self._processes, ranks)
-            present = (
-                nearest[self._processes[np.minimum(nearest, max(len(self._processes) - 1, 0))] == ranks]
-                if len(self._processes)
-                else nearest[:0]
-            )
-            yield ":".join(map(str, ["c:1", comm + 1, len(present), *(present + 1).tolist()]))
+            tasks_of_comm = np.searchsorted(self._processes, ranks[np.isin(ranks, self._processes)]) + 1
+            yield ":".join(map(str, ["c:1", comm + 1, len(tasks_of_comm), *tasks_of_comm.tolist()]))
 
     def rows(self) -> str:
         """Return the file of names."""

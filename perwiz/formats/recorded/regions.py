@@ -43,13 +43,13 @@ class RegionInstances:
 
     def _of(self, columns: Columns, where: int) -> _LocationInstances:
         process = columns.processes[columns.process[where]]
-        named = process.about["operations"]
+        operations = process.about["operations"]
         rest, before = columns.rest[where]
-        begins, ends = (rest["op"] == named.index(name) for name in (BEGIN, END))
+        begins, ends = (rest["op"] == operations.index(name) for name in (BEGIN, END))
         boundaries = np.flatnonzero(begins | ends)
         calls = int(columns.first[where + 1] - columns.first[where])
-        number_of = {definition["region"]: self._number(definition["name"], definition["parallel"]) for definition in process.of("region")}
-        return self._nested(where, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[where])), number_of)
+        names = {definition["region"]: self._number(definition["name"], definition["parallel"]) for definition in process.of("region")}
+        return self._nested(where, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[where])), names)
 
     def _number(self, name: str, parallel: bool) -> int:
         for k, region in enumerate(zip(self.names, self._parallel, strict=True)):
@@ -59,16 +59,14 @@ class RegionInstances:
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(
-        self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], number_of: dict[int, int]
-    ) -> _LocationInstances:
-        """`last`: number of calls of the location, and the time of its last record."""
+    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], names: dict[int, int]) -> _LocationInstances:
+        """`last`: number of calls of the location, and the time of its last record; `names`: the row of names per region."""
         opening = np.flatnonzero(begins)
         parent, end = np.empty(len(opening), "i4"), np.empty(len(opening), "i4")
         lost = kernel.nest(begins.astype("u1"), np.empty(len(opening) + 1, "i4"), parent, end)
         self.not_open += [where] * int(lost)
         self.never_end += [where] * int((end < 0).sum())
-        name = np.array([number_of.get(k, NONE) for k in rows["peer"][opening].tolist()], "i4")
+        name = np.array([names.get(k, NONE) for k in rows["peer"][opening].tolist()], "i4")
         if (name < 0).any():
             name[name < 0] = self._number("undefined region", False)
         time = np.append(rows["enter"], last[1])

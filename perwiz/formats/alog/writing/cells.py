@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,14 +11,13 @@ from perwiz.formats.alog.writing import requests
 from perwiz.formats.templates import ABSENT
 from perwiz.kernels import alog
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
-COLUMNS = (
-    *("type", "process", "task", "data", "time", "tag", "bytes", "mode", "first", "count", "label"),
-    *("c", "m", "p", "t", "s", "r", "sb", "rb", "b"),
-)
+_FIELDS = ("type", "process", "task", "data", "time", "tag", "bytes", "mode", "first", "count", "label")
+_ATTRIBUTES = ("c", "m", "p", "t", "s", "r", "sb", "rb", "b")
+COLUMNS = (*_FIELDS, *_ATTRIBUTES)
 TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, MODE, FIRST, COUNT, LABEL, C, M, P, T, S, R, SB, RB, B = range(len(COLUMNS))
 """MODE and LABEL: texts; FIRST and COUNT: entries of a pool of requests; from C on, attributes."""
 _HEAD = "%(type)d %(process)d %(task)d %(data)d 0 %(time)v"
@@ -51,8 +48,6 @@ LARGEST = (1 << 31) - 1
 POSTED, COMPLETED, BORN, DIED, USER = 9996, 9997, 9998, 9999, 10000
 """Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
 
-At = NDArray[np.int64]
-
 
 class Cells:
     """Makes the cells of any events of one trace; what it takes from the tables is looked up once."""
@@ -70,53 +65,41 @@ class Cells:
         self.ranks = message_ends.Ranks(trace.communicators)
         self.name = trace.region_names
 
-    def make(self, kind: NDArray[np.uint8], row: I4, time: NDArray[np.int64]) -> NDArray[np.int64]:
+    def make(self, kind: NDArray[np.uint8], row: I4, time: I8) -> I8:
         """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
         cells = np.full((len(kind), len(COLUMNS)), ABSENT)
         cells[:, TIME] = time
-        fillers: dict[int, Callable[..., None]] = {
-            events.BORN: self._born,
-            events.DIED: self._died,
-            events.ENTER: self._enter,
-            events.LEAVE: self._leave,
-            events.BEGIN: self._begin,
-            events.POSTED: self._posted,
-            events.COMPLETED: self._completed,
-            events.END: self._end,
-            events.SEND: self._send,
-            events.LOST_SEND: self._lost_send,
-            events.RECEIVE: self._receive,
-            events.LOST_RECEIVE: self._lost_receive,
-        }
-        for which, fill in fillers.items():
+        of_messages = self._send, self._lost_send, self._receive, self._lost_receive
+        fills = self._born, self._enter, self._leave, self._died, self._begin, self._posted, *of_messages, self._completed, self._end
+        for which, fill in zip(events.KINDS, fills, strict=True):
             rows = np.flatnonzero(kind == which)
             if len(rows):
                 fill(cells, rows, row[rows])
         return cells
 
-    def _place(self, cells: At, rows: At, kind: int | At, location: I4, data: int | At | I4) -> None:
+    def _place(self, cells: I8, rows: I8, kind: int | I8, location: I4, data: int | I8 | I4) -> None:
         cells[rows, TYPE], cells[rows, DATA] = kind, data
         cells[rows, PROCESS], cells[rows, TASK] = self.trace.locations.process[location], self.trace.locations.thread[location]
 
-    def _born(self, cells: At, rows: At, location: I4) -> None:
+    def _born(self, cells: I8, rows: I8, location: I4) -> None:
         self._place(cells, rows, BORN, location, 0)
 
-    def _died(self, cells: At, rows: At, location: I4) -> None:
+    def _died(self, cells: I8, rows: I8, location: I4) -> None:
         self._place(cells, rows, DIED, location, 0)
 
-    def _enter(self, cells: At, rows: At, region: I4, ends: int = 0) -> None:
+    def _enter(self, cells: I8, rows: I8, region: I4, ends: int = 0) -> None:
         regions = self.trace.regions
         kind = USER + 2 * self.name[region].astype("i8") + ends
         self._place(cells, rows, kind, regions.location[region], regions.instance[region])
 
-    def _leave(self, cells: At, rows: At, region: I4) -> None:
+    def _leave(self, cells: I8, rows: I8, region: I4) -> None:
         self._enter(cells, rows, region, ends=1)
 
-    def _number(self, call: I4) -> NDArray[np.int64]:
+    def _number(self, call: I4) -> I8:
         """Return the numbers of calls on their locations, from 1."""
         return call - self.first_calls[self.trace.calls.location[call]] + 1
 
-    def _begin(self, cells: At, rows: At, call: I4) -> None:
+    def _begin(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
         self._place(cells, rows, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
@@ -134,73 +117,73 @@ class Cells:
         _put_not_negative(cells, rows, LABEL, self.label[call], len(MODES))
         self._list(cells, rows, *self.lists.start(self.lists.posted, call))
 
-    def _end(self, cells: At, rows: At, call: I4) -> None:
+    def _end(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, rows, 2 * calls.op[call].astype("i8") + 2, calls.location[call], 2 * self._number(call))
         self._list(cells, rows, *self.lists.start(self.lists.completed, call))
 
-    def _list(self, cells: At, rows: At, first: I4, count: I4) -> None:
+    def _list(self, cells: I8, rows: I8, first: I4, count: I4) -> None:
         nonempty = np.flatnonzero(count)
         cells[rows[nonempty], FIRST], cells[rows[nonempty], COUNT] = first[nonempty], count[nonempty]
 
-    def _posted(self, cells: At, rows: At, row: I4) -> None:
+    def _posted(self, cells: I8, rows: I8, row: I4) -> None:
         call, first, count = (column[row] for column in self.posted_rest)
         self._place(cells, rows, POSTED, self.trace.calls.location[call], 2 * self._number(call) - 1)
         self._list(cells, rows, first, count)
 
-    def _completed(self, cells: At, rows: At, row: I4) -> None:
+    def _completed(self, cells: I8, rows: I8, row: I4) -> None:
         call, first, count = (column[row] for column in self.completed_rest)
         self._place(cells, rows, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
         self._list(cells, rows, first, count)
 
-    def _message(self, cells: At, rows: At, tag: I4, size: NDArray[np.int64], comm: I4) -> None:
+    def _message(self, cells: I8, rows: I8, tag: I4, size: I8, comm: I4) -> None:
         cells[rows, TAG], cells[rows, SIZE] = tag, np.minimum(size, LARGEST)
         cells[rows, B], cells[rows, C] = _where(size, size > LARGEST), _where_not_negative(comm)
 
-    def _matched(self, cells: At, rows: At, message: I4, request: I4) -> None:
+    def _matched(self, cells: I8, rows: I8, message: I4, request: I4) -> None:
         messages = self.trace.messages
         self._message(cells, rows, messages.tag[message], messages.bytes[message], messages.comm[message])
         cells[rows, M] = message
         _put_not_negative(cells, rows, FIRST, request)
 
-    def _send(self, cells: At, rows: At, message: I4) -> None:
+    def _send(self, cells: I8, rows: I8, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         sender, receiver = location[messages.send[message]], location[messages.receive[message]]
         self._place(cells, rows, alog.MESSAGE_SENT, sender, self.trace.locations.process[receiver])
         self._matched(cells, rows, message, self.send_request[message])
         _put_not_negative(cells, rows, MODE, self.message_mode[message])
 
-    def _receive(self, cells: At, rows: At, message: I4) -> None:
+    def _receive(self, cells: I8, rows: I8, message: I4) -> None:
         messages, location = self.trace.messages, self.trace.calls.location
         receiver, sender = location[messages.receive_done[message]], location[messages.send[message]]
         self._place(cells, rows, alog.MESSAGE_RECEIVED, receiver, self.trace.locations.process[sender])
         self._matched(cells, rows, message, self.receive_request[message])
 
-    def _lost_send(self, cells: At, rows: At, call: I4) -> None:
+    def _lost_send(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, rows, alog.MESSAGE_SENT, calls.location[call], calls.peer[call])
         self._message(cells, rows, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
 
-    def _lost_receive(self, cells: At, rows: At, call: I4) -> None:
+    def _lost_receive(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, rows, alog.MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
         self._message(cells, rows, calls.tag[call], calls.bytes_received[call], calls.comm[call])
 
-    def _rank(self, comm: I4, process: I4) -> NDArray[np.int64]:
+    def _rank(self, comm: I4, process: I4) -> I8:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
         return _where_not_negative(self.ranks.of(comm, process))
 
 
-def _where(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _where(values: NDArray[np.signedinteger], says: NDArray[np.bool_]) -> I8:
     return np.where(says, values.astype("i8"), ABSENT)
 
 
-def _where_not_negative(values: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+def _where_not_negative(values: NDArray[np.signedinteger]) -> I8:
     """Return the values, ABSENT for those below 0."""
     return _where(values, values >= 0)
 
 
-def _put_not_negative(cells: At, rows: At, column: int, values: NDArray[np.signedinteger], more: int = 0) -> None:
+def _put_not_negative(cells: I8, rows: I8, column: int, values: NDArray[np.signedinteger], more: int = 0) -> None:
     """Fill in the values that are not below 0, each by so much more; few are."""
     good = np.flatnonzero(values >= 0)
     cells[rows[good], column] = values[good] + more
@@ -220,7 +203,7 @@ def _per_call(trace: Trace, call: I4, values: I4) -> I4:
     return out
 
 
-def _instances(comm: I4) -> NDArray[np.int64]:
+def _instances(comm: I4) -> I8:
     """Return the number of each collective in its communicator, from 0."""
     order = np.argsort(comm, kind="stable")
     out = np.empty(len(comm), "i8")

@@ -17,9 +17,8 @@ STRING, SIGNED, UNSIGNED = range(3)
 """Types of parameters."""
 UINT64, INT64, DOUBLE = 4, 8, 10
 """Types of metric values."""
-OPERATIONS = (
-    *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"),
-    *("Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block"),
-)
+_EXCHANGES = ("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw")
+_REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block")
+OPERATIONS = ("Barrier", *_EXCHANGES, *_REDUCTIONS)
 """Names of collective operations by number, without `MPI_`; those of handles and memory follow."""
 CREATE_HANDLE, DESTROY_HANDLE, ALLOCATE, DEALLOCATE = 17, 18, 21, 22

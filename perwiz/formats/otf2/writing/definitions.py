@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -104,19 +103,17 @@ class Definitions:
     def all(self, end: int, events: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield kind and arguments of all; `end` is the last instant, `events` the number of events per location."""
         strings = self.strings
-        definitions = list(
-            itertools.chain(
-                [("Paradigm", codes.MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES)],
-                self.locations.tree(strings),
-                self.locations.locations(strings, events),
-                self._regions(),
-                self.locations.comms(strings),
-                self._topologies(),
-                self._counters(),
-                [("Parameter", ref, strings.of(name), kind) for (name, kind), ref in self._parameters.items()],
-                [("RmaWin", ref, strings.of(f"Win {ref}"), 0, 0) for ref in self._windows()],
-            )
-        )
+        definitions = [
+            ("Paradigm", codes.MPI, strings.of("MPI"), _PARADIGM_OF_PROCESSES),
+            *self.locations.tree(strings),
+            *self.locations.locations(strings, events),
+            *self._regions(),
+            *self.locations.comms(strings),
+            *self._topologies(),
+            *self._counters(),
+            *(("Parameter", ref, strings.of(name), kind) for (name, kind), ref in self._parameters.items()),
+            *(("RmaWin", ref, strings.of(f"Win {ref}"), 0, 0) for ref in self._windows()),
+        ]
         yield "ClockProperties", 10**9, 0, end, _UNTIMED
         for ref, text in enumerate(strings.all()):
             yield "String", ref, encoded(text)
@@ -142,13 +139,8 @@ class Definitions:
             for name, size, periodic in zip(topology.dimensions, topology.sizes, topology.periodic, strict=True):
                 yield "CartDimension", dimension, self.strings.of(name), size, int(periodic)
                 dimension += 1
-            yield (
-                "CartTopology",
-                ref,
-                self.strings.of(topology.name),
-                topology.comm,
-                *numbers([*range(dimension - len(topology.sizes), dimension)]),
-            )
+            axes = range(dimension - len(topology.sizes), dimension)
+            yield "CartTopology", ref, self.strings.of(topology.name), topology.comm, *numbers([*axes])
             for rank in np.flatnonzero(known(topology)).tolist():
                 yield "CartCoordinate", ref, rank, *numbers(topology.coordinates[rank].tolist())
 
@@ -158,9 +150,9 @@ class Definitions:
             parts = re.fullmatch(r"(.*) \[(.*)\]", text, re.DOTALL)
             name, unit = parts.groups() if parts else (text, "#")
             kind = int(self.counter_types[ref])
-            kind_of_metric, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
+            other_type, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
             strings = self.strings.of(name), self.strings.of("")
-            yield "MetricMember", ref, *strings, kind_of_metric, absolute_point, kind, decimal, 0, self.strings.of(unit)
+            yield "MetricMember", ref, *strings, other_type, absolute_point, kind, decimal, 0, self.strings.of(unit)
             yield "MetricClass", ref, *numbers([ref]), synchronous, unknown
 
     def _windows(self) -> list[int]:
