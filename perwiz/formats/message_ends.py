@@ -1,11 +1,11 @@
-"""What a writer asks of a trace: the request of each end of a message, ends without a message, ranks in communicators."""
+"""What a writer asks of a trace: requests of message ends, ends without a message, ranks in communicators, boundaries of regions."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from perwiz.errors import TraceError
-from perwiz.trace import operations
+from perwiz.trace import nesting, operations
 from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import NONE, Messages, Requests
 from perwiz.trace.trace import Communicators, Timeline, Trace
@@ -112,6 +112,19 @@ def lost_receives(trace: Trace) -> I8:
     lost = (operations.KIND[trace.calls.op] == operations.RECV) & (trace.calls.peer >= 0)
     lost[trace.messages.receive] = False
     return np.flatnonzero(lost)
+
+
+def boundaries(trace: Trace, timeline: Timeline) -> tuple[I8, I8, I8, I8]:
+    """Return row (of regions left: + number of regions), location, gap and time of all boundaries of regions, such that they nest.
+
+    The gap is the first call that is entered after it + location.
+    """
+    regions, times, first = trace.regions, timeline.regions, trace.first_calls
+    rows = nesting.boundaries(regions, times)
+    location = np.tile(regions.location.astype("i8"), 2)[rows]
+    call = np.concatenate([regions.first_call, regions.end_call])[rows]
+    gap = np.clip(call, first[location], first[location + 1]) + location
+    return rows, location, gap, np.concatenate([times.enter, times.leave])[rows]
 
 
 def check(trace: Trace, timeline: Timeline) -> None:

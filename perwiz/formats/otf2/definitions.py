@@ -218,6 +218,25 @@ class Definitions:
         return self.strings.get(ref, "")
 
 
+class Texts:
+    """Gives every text a number; the first ones are known."""
+
+    def __init__(self, first: tuple[str, ...]) -> None:
+        self._all = list(first)
+        self._number = {text: number for number, text in reversed(list(enumerate(first)))}
+
+    def of(self, text: str) -> int:
+        """Return the number of a text."""
+        if text not in self._number:
+            self._number[text] = len(self._all)
+            self._all.append(text)
+        return self._number[text]
+
+    def all(self) -> tuple[str, ...]:
+        """Return all texts in order of their numbers."""
+        return tuple(self._all)
+
+
 def definitions(anchor: dict[str, Any], listed: Found) -> Definitions:
     """Return what an archive says of itself and its global definitions, perhaps after a journey as JSON."""
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.communicators import Comms
-from perwiz.formats.otf2.definitions import Definitions, MetricMember
+from perwiz.formats.otf2.definitions import Definitions, MetricMember, Texts
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
@@ -22,25 +22,6 @@ from perwiz.trace.trace import Topology
 
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (records.MEASUREMENT, records.BUFFER_FLUSH)}
 _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OTHERS)}
-
-
-class Texts:
-    """Gives every text a number; the first ones are known."""
-
-    def __init__(self, first: tuple[str, ...]) -> None:
-        self._all = list(first)
-        self._number = {text: number for number, text in reversed(list(enumerate(first)))}
-
-    def of(self, text: str) -> int:
-        """Return the number of a text."""
-        if text not in self._number:
-            self._number[text] = len(self._all)
-            self._all.append(text)
-        return self._number[text]
-
-    def all(self) -> tuple[str, ...]:
-        """Return all texts in order of their numbers."""
-        return tuple(self._all)
 
 
 class OtherRecords:

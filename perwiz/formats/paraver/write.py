@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.formats import losses
+from perwiz.formats import losses, message_ends
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.names import LocationNumbers, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
-from perwiz.trace import nesting, operations
+from perwiz.trace import operations
 from perwiz.trace.arrays import U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
@@ -96,15 +96,9 @@ def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
 
 
 def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
-    """Return the boundaries of the regions, such that they nest where place and time are the same."""
-    regions, count = trace.regions, len(trace.regions)
-    rows = nesting.boundaries(regions, timeline.regions)
-    row, leaves = rows % max(count, 1), rows >= count
-    location = regions.location[row].astype("i8")
-    gap = np.where(leaves, regions.end_call[row], regions.first_call[row])
-    step = 2 * (np.clip(gap, trace.first_calls[location], trace.first_calls[location + 1]) + location)
-    time = np.where(leaves, timeline.regions.leave[row], timeline.regions.enter[row])
-    return [(np.where(leaves, _LEAVE, _ENTER), row, time, step)]
+    rows, _, gap, time = message_ends.boundaries(trace, timeline)
+    leaves, row = np.divmod(rows, max(len(trace.regions), 1))
+    return [(np.where(leaves, _LEAVE, _ENTER), row, time, 2 * gap)]
 
 
 def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.alog.writing.requests import Lists
-from perwiz.formats.message_ends import lost_receives, lost_sends
-from perwiz.trace import nesting
+from perwiz.formats.message_ends import boundaries, lost_receives, lost_sends
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.trace import Timeline, Trace
 
@@ -72,17 +71,10 @@ def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
 
 
 def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
-    """Return the boundaries of the regions, such that they nest where place and time are the same."""
-    regions, count = trace.regions, len(trace.regions)
-    row = np.tile(np.arange(count, dtype="i4"), 2)
-    leaves = np.repeat([False, True], count)
-    rows = nesting.boundaries(regions, timeline.regions)
-    location = regions.location[row[rows]].astype("i8")
-    gap = np.concatenate([regions.first_call, regions.end_call])[rows]
-    step = 2 * (np.clip(gap, trace.first_calls[location], trace.first_calls[location + 1]) + location)
-    time = np.concatenate([timeline.regions.enter, timeline.regions.leave])[rows]
+    rows, _, gap, time = boundaries(trace, timeline)
+    leaves, row = np.divmod(rows, max(len(trace.regions), 1))
     # One piece for both, as their order among themselves counts: LEAVE is ENTER and one more.
-    return [(ENTER + leaves[rows], row[rows], time, step)] if count else []
+    return [(ENTER + leaves.astype("u1"), row.astype("i4"), time, 2 * gap)]
 
 
 def _of_calls(trace: Trace, timeline: Timeline, lists: Lists) -> list[_Piece]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.definitions import Texts
 from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library.events import EVENTS
 from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
-from perwiz.formats.otf2.writing.locations import Strings, WrittenLocations
+from perwiz.formats.otf2.writing.locations import WrittenLocations
 from perwiz.trace import numbers as number
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
@@ -77,7 +78,7 @@ class Definitions:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self.strings = Strings()
+        self.strings = Texts(("",))
         self.locations = WrittenLocations(trace)
         self.ops = np.unique(trace.calls.op)
         self.routine = np.zeros(len(operations.OPS), "i8")

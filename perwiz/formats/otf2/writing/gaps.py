@@ -6,10 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.formats import message_ends
 from perwiz.formats.otf2.library.binding import load
 from perwiz.formats.otf2.writing.archive import RECORDS
 from perwiz.kernels import otf2_write as kernel
-from perwiz.trace import nesting
 from perwiz.trace.arrays import I8, Ints, Mask, chunks
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE
@@ -91,19 +91,13 @@ class Gaps:
 
     def _boundaries(self) -> Items:
         """Return the boundaries of regions in program order, times between those of the calls around them."""
-        regions, times = self._trace.regions, self._timeline.regions
-        count = len(regions)
-        turn = nesting.boundaries(regions, times)
-        location = np.tile(regions.location, 2)[turn]
-        call = np.concatenate([regions.first_call, regions.end_call])[turn]
-        step = np.clip(call, self._first[location], self._end[location]) + location
-        wanted = np.concatenate([times.enter, times.leave])[turn]
+        turn, location, step, wanted = message_ends.boundaries(self._trace, self._timeline)
         if ((step[1:] < step[:-1]) | ((step[1:] == step[:-1]) & (wanted[1:] < wanted[:-1]))).any():
             order = np.lexsort((self._sortable(turn, step, wanted), step))
             turn, step, wanted, location = turn[order], step[order], wanted[order], location[order]
         time = self._clipped(wanted, step - location, location)
         moved = int((self._risen(time, step) != wanted).sum())
-        return Items(step, np.full(2 * count, BOUNDARY, "u1"), turn.astype("i4"), time, moved)
+        return Items(step, np.full(len(turn), BOUNDARY, "u1"), turn.astype("i4"), time, moved)
 
     def _sortable(self, turn: Ints, step: Ints, time: Ints) -> Ints:
         """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""

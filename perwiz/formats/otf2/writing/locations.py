@@ -8,27 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from perwiz.formats.otf2.definitions import Texts
 from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
 from perwiz.formats.otf2.writing.archive import UNDEFINED, numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _MACHINE = "machine"
-
-
-class Strings:
-    """Gives every text a number; the empty one has 0."""
-
-    def __init__(self) -> None:
-        self._number = {"": 0}
-
-    def of(self, text: str) -> int:
-        """Return the number of a text."""
-        return self._number.setdefault(text, len(self._number))
-
-    def all(self) -> tuple[str, ...]:
-        """Return all texts in order of their numbers."""
-        return tuple(self._number)
 
 
 class WrittenLocations:
@@ -57,7 +43,7 @@ class WrittenLocations:
         names = self._trace.metahosts
         return names[host] if 0 <= host < len(names) else _MACHINE
 
-    def tree(self, strings: Strings) -> Iterator[tuple[Any, ...]]:
+    def tree(self, strings: Texts) -> Iterator[tuple[Any, ...]]:
         """Yield the definitions of machines, nodes and location groups."""
         for host, number in self._machines.items():
             yield "SystemTreeNode", number, strings.of(self._machine(host)), strings.of(_MACHINE), UNDEFINED
@@ -69,7 +55,7 @@ class WrittenLocations:
             place = len(self._machines) + self._nodes[host, node] if node >= 0 else self._machines[host]
             yield "LocationGroup", rank, strings.of(f"MPI Rank {rank}"), PROCESS, place, UNDEFINED
 
-    def locations(self, strings: Strings, events: list[int]) -> Iterator[tuple[Any, ...]]:
+    def locations(self, strings: Texts, events: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the definitions of locations; `events` are their numbers of events. Silent processes are of no known type."""
         table = self._trace.locations
         for ref, (rank, thread) in enumerate(zip(table.process.tolist(), table.thread.tolist(), strict=True)):
@@ -78,7 +64,7 @@ class WrittenLocations:
         for ref, rank in enumerate(self.silent, len(table)):
             yield "Location", ref, strings.of("Master thread"), UNKNOWN, 0, rank
 
-    def comms(self, strings: Strings) -> Iterator[tuple[Any, ...]]:
+    def comms(self, strings: Texts) -> Iterator[tuple[Any, ...]]:
         """Yield the definitions of the world and of the communicators; communicator c has group c + 1."""
         yield "Group", 0, strings.of("MPI"), COMM_LOCATIONS, MPI, 0, *numbers(self.world.tolist(), wide=True)
         comms = self._trace.communicators
