@@ -82,7 +82,7 @@ class RecordedLocations:
         micro = float(self._per_tick) / 1e3
         time = self.nanoseconds(np.array([time for _, time, _, _ in measured], "i8"))
         offset, error = (np.array([values[k] for values in measured], "f8") * micro for k in (2, 3))
-        return Offsets(np.array([where for where, *_ in measured], "i4"), time, offset, np.zeros(len(measured)), error)
+        return Offsets(np.array([location for location, *_ in measured], "i4"), time, offset, np.zeros(len(measured)), error)
 
 
 def _host(definitions: Definitions, group: int) -> int:

@@ -157,13 +157,13 @@ def _values(kind: I8, bits: I8) -> F8:
     return value
 
 
-def _last(key: I8, value: F8, where: Mask) -> tuple[I8, F8]:
+def _last(key: I8, value: F8, chosen: Mask) -> tuple[I8, F8]:
     """Return the keys that occur, sorted, and the last value of each.
 
-    key  3 1 3 2   value  .1 .2 .3 .4   where  1 1 1 0
+    key  3 1 3 2   value  .1 .2 .3 .4   chosen  1 1 1 0
     out  1 3              .2 .3
     """
-    key, value = key[where][::-1], value[where][::-1]
+    key, value = key[chosen][::-1], value[chosen][::-1]
     keys, first = np.unique(key, return_index=True)
     return keys, value[first]
 

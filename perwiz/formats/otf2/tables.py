@@ -184,12 +184,12 @@ class Builder:
             ("undefined", defects.UNDEFINED_REGION),
             ("not_posted", defects.NOT_POSTED),
         ):
-            for where, number in enumerate(state(key).tolist()):
-                out.add(np.full(number, NONE), reason, where)
-        for where, recorded in enumerate(self.locations.recorded):
+            for location, number in enumerate(state(key).tolist()):
+                out.add(np.full(number, NONE), reason, location)
+        for location, recorded in enumerate(self.locations.recorded):
             if recorded.error:
-                out.add(NONE, defects.UNREADABLE, where)
-                self.faults.append(f"location {recorded.ref} (rank {self.locations.process[where]}): {recorded.error}")
+                out.add(NONE, defects.UNREADABLE, location)
+                self.faults.append(f"location {recorded.ref} (rank {self.locations.process[location]}): {recorded.error}")
         out.add(np.full(self.undefined, NONE), defects.UNDEFINED_COMMUNICATOR)
         out.add(np.full(self.not_members, NONE), defects.NOT_A_MEMBER)
         out.add(np.full(self.extras.bad, NONE), defects.BAD_ATTRIBUTE)

@@ -94,21 +94,21 @@ class Builder:
     def _instants(self) -> Times:
         last = np.maximum(self.columns.last, self.begun) - self.start
         first = np.where(self.columns.thread == 0, self.begun - self.start, last)
-        for where, (rest, _) in enumerate(self.columns.rest):
+        for location, (rest, _) in enumerate(self.columns.rest):
             if len(rest):
-                first[where] = min(first[where], int(rest["enter"][0]) - self.start)
+                first[location] = min(first[location], int(rest["enter"][0]) - self.start)
         return Times(first, last)
 
     def _defects(self) -> Defects:
         out = defects.DefectList()
-        for where in self.columns.open:
-            out.add(NONE, defects.NEVER_ENDS, where)
-        for where, (rest, _) in enumerate(self.columns.rest):
+        for location in self.columns.open:
+            out.add(NONE, defects.NEVER_ENDS, location)
+        for location, (rest, _) in enumerate(self.columns.rest):
             if len(rest) and rest["peer"][0] > 0:
-                out.add(NONE, defects.UNREADABLE, where)
+                out.add(NONE, defects.UNREADABLE, location)
         for lines, reason in ((self.regions.never_end, defects.NEVER_ENDS), (self.regions.not_open, defects.NOT_OPEN)):
-            for where in lines:
-                out.add(NONE, reason, where)
+            for location in lines:
+                out.add(NONE, reason, location)
         out.add(np.full(self.columns.not_members + self.traffic.not_members, NONE), defects.NOT_A_MEMBER)
         out.add(np.full(sum(process.broken for process in self.processes), NONE), defects.BAD_HEADER)
         out.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
@@ -201,13 +201,13 @@ def readings(processes: list[Process], process: I8, start: int) -> Readings:
     if len(set(clocks.values())) < 2:
         return Readings.empty()
     numbers, first_locations = np.unique(process, return_index=True)
-    location = {processes[number].rank: int(first) for number, first in zip(numbers.tolist(), first_locations, strict=True)}
+    location_of = {processes[number].rank: int(first) for number, first in zip(numbers.tolist(), first_locations, strict=True)}
     rows = {clocks[processes[0].rank]: [(NONE, 0, 0, 0)]}
     for recorded in processes:
-        lines = [line for line in recorded.of("offset") if line["master"] in location]
-        compared = [(location[line["master"]], line["time"] - start, line["offset"], -(-line["round_trip"] // 2)) for line in lines]
+        lines = [line for line in recorded.of("offset") if line["master"] in location_of]
+        compared = [(location_of[line["master"]], line["time"] - start, line["offset"], -(-line["round_trip"] // 2)) for line in lines]
         if compared:
             rows.setdefault(clocks[recorded.rank], compared)
-    every = [(where, *row) for where, number in enumerate(process.tolist()) for row in rows.get(clocks[processes[number].rank], [])]
+    every = [(location, *row) for location, number in enumerate(process.tolist()) for row in rows.get(clocks[processes[number].rank], [])]
     columns = zip(*every, strict=True) if every else [()] * 5
     return Readings(*(np.array(values, kind) for values, kind in zip(columns, ("i4", "i4", "i8", "i8", "i8"), strict=True)))

@@ -37,19 +37,19 @@ class RegionInstances:
         self.never_end: list[int] = []
         self.not_open: list[int] = []
         """Locations of such records, one per record."""
-        parts = [self._of(columns, where) for where in range(len(columns.rest))]
+        parts = [self._of(columns, location) for location in range(len(columns.rest))]
         self.parallel = np.array(self._parallel, bool)
         self._join(columns, parts, start)
 
-    def _of(self, columns: Columns, where: int) -> _LocationInstances:
-        process = columns.processes[columns.process[where]]
+    def _of(self, columns: Columns, location: int) -> _LocationInstances:
+        process = columns.processes[columns.process[location]]
         operations = process.about["operations"]
-        rest, before = columns.rest[where]
+        rest, before = columns.rest[location]
         begins, ends = (rest["op"] == operations.index(name) for name in (BEGIN, END))
         boundaries = np.flatnonzero(begins | ends)
-        calls = int(columns.first[where + 1] - columns.first[where])
+        calls = int(columns.first[location + 1] - columns.first[location])
         names = {definition["region"]: self._number(definition["name"], definition["parallel"]) for definition in process.of("region")}
-        return self._nested(where, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[where])), names)
+        return self._nested(location, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[location])), names)
 
     def _number(self, name: str, parallel: bool) -> int:
         for k, region in enumerate(zip(self.names, self._parallel, strict=True)):
@@ -59,13 +59,15 @@ class RegionInstances:
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(self, where: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], names: dict[int, int]) -> _LocationInstances:
+    def _nested(
+        self, location: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], names: dict[int, int]
+    ) -> _LocationInstances:
         """`last`: number of calls of the location, and the time of its last record; `names`: the row of names per region."""
         opening = np.flatnonzero(begins)
         parent, end = np.empty(len(opening), "i4"), np.empty(len(opening), "i4")
         lost = kernel.nest(begins.astype("u1"), np.empty(len(opening) + 1, "i4"), parent, end)
-        self.not_open += [where] * int(lost)
-        self.never_end += [where] * int((end < 0).sum())
+        self.not_open += [location] * int(lost)
+        self.never_end += [location] * int((end < 0).sum())
         name = np.array([names.get(k, NONE) for k in rows["peer"][opening].tolist()], "i4")
         if (name < 0).any():
             name[name < 0] = self._number("undefined region", False)
