@@ -275,12 +275,12 @@ def read(
         elif locations[location].call_entry < 0 and lines[k].status == INTERNAL:
             counts[0].internal_messages += 1
         else:
-            bare: cython.bint = locations[location].call_entry < 0
-            if bare:
+            outside: cython.bint = locations[location].call_entry < 0
+            if outside:
                 _open_call(open_calls, locations, location, send if lines[k].type == MESSAGE_SENT else receive)
                 open_calls[location].internal = BARE
             _add_message(lines, k, routines, locations, open_calls, messages, counts)
-            if bare:
+            if outside:
                 _return_call(open_calls, locations, location, calls, counts)
 
 
