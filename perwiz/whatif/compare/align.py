@@ -12,7 +12,7 @@ import numpy as np
 from perwiz.kernels import align as kernel
 from perwiz.kernels import match as fifo
 from perwiz.kernels import order as sorting
-from perwiz.trace.arrays import I4, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.trace import Communicators, Trace
 
@@ -35,15 +35,15 @@ class Alignment:
     """Per pair: its place among the calls of its location is another one in the second trace."""
     elsewhere: Mask
     """Per pair: made from another user region in the second trace."""
-    places: tuple[Ints, Ints]
+    places: tuple[I4, I4]
     """Per location of each trace a number for both: equal process and thread are one place. Those of the first are its rows."""
-    paths: tuple[Ints, Ints]
+    paths: tuple[I4, I4]
     """Per region path of each trace, and behind them for none, a number for both: equal names from the outside in are one path."""
     path_names: tuple[tuple[str, ...], ...]
     """Names from the outside in, per number of a path."""
 
     @property
-    def locations(self) -> tuple[Ints, Ints]:
+    def locations(self) -> tuple[I4, I8]:
         """Rows of the locations that both traces have."""
         both = np.flatnonzero(self.places[1] < len(self.places[0]))
         both = both[np.argsort(self.places[1][both], kind="stable")]
@@ -65,37 +65,41 @@ def align(first: Trace, second: Trace) -> Alignment:
     numbers = [Numbers() for _ in range(5)]
     keys = [_keys(*side, numbers) for side in zip((first, second), places, comms, paths, strict=True)]
     count = max([0, *(int(place.max(initial=-1)) + 1 for place in places)])
-    place = [of[trace.calls.location] for of, trace in zip(places, (first, second), strict=True)]
-    here = _pairs([inside for _, inside in keys], place, [np.arange(len(of)) for of in place], count)
-    rest = [np.delete(np.arange(len(of)), rows) for of, rows in zip(place, here[:2], strict=True)]
-    there = _pairs([anywhere for anywhere, _ in keys], place, rest, count)
-    one, other, moved = (np.concatenate(both) for both in zip(here, there, strict=True))
-    by = np.argsort(one, kind="stable")
-    return Alignment(one[by], other[by], moved[by], np.repeat([False, True], [len(here[0]), len(there[0])])[by], places, paths, names)
+    place = [number[trace.calls.location] for number, trace in zip(places, (first, second), strict=True)]
+    same_region = _pairs([inside for _, inside in keys], place, [np.arange(len(column)) for column in place], count)
+    rest = [np.delete(np.arange(len(column)), rows) for column, rows in zip(place, same_region[:2], strict=True)]
+    elsewhere = _pairs([anywhere for anywhere, _ in keys], place, rest, count)
+    row, partner, moved = (np.concatenate(columns) for columns in zip(same_region, elsewhere, strict=True))
+    by = np.argsort(row, kind="stable")
+    changed_region = np.repeat([False, True], [len(same_region[0]), len(elsewhere[0])])
+    return Alignment(row[by], partner[by], moved[by], changed_region[by], places, paths, names)
 
 
-def _pairs(keys: Sequence[Ints], places: Sequence[Ints], rows: Sequence[Ints], count: int) -> tuple[Ints, Ints, Mask]:
-    """Return the pairs among some calls of both traces, and whether each moved; `count` places there are."""
-    rows = [some[_grouped(place[some], count)].astype("i4") for some, place in zip(rows, places, strict=True)]
-    seen = np.zeros((2, max(int(key.max(initial=0)) for key in keys) + 1), bool)
-    for side, some, key in zip(seen, rows, keys, strict=True):
-        side[key[some]] = True
-    both = seen[0] & seen[1]  # calls that only one run makes would cost edits
-    rows = [some[both[key[some]]] for some, key in zip(rows, keys, strict=True)]
-    bounds = [np.searchsorted(place[some], np.arange(count + 1)) for some, place in zip(rows, places, strict=True)]
-    gaps = _gaps(*(side for at in bounds for side in (at[:-1], at[1:])))
-    partner, in_order = _partners(keys[0][rows[0]], keys[1][rows[1]], gaps)
-    found = np.flatnonzero(partner >= 0)
-    return rows[0][found], rows[1][partner[found]], ~in_order[found]
+def _pairs(keys: Sequence[I4], places: Sequence[I4], rows: Sequence[I8], count: int) -> tuple[I4, I4, Mask]:
+    """Return the pairs among these rows of calls of both traces, and whether each moved; `count` places there are.
+
+    Keys 5 6 7 and 6 5 7 at one place, all rows: 0 1 2 of the first are 1 0 2 of the second; the first or the second moved.
+    """
+    calls = [row[_grouped(place[row], count)].astype("i4") for row, place in zip(rows, places, strict=True)]
+    made = np.zeros((2, max(int(key.max(initial=0)) for key in keys) + 1), bool)
+    for side, call, key in zip(made, calls, keys, strict=True):
+        side[key[call]] = True
+    both = made[0] & made[1]  # calls that only one run makes would cost edits
+    calls = [call[both[key[call]]] for call, key in zip(calls, keys, strict=True)]
+    bounds = [np.searchsorted(place[call], np.arange(count + 1)) for call, place in zip(calls, places, strict=True)]
+    partner, in_order = _partners(keys[0][calls[0]], keys[1][calls[1]], _gaps([(bound[:-1], bound[1:]) for bound in bounds]))
+    paired = np.flatnonzero(partner >= 0)
+    return calls[0][paired], calls[1][partner[paired]], ~in_order[paired]
 
 
-def _places(first: Trace, second: Trace) -> tuple[Ints, Ints]:
-    own, other = (list(zip(t.locations.process.tolist(), t.locations.thread.tolist(), strict=True)) for t in (first, second))
-    known = {key: row for row, key in enumerate(own)}
-    return np.arange(len(own), dtype="i4"), np.array([known.get(key, len(own) + row) for row, key in enumerate(other)], "i4")
+def _places(first: Trace, second: Trace) -> tuple[I4, I4]:
+    keys = [list(zip(t.locations.process.tolist(), t.locations.thread.tolist(), strict=True)) for t in (first, second)]
+    count = len(keys[0])
+    row_of = {key: row for row, key in enumerate(keys[0])}
+    return np.arange(count, dtype="i4"), np.array([row_of.get(key, count + row) for row, key in enumerate(keys[1])], "i4")
 
 
-def _communicators(first: Communicators, second: Communicators) -> tuple[Ints, Ints]:
+def _communicators(first: Communicators, second: Communicators) -> tuple[I4, I4]:
     """Return a number per communicator of each trace, -1 behind them for none: the first row stands for the world in both.
 
     Others are the same if they have the same members and the same name, or else the same members; of several such in order.
@@ -108,7 +112,7 @@ def _communicators(first: Communicators, second: Communicators) -> tuple[Ints, I
     return np.append(np.arange(len(first), dtype="i4"), np.int32(-1)), out
 
 
-def _same(first: Communicators, second: Communicators, key: Callable[[Communicators, int], Hashable], out: Ints) -> None:
+def _same(first: Communicators, second: Communicators, key: Callable[[Communicators, int], Hashable], out: I4) -> None:
     """Give communicators of the second trace the number of one of the first that has the same key and is not taken yet."""
     free: dict[Hashable, collections.deque[int]] = collections.defaultdict(collections.deque)
     taken = set(out.tolist())
@@ -120,18 +124,18 @@ def _same(first: Communicators, second: Communicators, key: Callable[[Communicat
             out[c] = rows.popleft()
 
 
-def _paths(first: Trace, second: Trace) -> tuple[tuple[Ints, Ints], tuple[tuple[str, ...], ...]]:
-    known: dict[tuple[str, ...], int] = {}
+def _paths(first: Trace, second: Trace) -> tuple[tuple[I4, I4], tuple[tuple[str, ...], ...]]:
+    number: dict[tuple[str, ...], int] = {}
     columns = []
     for trace in (first, second):
         names: list[tuple[str, ...]] = []
         for parent, region in zip(trace.paths.parent.tolist(), trace.paths.region.tolist(), strict=True):
             names.append((*(names[parent] if parent >= 0 else ()), trace.names[region]))
-        columns.append(np.array([*(known.setdefault(name, len(known)) for name in names), -1], "i4"))
-    return (columns[0], columns[1]), tuple(known)
+        columns.append(np.array([*(number.setdefault(name, len(number)) for name in names), -1], "i4"))
+    return (columns[0], columns[1]), tuple(number)
 
 
-def _keys(trace: Trace, place: Ints, comm: Ints, path: Ints, numbers: list[Numbers]) -> tuple[Ints, Ints]:
+def _keys(trace: Trace, place: I4, comm: I4, path: I4, numbers: list[Numbers]) -> tuple[I4, I4]:
     """Return two numbers per call, equal for calls that can be the same: whatever their region is, and in the same one."""
     calls = trace.calls
     key = place[calls.location].astype("i8") << 8 | calls.op
@@ -141,20 +145,21 @@ def _keys(trace: Trace, place: Ints, comm: Ints, path: Ints, numbers: list[Numbe
     return key, last.number(key, path[calls.path])
 
 
-def _grouped(key: Ints, count: int) -> Ints:
-    """Return the rows of numbers below `count`, sorted by them, equal ones in order, int32."""
+def _grouped(key: I4, count: int) -> I4:
+    """Return the rows of numbers below `count`, sorted by them, equal ones in order: 2 0 2 1 -> 1 3 0 2, int32."""
     many, out = np.bincount(key, minlength=count), np.empty(len(key), "i4")
     sorting.group(key, (np.cumsum(many) - many).astype("i4"), out)
     return out
 
 
-def _gaps(begin_a: Ints, end_a: Ints, begin_b: Ints, end_b: Ints) -> Gaps:
-    gaps = np.empty(len(begin_a), kernel.GAP).view(np.recarray)
-    gaps.begin_a, gaps.end_a, gaps.begin_b, gaps.end_b = begin_a, end_a, begin_b, end_b
+def _gaps(sides: Sequence[tuple[I8, I8]]) -> Gaps:
+    """Return gaps as a table, given the columns (begin, end) of rows of a and of rows of b."""
+    gaps = np.empty(len(sides[0][0]), kernel.GAP).view(np.recarray)
+    (gaps.begin_a, gaps.end_a), (gaps.begin_b, gaps.end_b) = sides
     return gaps
 
 
-def _partners(a: Ints, b: Ints, gaps: Gaps) -> tuple[Ints, Mask]:
+def _partners(a: I4, b: I4, gaps: Gaps) -> tuple[I4, Mask]:
     """Return, per key of `a`, the row of `b` it is paired with, -1 none, and whether that keeps the order.
 
     A gap is where keys may be paired: rows of a and rows of b.
@@ -173,27 +178,31 @@ def _partners(a: Ints, b: Ints, gaps: Gaps) -> tuple[Ints, Mask]:
     return partner, in_order
 
 
-def _fill(a: Ints, b: Ints, gaps: Gaps, whole: bool, partner: Ints) -> Gaps:
+def _fill(a: I4, b: I4, gaps: Gaps, whole: bool, partner: I4) -> Gaps:
     """Pair in `partner` what a shortest edit script pairs in gaps, and return what is left of them; see the kernel."""
     steps = _STEPS * (len(a) + len(b)) + MOST * MOST
     kernel.script(a, b, gaps, MOST, whole, steps, np.empty((MOST + 1) * (MOST + 2) // 2, "i4"), partner)
     return gaps[(gaps.begin_a < gaps.end_a) & (gaps.begin_b < gaps.end_b)]
 
 
-def _chain(a: Ints, b: Ints, gaps: Gaps, partner: Ints) -> Gaps:
-    """Pair in `partner` a longest chain of keys that are equally often on both sides of a gap; return the gaps between."""
+def _chain(a: I4, b: I4, gaps: Gaps, partner: I4) -> Gaps:
+    """Pair in `partner` a longest chain of keys that are equally often on both sides of a gap; return the gaps between.
+
+    a 5 6 7 8, b 6 7 9 5, one gap: 5 6 7 are as often on both sides, 6 7 is the longest chain -> partner -1 0 1 -1; gaps before 6,
+    between 6 and 7, behind 7: rows 0 to 1, 2 to 2, 3 to 4 of a (ends not included) with rows 0 to 0, 1 to 1, 2 to 4 of b.
+    """
     numbers, sides = Numbers(), []
     for key, begin, end in ((a, gaps.begin_a, gaps.end_a), (b, gaps.begin_b, gaps.end_b)):
-        at = np.repeat(begin - np.cumsum(end - begin) + (end - begin), end - begin) + np.arange((end - begin).sum())
-        sides.append((at, numbers.number(np.repeat(np.arange(len(gaps)), end - begin), key[at])))
+        row = np.repeat(begin - np.cumsum(end - begin) + (end - begin), end - begin) + np.arange((end - begin).sum())
+        sides.append((row, numbers.number(np.repeat(np.arange(len(gaps)), end - begin), key[row])))
     often = np.equal(*(np.bincount(key, minlength=numbers.count) for _, key in sides))
-    rows, position = (at[order[often[key[order]]]] for at, key, order in ((*side, _grouped(side[1], numbers.count)) for side in sides))
+    grouped = [(row, key, _grouped(key, numbers.count)) for row, key in sides]
+    rows, position = (row[order[often[key[order]]]] for row, key, order in grouped)
     by = np.argsort(rows)
     rows, position = rows[by], position[by].astype("i4")
     keep = np.zeros(len(rows), "u1")
     kernel.chain(position, np.empty(len(rows), "i4"), np.empty(len(rows), "i4"), keep)
     rows, position = rows[keep == 1], position[keep == 1]
     partner[rows] = position
-    begins = [np.sort(np.append(begin, at + 1)) for begin, at in ((gaps.begin_a, rows), (gaps.begin_b, position))]
-    ends = [np.sort(np.append(end, at)) for end, at in ((gaps.end_a, rows), (gaps.end_b, position))]
-    return _gaps(begins[0], ends[0], begins[1], ends[1])
+    columns = ((gaps.begin_a, gaps.end_a, rows), (gaps.begin_b, gaps.end_b, position))
+    return _gaps([(np.sort(np.append(begin, links + 1)), np.sort(np.append(end, links))) for begin, end, links in columns])

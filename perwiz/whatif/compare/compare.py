@@ -185,10 +185,10 @@ def _at_call(first: Trace, second: Trace, pairs: Alignment, word: str) -> tuple[
     row = int(word[1:])
     if row >= len(first.calls):
         raise UsageError(f"--from {word}: no such call, {first.path} has calls e0 to e{len(first.calls) - 1}")
-    at = int(np.searchsorted(pairs.first, row))
-    if at == len(pairs.first) or pairs.first[at] != row:
+    pair = int(np.searchsorted(pairs.first, row))
+    if pair == len(pairs.first) or pairs.first[pair] != row:
         raise UsageError(f"--from {word}: {second.path} does not have this call, must be one of both runs")
-    return int(first.timeline.calls.leave[row]), int(second.timeline.calls.leave[pairs.second[at]])
+    return int(first.timeline.calls.leave[row]), int(second.timeline.calls.leave[pairs.second[pair]])
 
 
 def _after(sides: list[Side], pairs: Alignment, word: str) -> I8:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8
 from perwiz.whatif.compare.compare import Comparison, Spans
 
 
@@ -22,77 +22,80 @@ class Sums:
     """How many there are in each run."""
 
 
-def routines(found: Comparison) -> Sums:
+def routines(runs: Comparison) -> Sums:
     """Return the time in calls of each routine (key: row of OPS), all locations together."""
-    return _summed([side.trace.calls.op.astype("i8") for side in found.sides], _lengths(found, "calls"))
+    return _summed([side.trace.calls.op.astype("i8") for side in runs.sides], _lengths(runs, "calls"))
 
 
-def regions(found: Comparison) -> Sums:
+def regions(runs: Comparison) -> Sums:
     """Return the time in each user region per location; key: number of the path times `places` plus that of the location."""
-    pairs = found.alignment
-    sides = zip(found.sides, pairs.paths, pairs.places, strict=True)
-    many = places(found)
-    return _summed(
-        [path[s.trace.regions.path].astype("i8") * many + place[s.trace.regions.location] for s, path, place in sides],
-        _lengths(found, "regions"),
-    )
+    many, keys = places(runs), []
+    for side, path, place in zip(runs.sides, runs.alignment.paths, runs.alignment.places, strict=True):
+        table = side.trace.regions
+        keys.append(path[table.path].astype(np.int64) * many + place[table.location])
+    return _summed(keys, _lengths(runs, "regions"))
 
 
-def places(found: Comparison) -> int:
+def places(runs: Comparison) -> int:
     """Return how many locations the two runs have together, those of both counted once."""
-    return max(1, *(int(place.max(initial=-1)) + 1 for place in found.alignment.places))
+    return max(1, *(int(place.max(initial=-1)) + 1 for place in runs.alignment.places))
 
 
-def steps(found: Comparison) -> tuple[list[str], Sums]:
+def steps(runs: Comparison) -> tuple[list[str], Sums]:
     """Return names, and the time of each step of each parallel region, from the first process that enters it to the last that leaves it.
 
     The k-th step is the k-th instance on every process; key: row of names times 2**32 plus k, from 1.
     """
     marked = {
-        name for side in found.sides for name, parallel in zip(side.trace.names, side.trace.parallel.tolist(), strict=True) if parallel
+        name for side in runs.sides for name, parallel in zip(side.trace.names, side.trace.parallel.tolist(), strict=True) if parallel
     }
     names = sorted(marked)
     number = {name: row for row, name in enumerate(names)}
     keys, enters, leaves = [], [], []
-    for side in found.sides:
+    for side in runs.sides:
         trace = side.trace
-        of = np.array([*(number.get(name, -1) for name in trace.names), -1], "i8")[trace.region_names]
-        rows = np.flatnonzero(of >= 0)
-        keys.append(of[rows] << 32 | trace.regions.instance[rows])
+        step = np.array([*(number.get(name, -1) for name in trace.names), -1], "i8")[trace.region_names]
+        rows = np.flatnonzero(step >= 0)
+        keys.append(step[rows] << 32 | trace.regions.instance[rows])
         enters.append(side.since(side.timeline.regions.enter[rows]))
         leaves.append(side.since(side.timeline.regions.leave[rows]))
     return names, _stretched(keys, enters, leaves)
 
 
-def _lengths(found: Comparison, table: str) -> list[Ints]:
-    both = ((side, getattr(side.timeline, table)) for side in found.sides)
+def _lengths(runs: Comparison, table: str) -> list[I8]:
+    both = ((side, getattr(side.timeline, table)) for side in runs.sides)
     return [side.since(times.leave) - side.since(times.enter) for side, times in both]
 
 
-def _summed(keys: Sequence[Ints], times: Sequence[Ints]) -> Sums:
-    known, rows = _numbered(keys)
-    sums = [np.zeros(len(known), "i8") for _ in keys]
+def _summed(keys: Sequence[I8], times: Sequence[I8]) -> Sums:
+    """Return the sums per key: keys 7 5 7 and 5, times 1 2 3 and 4 -> key 5 7, time 2 4 and 4 0, count 1 2 and 1 0."""
+    key, rows = _numbered(keys)
+    sums = [np.zeros(len(key), "i8") for _ in keys]
     for out, row, time in zip(sums, rows, times, strict=True):
         np.add.at(out, row, time)
-    return Sums(known, Spans(*sums), _counts(known, rows))
+    return Sums(key, Spans(*sums), _counts(key, rows))
 
 
-def _stretched(keys: Sequence[Ints], enters: Sequence[Ints], leaves: Sequence[Ints]) -> Sums:
-    """Return per key the time from the first enter to the last leave."""
-    known, rows = _numbered(keys)
+def _stretched(keys: Sequence[I8], enters: Sequence[I8], leaves: Sequence[I8]) -> Sums:
+    """Return per key the time from the first enter to the last leave.
+
+    Keys 7 5 7 and 5, enters 1 2 3 and 4, leaves 2 9 6 and 7 -> key 5 7, time 7 5 and 3 0, count 1 2 and 1 0.
+    """
+    key, rows = _numbered(keys)
     out = []
     for row, enter, leave in zip(rows, enters, leaves, strict=True):
-        first, last = np.full(len(known), np.iinfo("i8").max), np.zeros(len(known), "i8")
+        first, last = np.full(len(key), np.iinfo("i8").max), np.zeros(len(key), "i8")
         np.minimum.at(first, row, enter)
         np.maximum.at(last, row, leave)
         out.append(np.maximum(last - np.minimum(first, last), 0))
-    return Sums(known, Spans(*out), _counts(known, rows))
+    return Sums(key, Spans(*out), _counts(key, rows))
 
 
-def _numbered(keys: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
-    known, rows = np.unique(np.concatenate(keys), return_inverse=True)
-    return known, np.split(rows, [len(keys[0])])
+def _numbered(keys: Sequence[I8]) -> tuple[I8, list[I8]]:
+    """Return the distinct keys of both runs, ascending, and per run the row of each of its keys among them."""
+    distinct, rows = np.unique(np.concatenate(keys), return_inverse=True)
+    return distinct, np.split(rows, [len(keys[0])])
 
 
-def _counts(known: Ints, rows: Sequence[Ints]) -> Spans:
-    return Spans(*(np.bincount(row, minlength=len(known)) for row in rows))
+def _counts(key: I8, rows: Sequence[I8]) -> Spans:
+    return Spans(*(np.bincount(row, minlength=len(key)) for row in rows))

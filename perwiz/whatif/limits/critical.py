@@ -93,9 +93,9 @@ def critical_of(run: Run) -> Critical:
 
 def slack(run: Run) -> Ints:
     """Return how much later each call may return without delaying the end of the run, int64 ns."""
-    at = run.graph.returned
+    returned = run.graph.returned
     left = to_end(run.graph, run.weighted.weight)
-    return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[at] - left[at])
+    return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[returned] - left[returned])
 
 
 def _locations(run: Run, edges: Ints) -> I4:
@@ -107,9 +107,9 @@ def _locations(run: Run, edges: Ints) -> I4:
     for vertex in (graph.begun, graph.ended):
         owner[vertex] = np.arange(len(vertex))
     out = owner[run.graph.targets(edges)]
-    known = np.maximum.accumulate(np.where(out >= 0, np.arange(len(out)), -1))
-    known[known < 0] = np.flatnonzero(out >= 0)[0] if len(out) else 0
-    return np.asarray(out[known], "i4")
+    last_owned = np.maximum.accumulate(np.where(out >= 0, np.arange(len(out)), -1))
+    last_owned[last_owned < 0] = np.flatnonzero(out >= 0)[0] if len(out) else 0
+    return np.asarray(out[last_owned], "i4")
 
 
 def _pieces(run: Run, edges: Ints, location: I4) -> Pieces:
@@ -123,32 +123,31 @@ def _pieces(run: Run, edges: Ints, location: I4) -> Pieces:
     return Pieces(*(column[kept].astype(dtype) for column, dtype in zip(columns[1:], types, strict=True)))
 
 
-def _part(at: Ints, kind: Ints | int, begin: Ints, length: Ints, location: Ints, path: Ints | int, call: Ints | int) -> tuple[Ints, ...]:
-    """Return columns of pieces: the place on the path of the edge they belong to, and those of Pieces."""
-    return (at, *(np.broadcast_to(np.asarray(column), at.shape) for column in (kind, begin, length, location, path, call)))
+def _part(step: I8, *columns: Ints | int) -> tuple[Ints, ...]:
+    """Return columns of pieces: the step of the path, a row of its edges, that each belongs to, and those of Pieces."""
+    return (step, *(np.broadcast_to(np.asarray(column), step.shape) for column in columns))
 
 
 def _start(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...]:
     """Return the piece from the first instant of any process to that of the one on which the path begins."""
     graph = run.graph
-    at = np.zeros(min(1, len(edges)), "i8")
-    first = np.where(np.isin(target[at], graph.begun), target[at], graph.source[edges[at]])
+    step = np.zeros(min(1, len(edges)), "i8")
+    first = np.where(np.isin(target[step], graph.begun), target[step], graph.source[edges[step]])
     least = run.time[graph.begun].min(initial=_LAST)
-    return _part(at, _START, least, run.time[first] - least, location[at], NONE, NONE)
+    return _part(step, _START, least, run.time[first] - least, location[step], NONE, NONE)
 
 
 def _inside(run: Run, edges: Ints, target: Ints, location: I4) -> list[tuple[Ints, ...]]:
     """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
     graph, weight = run.graph, run.weighted.weight[edges]
-    call = graph.returning
-    at = np.flatnonzero(call[target] >= 0)
-    e = call[target[at]]
-    work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[e]
-    lag = np.where(graph.kind[edges[at]] == LOCAL, 0, weight[at] - work)
-    begin, path = run.time[graph.source[edges[at]]], run.trace.calls.path[e]
+    step = np.flatnonzero(graph.returning[target] >= 0)
+    call = graph.returning[target[step]]
+    work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[call]
+    lag = np.where(graph.kind[edges[step]] == LOCAL, 0, weight[step] - work)
+    begin, path = run.time[graph.source[edges[step]]], run.trace.calls.path[call]
     return [
-        _part(at, _TRANSFER, begin, lag, location[at], path, e),
-        _part(at, _CALLS, begin + lag, weight[at] - lag, location[at], path, e),
+        _part(step, _TRANSFER, begin, lag, location[step], path, call),
+        _part(step, _CALLS, begin + lag, weight[step] - lag, location[step], path, call),
     ]
 
 
@@ -158,25 +157,29 @@ def _computation(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Int
     gap = np.full(graph.vertices, NONE, "i8")
     gap[graph.entered] = np.arange(len(trace.calls)) + trace.calls.location
     gap[graph.ended] = trace.first_calls[1:] + np.arange(len(trace.locations))
-    at = np.flatnonzero(gap[target] >= 0)
+    step = np.flatnonzero(gap[target] >= 0)
     segments = Segments(run.weighted)
-    first, end = (np.searchsorted(segments.gap, gap[target[at]], side) for side in ("left", "right"))
+    first, end = (np.searchsorted(segments.gap, gap[target[step]], side) for side in ("left", "right"))
     count = end - first
     row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
     before = np.concatenate(([0], np.cumsum(segments.length)))
-    begin = np.repeat(run.time[graph.source[edges[at]]] - before[first], count) + before[row]
-    at = np.repeat(at, count)
-    return _part(at, _COMPUTATION, begin, segments.length[row], location[at], _innermost(trace, segments)[row], NONE)
+    begin = np.repeat(run.time[graph.source[edges[step]]] - before[first], count) + before[row]
+    step = np.repeat(step, count)
+    return _part(step, _COMPUTATION, begin, segments.length[row], location[step], _innermost(trace, segments)[row], NONE)
 
 
-def _innermost(trace: Trace, segments: Segments) -> Ints:
-    """Return the innermost region path of every segment, -1 outside of any region."""
+def _innermost(trace: Trace, segments: Segments) -> I4:
+    """Return the innermost region path of every segment, -1 outside of any region.
+
+    One location, segments 0 to 4; a region of path 0 is entered behind segment 0 and left behind 3, one of path 1 inside it behind 1
+    and 2 -> -1 0 1 0 -1.
+    """
     regions = trace.regions
-    known = np.zeros(len(segments.length), bool)
+    bounded = np.zeros(len(segments.length), bool)
     out = np.full(len(segments.length), NONE, "i4")
-    known[np.searchsorted(segments.gap, trace.first_calls[:-1] + np.arange(len(trace.locations)))] = True
+    bounded[np.searchsorted(segments.gap, trace.first_calls[:-1] + np.arange(len(trace.locations)))] = True
     for boundary, path in ((segments.entered, regions.path), (segments.left, np.append(regions.path, NONE)[regions.parent])):
         out[boundary + 1] = path
-        known[boundary + 1] = True
-    last = np.maximum.accumulate(np.where(known, np.arange(len(out)), 0))
+        bounded[boundary + 1] = True
+    last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
     return np.asarray(out[last])

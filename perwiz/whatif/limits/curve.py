@@ -53,41 +53,41 @@ class Lines:
         self._edges = np.empty(graph.edges, kernel.LINE).view(np.recarray)
         self._edges.value, self._edges.slope = run.weighted.weight, np.rint(np.ldexp(slope, self.shift))
         self._first = int(run.time[graph.begun].min()) if len(graph.begun) else 0
-        self._known: dict[float, Line] = {}
+        self._swept: dict[float, Line] = {}
         self.progress: Callable[[int], object] | None = None
 
     @property
     def sweeps(self) -> int:
         """Number of sweeps so far."""
-        return len(self._known)
+        return len(self._swept)
 
-    def __call__(self, at: float) -> Line:
-        """Return the line of the longest path where the parameter exceeds its recorded value by `at` times 2**shift."""
-        if at not in self._known:
-            self._known[at] = self._swept(at) if len(self._graph.ended) else (0, 0)
+    def __call__(self, point: float) -> Line:
+        """Return the line of the longest path where the parameter exceeds its recorded value by `point` times 2**shift."""
+        if point not in self._swept:
+            self._swept[point] = self._sweep(point) if len(self._graph.ended) else (0, 0)
             if self.progress:
                 self.progress(self.sweeps)
-        return self._known[at]
+        return self._swept[point]
 
-    def _swept(self, at: float) -> Line:
+    def _sweep(self, point: float) -> Line:
         graph = self._graph
         lines = np.zeros(graph.vertices, kernel.LINE).view(np.recarray)
-        kernel.sweep(graph.start, graph.source, self._edges, at, lines)
+        kernel.sweep(graph.start, graph.source, self._edges, point, lines)
         value, slope = lines.value[graph.ended], lines.slope[graph.ended]
-        last = np.lexsort((slope, value + slope * at))[-1]
+        last = np.lexsort((slope, value + slope * point))[-1]
         return int(value[last]) - self._first, int(slope[last])
 
-    def at(self, x: float) -> float:
+    def point(self, x: float) -> float:
         """Return where `__call__` is to be asked for a parameter."""
         return math.ldexp(x - self.recorded, -self.shift)
 
-    def x(self, at: float | Fraction) -> float:
-        """Return the parameter that `at` stands for."""
-        return self.recorded + math.ldexp(float(at), self.shift)
+    def x(self, point: float | Fraction) -> float:
+        """Return the parameter that a point stands for."""
+        return self.recorded + math.ldexp(float(point), self.shift)
 
     def makespan(self, x: float) -> float:
         """Return the makespan, ns, at a parameter."""
-        return float(height(self(self.at(x)), self.at(x)))
+        return float(height(self(self.point(x)), self.point(x)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,22 +157,23 @@ def curve_of(
     lines = lines_of(run, key)
     least, most = _interval(key, lines.recorded, least, most)
     lines.progress = progress
-    found, gap = envelope(lines, lines.at(least), lines.at(most), None if exact else max(_SWEEPS, _EDGES // max(1, run.graph.edges)))
-    x = [least, *(lines.x(crossing(one, other)) for one, other in itertools.pairwise(found)), most]
-    value = [float(height(line, lines.at(where))) for line, where in zip([*found, found[-1]], x, strict=True)]
-    slope = [math.ldexp(line[1], -lines.shift) for line in [*found, lines(0.0)]]
+    sweeps = None if exact else max(_SWEEPS, _EDGES // max(1, run.graph.edges))
+    highest, gap = envelope(lines, lines.point(least), lines.point(most), sweeps)
+    x = [least, *(lines.x(crossing(left, right)) for left, right in itertools.pairwise(highest)), most]
+    value = [float(height(line, lines.point(where))) for line, where in zip([*highest, highest[-1]], x, strict=True)]
+    slope = [math.ldexp(line[1], -lines.shift) for line in [*highest, lines(0.0)]]
     return Curve(lines, run, key, lines.recorded, np.array(x), np.array(value), np.array(slope[:-1]), gap, slope[-1])
 
 
-def parameter(of: str) -> str:
+def parameter(text: str) -> str:
     """Return the key of a parameter, given it or its letter, or rank:R, node:NAME, region:NAME. Raises UsageError for another text."""
     keys = {PARAMETERS[key]: key for key in NETWORK}
-    kind, _, name = of.partition(":")
-    if of in keys or of in NETWORK:
-        return keys.get(of, of)
+    kind, _, name = text.partition(":")
+    if text in keys or text in NETWORK:
+        return keys.get(text, text)
     if kind in COMPUTATION and name:
-        return of
-    raise UsageError(f"'{of}': must be one of {', '.join(keys)}, or like rank:3, node:NAME or region:NAME")
+        return text
+    raise UsageError(f"'{text}': must be one of {', '.join(keys)}, or like rank:3, node:NAME or region:NAME")
 
 
 def lines_of(run: Run, key: str) -> Lines:
@@ -210,14 +211,14 @@ def _interval(key: str, recorded: float, least: float | None, most: float | None
 
 def _tolerance(lines: Lines, share: float) -> float | None:
     """Return the parameter at which the makespan is 1 + share of the recorded one, by Newton's method, which ends on segments."""
-    line, at, end = lines(0.0), Fraction(0), Fraction(lines.at(_LARGEST))
+    line, point, end = lines(0.0), Fraction(0), Fraction(lines.point(_LARGEST))
     target = line[0] * (1 + Fraction(share))
-    while line[0] or at:
+    while line[0] or point:
         following = (target - line[0]) / line[1] if line[1] > 0 else end
-        if at and following >= at and height(line, at) >= target:
-            return lines.x(at)
-        if at == end and following >= end:
+        if point and following >= point and height(line, point) >= target:
+            return lines.x(point)
+        if point == end and following >= end:
             return None
-        at = min(following, end)
-        line = lines(float(at))
+        point = min(following, end)
+        line = lines(float(point))
     return None

@@ -17,12 +17,12 @@ Line = tuple[int, int]
 
 
 @dataclasses.dataclass(eq=False)
-class _Found:
-    """A line of the envelope, a point where it is known to be the highest, and the next line found."""
+class _Highest:
+    """A line of the envelope, a point where it is known to be the highest, and the next such line so far."""
 
     line: Line
-    at: Fraction
-    next: _Found | None = None
+    point: Fraction
+    next: _Highest | None = None
 
 
 def envelope(line: Callable[[float], Line], least: float, most: float, sweeps: int | None = None) -> tuple[list[Line], float]:
@@ -30,61 +30,61 @@ def envelope(line: Callable[[float], Line], least: float, most: float, sweeps: i
 
     `line` returns the highest line at a point; it is asked twice and then at most `sweeps` times. With None the envelope is exact.
     """
-    first, last = (_Found(line(point), Fraction(point)) for point in (least, most))
+    first, last = (_Highest(line(point), Fraction(point)) for point in (least, most))
     first.next = last
-    doubts: list[tuple[Fraction, int, _Found]] = []
+    doubts: list[tuple[Fraction, int, _Highest]] = []
     asked, number = 0, itertools.count()
     _push(doubts, first, number)
     while doubts and (sweeps is None or asked < sweeps):
-        one = heapq.heappop(doubts)[2]
+        left = heapq.heappop(doubts)[2]
         asked += 1
-        new = _between(line, one)
-        if new is not None:
-            one.next = new
-            _push(doubts, one, number)
-            _push(doubts, new, number)
+        between = _between(line, left)
+        if between is not None:
+            left.next = between
+            _push(doubts, left, number)
+            _push(doubts, between, number)
     return _listed(first, Fraction(most)), float(-doubts[0][0]) if doubts else 0.0
 
 
-def crossing(one: Line, other: Line) -> Fraction:
+def crossing(left: Line, right: Line) -> Fraction:
     """Return where two lines of different slopes are equally high."""
-    return Fraction(one[0] - other[0], other[1] - one[1])
+    return Fraction(left[0] - right[0], right[1] - left[1])
 
 
-def height(line: Line, at: Fraction | float) -> Fraction:
+def height(line: Line, point: Fraction | float) -> Fraction:
     """Return how high a line is at a point."""
-    return line[0] + line[1] * Fraction(at)
+    return line[0] + line[1] * Fraction(point)
 
 
-def _push(doubts: list[tuple[Fraction, int, _Found]], one: _Found, number: Iterator[int]) -> None:
+def _push(doubts: list[tuple[Fraction, int, _Highest]], left: _Highest, number: Iterator[int]) -> None:
     """Note by how much the envelope may lie above the crossing of a line with the next one: no further than the chord."""
-    other = one.next
-    if other is None or other.line[1] <= one.line[1]:
+    right = left.next
+    if right is None or right.line[1] <= left.line[1]:
         return
-    cross = crossing(one.line, other.line)
-    begin, end = height(one.line, one.at), height(other.line, other.at)
-    chord = begin + (end - begin) * (cross - one.at) / (other.at - one.at)
-    doubt = chord - height(one.line, cross)
+    cross = crossing(left.line, right.line)
+    begin, end = height(left.line, left.point), height(right.line, right.point)
+    chord = begin + (end - begin) * (cross - left.point) / (right.point - left.point)
+    doubt = chord - height(left.line, cross)
     if doubt > 0:
-        heapq.heappush(doubts, (-doubt, next(number), one))
+        heapq.heappush(doubts, (-doubt, next(number), left))
 
 
-def _between(line: Callable[[float], Line], one: _Found) -> _Found | None:
+def _between(line: Callable[[float], Line], left: _Highest) -> _Highest | None:
     """Return the line above the crossing of a line with the next one, None if there is none."""
-    other = one.next
-    assert other is not None
-    cross = crossing(one.line, other.line)
-    found = line(float(cross))
-    if one.line[1] < found[1] < other.line[1] and height(found, cross) > height(one.line, cross):
-        return _Found(found, cross, other)
+    right = left.next
+    assert right is not None
+    cross = crossing(left.line, right.line)
+    highest = line(float(cross))
+    if left.line[1] < highest[1] < right.line[1] and height(highest, cross) > height(left.line, cross):
+        return _Highest(highest, cross, right)
     return None
 
 
-def _listed(first: _Found, most: Fraction) -> list[Line]:
+def _listed(first: _Highest, most: Fraction) -> list[Line]:
     """Return the lines of a chain, those left out that are the highest at one end only."""
-    lines, at = [first.line], first.next
-    while at is not None:
-        if at.line[1] > lines[-1][1] and crossing(lines[-1], at.line) < most:
-            lines.append(at.line)
-        at = at.next
+    lines, link = [first.line], first.next
+    while link is not None:
+        if link.line[1] > lines[-1][1] and crossing(lines[-1], link.line) < most:
+            lines.append(link.line)
+        link = link.next
     return lines

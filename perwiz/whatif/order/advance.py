@@ -34,9 +34,9 @@ def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tu
     moves ahead of earlier blocks of its process, no further than until `call` no longer waits for it, else as far as messages, requests
     and collectives allow. Then the next partner that `call` waits for, if any. Raises UsageError if there is no such region.
     """
-    found = try_earlier(weighted, call, region)
-    moves = tuple(move for move in found.moves if move.end >= move.before)
-    return (found, moves) if moves else None
+    reordered = try_earlier(weighted, call, region)
+    moves = tuple(move for move in reordered.moves if move.end >= move.before)
+    return (reordered, moves) if moves else None
 
 
 def try_earlier(weighted: Weighted, call: int, region: str | None = None, text: str = "") -> Reordered:
@@ -45,10 +45,10 @@ def try_earlier(weighted: Weighted, call: int, region: str | None = None, text: 
     before = len(now.moves)
     for _ in range(_PARTNERS):
         wait = _Wait(now, call)
-        one = wait.fixed(region)
-        if one is None:
+        fixed = wait.fixed(region)
+        if fixed is None:
             break
-        now = one
+        now = fixed
     moves = tuple(dataclasses.replace(move, asked=text) for move in now.moves[before:] + wait.stays())
     return dataclasses.replace(now, moves=now.moves[:before] + moves)
 
@@ -115,10 +115,10 @@ class _Wait:
             text = f"e{np.flatnonzero(self.weighted.call == self.call)[0]} by {region}"
             where = named(trace, self.recorded_partner())
             raise UsageError(f"advance {text}: it waits for {where}, which lies in no instance of region '{region}'")
-        own = around[-1]
-        twins = named_so & (table.parent == table.parent[own]) & (table.location == table.location[own])
-        twins &= (table.end_call > table.first_call) & (table.first_call < table.first_call[own])
-        return int(table.first_call[own]), int(table.end_call[own]) - 1, np.unique(table.first_call[twins])
+        row = around[-1]
+        twins = named_so & (table.parent == table.parent[row]) & (table.location == table.location[row])
+        twins &= (table.end_call > table.first_call) & (table.first_call < table.first_call[row])
+        return int(table.first_call[row]), int(table.end_call[row]) - 1, np.unique(table.first_call[twins])
 
     def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, str]:
         """Return the latest place early enough, or else the earliest one there is; and why not earlier, if it is not early enough."""
@@ -135,24 +135,24 @@ class _Wait:
 
     def _latest(self, blocks: Blocks, calls: tuple[int, int], allowed: Ints, needed: int) -> _Place | None:
         """Return the latest of the allowed places where the partner's call is entered when needed, else the earliest."""
-        graph, found = self.weighted.graph, None
+        graph, earliest = self.weighted.graph, None
         if not len(allowed):
             return None
         since = self.time[graph.entered[self.partner]] - self._before(blocks, blocks.block(*calls, past=int(allowed[-1])))
         ready = self.time[np.where(allowed > blocks.first, graph.returned[allowed - 1], graph.begun[blocks.location])] + since
-        at, low = max(0, int(np.searchsorted(ready, needed, "right")) - 1), 0
+        row, low = max(0, int(np.searchsorted(ready, needed, "right")) - 1), 0
         for _ in range(_TRIES):
-            if not low <= at < len(allowed):
+            if not low <= row < len(allowed):
                 break
-            place = self._try(blocks, calls, int(allowed[at]))
+            place = self._try(blocks, calls, int(allowed[row]))
             if place is None or place.ahead.first < allowed[0]:
-                low = at = int(np.searchsorted(allowed, place.behind_it)) if place else at + 1
+                low = row = int(np.searchsorted(allowed, place.behind_it)) if place else row + 1
                 continue
-            found = place if found is None or place.entered < found.entered else found
+            earliest = place if earliest is None or place.entered < earliest.entered else earliest
             if place.entered <= needed:
                 break
-            at = int(np.searchsorted(allowed, place.ahead.first)) - 1
-        return found
+            row = int(np.searchsorted(allowed, place.ahead.first)) - 1
+        return earliest
 
     def _try(self, blocks: Blocks, calls: tuple[int, int], before: int) -> _Place | None:
         """Return the place before a call, None where regions do not allow it."""
@@ -176,9 +176,9 @@ class _Wait:
         """Return when the partner's call must be entered so that nobody but others is waited for, ns."""
         graph = self.weighted.graph
         weight = self.weighted.weight.copy()
-        at = np.flatnonzero(graph.source == graph.entered[self.partner])
-        own = graph.targets(at) == graph.returned[self.partner]
-        weight[at[~own]] = CUT
+        leaving = np.flatnonzero(graph.source == graph.entered[self.partner])
+        own = graph.targets(leaving) == graph.returned[self.partner]
+        weight[leaving[~own]] = CUT
         free = sweep(graph, weight)[graph.returned[self.call]]
         return int(self.time[graph.entered[self.partner]] - (self.time[graph.returned[self.call]] - free))
 
@@ -188,10 +188,11 @@ class _Wait:
         location = int(trace.calls.location[calls[0]])
         tied, kind = find_rules(trace, location).before(*calls)
         depends = self._reaches(calls, int(trace.first_calls[location]))
-        if max(tied, depends) < 0:
+        limit = max(tied, depends)
+        if limit < 0:
             return -1, "nothing is before it on its process"
-        at = np.flatnonzero(self.weighted.call == max(tied, depends))[0]
-        return max(tied, depends), f"not before e{at}: {'would deadlock' if depends > tied else REASONS[kind]}"
+        recorded = np.flatnonzero(self.weighted.call == limit)[0]
+        return limit, f"not before e{recorded}: {'would deadlock' if depends > tied else REASONS[kind]}"
 
     def _reaches(self, calls: tuple[int, int], begin: int) -> int:
         """Return the last earlier call of the process from which others lead into a block, so that it cannot run before; -1: none."""
@@ -212,10 +213,6 @@ class _Wait:
 
     def _move(self, place: _Place) -> Moved:
         old = np.argsort(self.weighted.call)
-        ahead, behind = place.ahead, place.behind
-        (first, last), (before, end) = (_span(old[block.first : block.last + 1]) for block in (behind, ahead))
-        return Moved(first, last, before, end, int(self.weighted.trace.calls.location[ahead.first]))
-
-
-def _span(rows: Ints) -> tuple[int, int]:
-    return int(rows.min()), int(rows.max())
+        behind, ahead = (old[block.first : block.last + 1] for block in (place.behind, place.ahead))
+        first, last, before, end = map(int, (behind.min(), behind.max(), ahead.min(), ahead.max()))
+        return Moved(first, last, before, end, int(self.weighted.trace.calls.location[place.ahead.first]))

@@ -29,10 +29,10 @@ _ALSO = {
 
 def clauses(text: str, argument: str) -> list[tuple[int, int, int]]:
     """Return (first call, last call, call before which they shall run) per clause of `e40..e44 before e30, e7 before e5`."""
-    found = [_CLAUSE.fullmatch(part) for part in argument.split(",")]
-    if not all(found):
+    matches = [_CLAUSE.fullmatch(part) for part in argument.split(",")]
+    if not all(matches):
         raise UsageError(f"{text}: must be like e40..e44 before e30, or several such joined by commas")
-    return [(int(m[1]), int(m[2] or m[1]), int(m[3])) for m in found if m]
+    return [(int(m[1]), int(m[2] or m[1]), int(m[3])) for m in matches if m]
 
 
 def apply_moves(weighted: Weighted, text: str, argument: str) -> Reordered:
@@ -73,8 +73,8 @@ def _location(trace: Trace, text: str, calls: tuple[int, int, int]) -> int:
         raise UsageError(f"{text}: {what}, must be like e40..e44 before e30")
     location = trace.calls.location[list(calls)]
     if len(set(location.tolist())) > 1:
-        other = last if location[1] != location[0] else before
-        raise UsageError(f"{text}: {named(trace, first)} and {named(trace, other)} are calls of two processes, must be of one")
+        stray = last if location[1] != location[0] else before
+        raise UsageError(f"{text}: {named(trace, first)} and {named(trace, stray)} are calls of two processes, must be of one")
     return int(location[0])
 
 
@@ -87,14 +87,14 @@ def _pair(trace: Trace, blocks: Blocks, text: str, calls: tuple[int, int, int]) 
         return None, None
     ahead, behind = ((before, first - 1), (first, last)) if before < first else ((first, last), (last + 1, before - 1))
     try:
-        one = blocks.block(*ahead, past=behind[0]), blocks.block(*behind, past=ahead[0])
-        for block, wanted in zip(one, (ahead, behind), strict=True):
+        pair = blocks.block(*ahead, past=behind[0]), blocks.block(*behind, past=ahead[0])
+        for block, wanted in zip(pair, (ahead, behind), strict=True):
             if (block.first, block.last) != wanted:
                 raise Torn(blocks.holding(block, wanted))
-        blocks.swapped(*one)
+        blocks.swapped(*pair)
     except Torn as torn:
         raise UsageError(f"{text}: {_torn(trace, torn.region)}") from None
-    return one
+    return pair
 
 
 def _torn(trace: Trace, region: int) -> str:
@@ -123,8 +123,8 @@ def describe_cycle(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
     location = trace.calls.location[rows]
     kept = [r for k, r in enumerate(rows) if k in (0, len(rows) - 1) or location[k - 1] != location[k] or location[k + 1] != location[k]]
     kept = [r for k, r in enumerate(kept) if k == 0 or kept[k - 1] != r]
-    at = kept.index(moved) if moved in kept else 0
-    kept = kept[at:] + kept[:at]
+    start = kept.index(moved) if moved in kept else 0
+    kept = kept[start:] + kept[:start]
     shown = [*kept[: _SHOWN - 1], *kept[-1:]] if len(kept) > _SHOWN else kept
     words = [named(trace, row) for row in shown]
     if len(kept) > _SHOWN:
@@ -138,13 +138,13 @@ def check(trace: Trace, text: str, new: Ints, locations: list[int]) -> None:
         broken = ordering_rules.find_rules(trace, location, both=True).broken(new)
         if broken:
             raise UsageError(_refusal(trace, text, *broken))
-    for kind, one, other in (_overtaken(trace, new), _crossed(trace, new)):
+    for kind, earlier, later in (_overtaken(trace, new), _crossed(trace, new)):
         if kind >= 0:
-            raise UsageError(_refusal(trace, text, one, other, kind) + _ALSO[kind])
+            raise UsageError(_refusal(trace, text, earlier, later, kind) + _ALSO[kind])
 
 
-def _refusal(trace: Trace, text: str, one: int, other: int, kind: int) -> str:
-    return f"{text}: e{other} must not run before {named(trace, one)}: {ordering_rules.REASONS[kind]}"
+def _refusal(trace: Trace, text: str, earlier: int, later: int, kind: int) -> str:
+    return f"{text}: e{later} must not run before {named(trace, earlier)}: {ordering_rules.REASONS[kind]}"
 
 
 def _overtaken(trace: Trace, new: Ints) -> tuple[int, int, int]:
@@ -173,7 +173,10 @@ def _crossed(trace: Trace, new: Ints) -> tuple[int, int, int]:
 
 
 class _Turns:
-    """How many places each row of a table moves among those with the same key when its call gets a new row."""
+    """How many places each row of a table moves among those with the same key when its call gets a new row.
+
+    call 0 1 2 3, key 7 7 8 7, new 2 1 0 3 -> shift 1 -1 0 0: of those with key 7 call 1 overtakes call 0, call 2 is alone.
+    """
 
     def __init__(self, call: Ints, key: tuple[Ints, ...], new: Ints) -> None:
         self._call = call

@@ -18,7 +18,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
@@ -79,13 +79,13 @@ class Rules:
         previous = np.flatnonzero(inside[1:] & ~inside[:-1] & (self.key[1:] == self.key[:-1]) & (self.call[:-1] < first))
         if not len(previous):
             return NONE, NONE
-        at = previous[self.call[previous].argmax()]
-        return int(self.call[at]), int(self.kind[at])
+        last_row = previous[self.call[previous].argmax()]
+        return int(self.call[last_row]), int(self.kind[last_row])
 
     def broken(self, new: Ints) -> tuple[int, int, int] | None:
         """Return (earlier call, later call, kind) of one rule that the order `new`, a row per call, breaks; None if it breaks none."""
-        at = np.flatnonzero((self.key[1:] == self.key[:-1]) & (new[self.call[1:]] < new[self.call[:-1]]))
-        return (int(self.call[at[0]]), int(self.call[at[0] + 1]), int(self.kind[at[0]])) if len(at) else None
+        broken = np.flatnonzero((self.key[1:] == self.key[:-1]) & (new[self.call[1:]] < new[self.call[:-1]]))
+        return (int(self.call[broken[0]]), int(self.call[broken[0] + 1]), int(self.kind[broken[0]])) if len(broken) else None
 
 
 class _Entries:
@@ -123,11 +123,11 @@ def find_rules(trace: Trace, location: int, both: bool = False) -> Rules:
     _add_wildcards(trace, out, lo, hi)
     if not both:
         sent = np.flatnonzero((messages.send >= lo) & (messages.send < hi))
-        to = calls.location[messages.receive[sent]]
-        out.add(SEND, messages.send[sent], to, messages.tag[sent], messages.comm[sent])
-        got = np.flatnonzero((messages.receive >= lo) & (messages.receive < hi))
-        of = calls.location[messages.send[got]]
-        out.add(RECEIVE, messages.receive[got], of, messages.tag[got], messages.comm[got])
+        receiver = calls.location[messages.receive[sent]]
+        out.add(SEND, messages.send[sent], receiver, messages.tag[sent], messages.comm[sent])
+        received = np.flatnonzero((messages.receive >= lo) & (messages.receive < hi))
+        sender = calls.location[messages.send[received]]
+        out.add(RECEIVE, messages.receive[received], sender, messages.tag[received], messages.comm[received])
         joined = np.flatnonzero((members.call >= lo) & (members.call < hi))
         out.add(COLLECTIVE, members.call[joined], trace.collectives.comm[members.collective[joined]])
     return out.whole()
@@ -152,16 +152,23 @@ def _add_system(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
 
 def _add_borders(out: _Entries, lo: int, border: Mask, bound: Mask, number: int) -> None:
     """Tie the calls on each side of a border to the border, but not to each other: a key per pair of neighbouring borders."""
-    at = np.flatnonzero(border)
-    if not len(at):
+    borders = np.flatnonzero(border)
+    if not len(borders):
         return
-    out.add(SYSTEM, lo + at, number)
+    out.add(SYSTEM, lo + borders, number)
     between = np.flatnonzero(bound & ~border)
-    side = np.searchsorted(at, between)
-    behind, ahead = between[side > 0], between[side < len(at)]
-    for calls, other, step in ((behind, at[side[side > 0] - 1], 0), (ahead, at[side[side < len(at)]], 1)):
+    for step, calls, neighbours in _neighbours(borders, between):
         pair = number + 1 + 2 * np.arange(len(calls)) + step
-        out.add(SYSTEM, np.concatenate([lo + calls, lo + other]), np.concatenate([pair, pair]), step)
+        out.add(SYSTEM, np.concatenate([lo + calls, lo + neighbours]), np.concatenate([pair, pair]), step)
+
+
+def _neighbours(fixed: I8, others: I8) -> list[tuple[int, I8, I8]]:
+    """Return (0, those with one of the fixed before them, the last such), (1, those with one behind them, the first such); all ascend.
+
+    2 5 fixed, others 1 3 4 7 -> (0, 3 4 7, 2 2 5) and (1, 1 3 4, 2 5 5).
+    """
+    side = np.searchsorted(fixed, others)
+    return [(step, others[has], fixed[side[has] - 1 + step]) for step, has in ((0, side > 0), (1, side < len(fixed)))]
 
 
 def _add_wildcards(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
@@ -174,18 +181,8 @@ def _add_wildcards(trace: Trace, out: _Entries, lo: int, hi: int) -> None:
     for number, (source, which, group) in enumerate(patterns.tolist()):
         fits = (peer == source) | (peer == ANY) | (source == ANY)
         fits &= (tag == which) | (tag == ANY) | (which == ANY)
-        mine = (peer == source) & (tag == which) & (comm == group)
-        out.add(RECEIVE, rows[mine], number, 0)
-        others = fits & (comm == group) & ~mine
-        _add_pairs(out, rows, mine, others, number)
-
-
-def _add_pairs(out: _Entries, rows: Ints, mine: Mask, others: Mask, number: int) -> None:
-    """Tie each of the other receives to the ones of a pattern directly before and behind it."""
-    at = np.flatnonzero(mine)
-    between = np.flatnonzero(others)
-    side = np.searchsorted(at, between)
-    for step, chosen in ((0, side > 0), (1, side < len(at))):
-        other = at[side[chosen] - 1 + step]
-        pair = 1 + np.arange(len(other))
-        out.add(RECEIVE, np.concatenate([rows[between[chosen]], rows[other]]), number, np.concatenate([pair, pair]) * 2 + step)
+        posted = (peer == source) & (tag == which) & (comm == group)
+        out.add(RECEIVE, rows[posted], number, 0)
+        for step, receives, neighbours in _neighbours(rows[posted], rows[fits & (comm == group) & ~posted]):
+            pair = 1 + np.arange(len(receives))
+            out.add(RECEIVE, np.concatenate([receives, neighbours]), number, np.concatenate([pair, pair]) * 2 + step)

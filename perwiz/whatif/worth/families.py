@@ -20,13 +20,17 @@ from perwiz.whatif.run import Run
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Family:
-    """Sets of calls: set `row[i]` holds class `member[i]`, sorted by set, no pair twice. A set may hold no call."""
+    """Sets of calls: set `row[i]` holds class `member[i]`, sorted by set, no pair twice. A set may hold no call.
+
+    class_of       0 1 1 -1 2
+    row, member    0 0, 0 1, 1 2    set 0 holds calls 0 1 2, set 1 holds call 4
+    """
 
     names: tuple[str, ...]
     """Text per set."""
     selectors: tuple[str | None, ...]
     """Per set the text that `perwiz.whatif.selectors.calls` takes for exactly its calls; None if there is none."""
-    of: I4
+    class_of: I4
     """Class per call int32, -1 none."""
     row: Ints
     member: Ints
@@ -34,13 +38,13 @@ class Family:
     @property
     def classes(self) -> int:
         """Number of classes."""
-        return int(max(self.of.max(initial=-1), self.member.max(initial=-1))) + 1
+        return int(max(self.class_of.max(initial=-1), self.member.max(initial=-1))) + 1
 
     def sums(self, value: Ints) -> Ints:
         """Return the sum over the calls of each set of an int64 per call."""
-        of_class, out = np.zeros(self.classes + 1, "i8"), np.zeros(len(self.names), "i8")
-        np.add.at(of_class, self.of, value)  # those of no class go to the last place
-        np.add.at(out, self.row, of_class[self.member])
+        sum_of_class, out = np.zeros(self.classes + 1, "i8"), np.zeros(len(self.names), "i8")
+        np.add.at(sum_of_class, self.class_of, value)  # those of no class go to the last place
+        np.add.at(out, self.row, sum_of_class[self.member])
         return out
 
 
@@ -51,23 +55,23 @@ def family(run: Run, word: str) -> Family:
     return FAMILIES[word](run)
 
 
-def _class_by_class(of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
+def _class_by_class(class_of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
     """Return the family in which every class is a set."""
     row = np.arange(len(names), dtype="i4")
-    return Family(tuple(names), tuple(chosen), of.astype("i4", copy=False), row, row)
+    return Family(tuple(names), tuple(chosen), class_of.astype("i4", copy=False), row, row)
 
 
 def _exact(trace: Trace, selector: str, name: int | None = None) -> str | None:
     """Return a selector, None if it would be read as several, or as one of another region of the same name."""
-    other = name is not None and trace.names.index(trace.names[name]) != name
-    return None if other or not selectors.single(selector) else selector
+    namesake = name is not None and trace.names.index(trace.names[name]) != name
+    return None if namesake or not selectors.single(selector) else selector
 
 
 def _site(run: Run) -> Family:
     """Return the calls of each routine made in one region path and, where the trace tells, at one place in the source."""
-    of, found = selectors.sites(run.trace)
-    names = [routine + (f" in {path}" if path else "") + (f" at {place}" if place else "") for routine, path, place in found]
-    return _class_by_class(of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in found])
+    site_of, sites = selectors.sites(run.trace)
+    names = [routine + (f" in {path}" if path else "") + (f" at {place}" if place else "") for routine, path, place in sites]
+    return _class_by_class(site_of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in sites])
 
 
 def _routine(run: Run) -> Family:
@@ -91,38 +95,42 @@ def _region(run: Run) -> Family:
 
 
 def _step(run: Run) -> Family:
-    """Return the calls made during the k-th instance, on every process, of each parallel region; of any region if none is marked so."""
+    """Return the calls made during the k-th instance, on every process, of each parallel region; of any region if none is marked so.
+
+    Instances of one region, #1 and #2 on rank 0, then #1 on rank 1, of calls 0 to 1, 1 to 3, 3 to 4 (ends not included) -> class 1 2 2 3
+    per call; classes 1 and 3 are members of step #1, class 2 of step #2.
+    """
     trace, table = run.trace, run.trace.regions
     region = trace.region_names
     chosen = trace.parallel if trace.parallel.any() else np.ones(len(trace.names), bool)
-    at = np.flatnonzero(chosen[region])
+    rows = np.flatnonzero(chosen[region])
     mark = np.zeros(len(trace.calls) + 1, "i4")
-    mark[table.first_call[at]] = mark[table.end_call[at]] = 1
-    of = np.cumsum(mark, dtype="i4")  # between two boundaries all calls lie in the same steps
-    keys, which = np.unique(np.stack([region[at], table.instance[at]], 1), axis=0, return_inverse=True)
-    first = of[table.first_call[at]]
-    count = of[table.end_call[at]] - first
+    mark[table.first_call[rows]] = mark[table.end_call[rows]] = 1
+    class_of = np.cumsum(mark, dtype="i4")  # between two boundaries all calls lie in the same steps
+    keys, which = np.unique(np.stack([region[rows], table.instance[rows]], 1), axis=0, return_inverse=True)
+    first = class_of[table.first_call[rows]]
+    count = class_of[table.end_call[rows]] - first
     row = np.repeat(which.reshape(-1), count)
     member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
     order = np.argsort(row, kind="stable")
     texts = [(f"{trace.names[name]}#{number}", name) for name, number in keys.tolist()]
     exact = [None if text in trace.names else _exact(trace, f"step:{text}", name) for text, name in texts]
-    return Family(tuple(text for text, _ in texts), tuple(exact), of[:-1], row[order], member[order])
+    return Family(tuple(text for text, _ in texts), tuple(exact), class_of[:-1], row[order], member[order])
 
 
 def _rank(run: Run) -> Family:
     """Return the calls of each process."""
-    ranks, of = np.unique(run.trace.locations.process, return_inverse=True)
+    ranks, rank_of = np.unique(run.trace.locations.process, return_inverse=True)
     names, chosen = ([f"rank{mark}{rank}" for rank in ranks] for mark in (" ", ":"))
-    return _class_by_class(of.astype("i4")[run.trace.calls.location], names, chosen)
+    return _class_by_class(rank_of.astype("i4")[run.trace.calls.location], names, chosen)
 
 
-def _waiting(run: Run, key: Ints) -> tuple[Ints, list[int]]:
+def _waiting(run: Run, key: Ints) -> tuple[I4, list[int]]:
     """Return (class per call int32, -1 for those that do not wait; key per class), given a key for each call that waits."""
     keys, which = np.unique(key, return_inverse=True)
-    of = np.full(len(run.trace.calls), -1, "i4")
-    of[run.waits.partner >= 0] = which
-    return of, keys.tolist()
+    class_of = np.full(len(run.trace.calls), -1, "i4")
+    class_of[run.waits.partner >= 0] = which
+    return class_of, keys.tolist()
 
 
 def _pair(run: Run) -> Family:
@@ -130,15 +138,15 @@ def _pair(run: Run) -> Family:
     waits = np.flatnonzero(run.waits.partner >= 0)
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
     process = run.trace.processes_of_calls.astype("i8")
-    of, keys = _waiting(run, process[waits] * ranks + process[run.waits.partner[waits]])
-    return _class_by_class(of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
+    class_of, keys = _waiting(run, process[waits] * ranks + process[run.waits.partner[waits]])
+    return _class_by_class(class_of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
 
 
 def _partner_region(run: Run) -> Family:
     """Return the calls that wait for calls of the same region path."""
-    of, keys = _waiting(run, run.trace.calls.path[run.waits.partner[run.waits.partner >= 0]])
+    class_of, keys = _waiting(run, run.trace.calls.path[run.waits.partner[run.waits.partner >= 0]])
     paths = selectors.paths(run.trace)
-    return _class_by_class(of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
+    return _class_by_class(class_of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
 
 
 FAMILIES: dict[str, Callable[[Run], Family]] = {

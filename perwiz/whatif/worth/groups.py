@@ -57,4 +57,4 @@ def _rows(sets: Family, row: int) -> Ints:
     inside = np.zeros(sets.classes + 1, bool)
     inside[sets.member[sets.row == row]] = True
     inside[-1] = False
-    return np.flatnonzero(inside[sets.of])
+    return np.flatnonzero(inside[sets.class_of])

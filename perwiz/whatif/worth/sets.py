@@ -90,8 +90,8 @@ def _hypotheses(sets: Family, kept: Ints, calls: Ints, question: str) -> tuple[s
     chosen = list(sets.selectors)
     few = [k for k in kept if chosen[k] is None and calls[k] <= _LISTED]
     if few:
-        by_class = np.argsort(sets.of, kind="stable")
-        classes = sets.of[by_class]
+        by_class = np.argsort(sets.class_of, kind="stable")
+        classes = sets.class_of[by_class]
         for k in few:
             member = sets.member[slice(*np.searchsorted(sets.row, [k, k + 1]))]
             rows = [by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member]
@@ -129,7 +129,7 @@ class _Sweeps:
         self._left = to_end(graph, weighted.weight)
         self._row = np.searchsorted(sets.row, np.arange(len(sets.names) + 1))
         self._group = np.zeros(graph.vertices, "i4")
-        self._group[graph.returned] = sets.of + 1
+        self._group[graph.returned] = sets.class_of + 1
         uses = np.zeros(graph.vertices, "i4")
         counting.count(graph.source, uses)
         uses[graph.ended] += 1
@@ -159,7 +159,7 @@ class _Sweeps:
         of_class = np.full(sets.classes + 1, graph.vertices - 1), np.zeros(sets.classes + 1, "i8")
         of_set = np.full(len(sets.names), graph.vertices - 1), np.zeros(len(sets.names), "i8")
         for values, out, worst in zip(of_class, of_set, (np.minimum, np.maximum), strict=True):
-            worst.at(values, sets.of, graph.returned)
+            worst.at(values, sets.class_of, graph.returned)
             worst.at(out, sets.row, values[sets.member])
         return of_set[0][asked], np.maximum(of_set[1], of_set[0])[asked] + 1
 
@@ -194,7 +194,7 @@ def _touched(weighted: Weighted, time: Ints, sets: Family, question: str) -> Mas
     else:
         taken = np.where(own, weighted.weight[path] != 0, graph.kind[path] != LOCAL)
     call = np.full(graph.vertices, -1, "i4")
-    call[graph.returned] = sets.of
+    call[graph.returned] = sets.class_of
     hit = np.zeros(sets.classes + 1, bool)
     hit[call[vertex[taken]]] = True
     hit[-1] = False

@@ -33,7 +33,7 @@ SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[3] / "traces")
 def masks(found, calls):
     """Return which calls each set of a family holds."""
     classes = [set(found.member[found.row == k].tolist()) for k in range(len(found.names))]
-    return [np.array([int(c) in own for c in found.of], bool).reshape(calls) for own in classes]
+    return [np.array([int(c) in own for c in found.class_of], bool).reshape(calls) for own in classes]
 
 
 def swept(weighted, mask, question):
