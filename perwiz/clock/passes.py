@@ -10,7 +10,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.kernels import clock_backward
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 
 STRETCH = 100
 """A jump is worked off over so many times its height before it: a clock error rate of 1 %."""
@@ -53,7 +53,7 @@ def chosen(once: Callable[[float], float], gammas: tuple[float, ...]) -> tuple[f
     return good, len(errors)
 
 
-def room_for_hull(first: Ints) -> np.recarray[Any, Any]:
+def room_for_hull(first: I8) -> np.recarray[Any, Any]:
     """Return room for the corners of the backward amortization of locations whose calls begin at `first`."""
     return np.empty(int(np.diff(first).max(initial=0)) + 2, clock_backward.CORNER).view(np.recarray)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
@@ -13,7 +12,7 @@ from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_to
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -25,11 +24,11 @@ BLOCKING_PROBES = (operations.OP["MPI_Probe"], operations.OP["MPI_Mprobe"])
 
 def build(
     trace: Trace,
-    synchronous: NDArray[np.bool_] | None = None,
+    synchronous: Mask | None = None,
     gaps: bool = False,
     progress: str = "always",
-    supposed: NDArray[np.bool_] | None = None,
-    inner: tuple[Ints, Ints] | None = None,
+    supposed: Mask | None = None,
+    inner: tuple[I8, I8] | None = None,
 ) -> Graph:
     """Return the graph of a trace.
 
@@ -74,30 +73,29 @@ def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
 
 
-def _add_rendezvous(
-    trace: Trace, layout: Layout, edges: Edges, synchronous: NDArray[np.bool_], progress: str, kind: int = RENDEZVOUS
-) -> None:
+def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mask, progress: str, kind: int = RENDEZVOUS) -> None:
     table = trace.messages
     m = np.flatnonzero(synchronous & (table.send_done != NONE))
     receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
     edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, kind, m)
 
 
-def probes(trace: Trace) -> tuple[Ints, Ints]:
+def probes(trace: Trace) -> tuple[I8, I8]:
     """Return (call, message) for each blocking probe that waits for a message: the one its location receives next.
 
-    That is what a probe is for (MPI 3.1, 3.8); one that names another source waits for something else.
+    That is what a probe is for (MPI 3.1, 3.8); one that names another source waits for something else. Probes 3 and 8 on a location
+    whose calls 5 and 6 receive messages 1 and 0, of any source -> call 3, message 1: behind probe 8 nothing is received.
     """
     calls, table = trace.calls, trace.messages
     probe = np.flatnonzero(np.isin(calls.op, BLOCKING_PROBES))
     if not len(probe):
         return probe, probe
     received, message = np.unique(table.receive, return_index=True)
-    at = np.searchsorted(received, probe)
-    probe, at = probe[at < len(received)], at[at < len(received)]
-    message = message[at]
+    following = np.searchsorted(received, probe)
+    probe, following = probe[following < len(received)], following[following < len(received)]
+    message = message[following]
     sender = trace.locations.process[calls.location[table.send[message]]]
-    fits = (calls.location[received[at]] == calls.location[probe]) & ((calls.peer[probe] < 0) | (calls.peer[probe] == sender))
+    fits = (calls.location[received[following]] == calls.location[probe]) & ((calls.peer[probe] < 0) | (calls.peer[probe] == sender))
     return probe[fits], message[fits]
 
 
@@ -127,8 +125,8 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     hub = np.cumsum(head | prefix) - 1
     layout.hubs = int(hub[-1]) + 1
     hub = (hub + layout.chain).astype("i4")
-    at = np.flatnonzero(head | prefix)
-    edges.add(np.zeros(len(at), "i4"), hub[at], COLLECTIVE, members.collective[at])
+    hubs = np.flatnonzero(head | prefix)
+    edges.add(np.zeros(len(hubs), "i4"), hub[hubs], COLLECTIVE, members.collective[hubs])
     entered, done = layout.entered[members.call], members.done
     edges.add(entered[arrives], hub[arrives], COLLECTIVE, members.collective[arrives])
     leaves &= done != NONE
@@ -139,13 +137,13 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
 
 
-def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: Ints, awaited: Ints) -> None:
+def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: I8, awaited: I8) -> None:
     members = trace.members
     source, target = layout.entered[members.call[awaited]], layout.entered[members.done[waiting]] + 1
     edges.add(source, target, COLLECTIVE, members.collective[waiting])
 
 
-def _ordered(layout: Layout, source: Ints, target: Ints, kind: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:
+def _ordered(layout: Layout, source: I4, target: I4, kind: U1) -> tuple[I4, Mask | None]:
     """Return the vertices in topological order, and which edges to keep (None: all)."""
     vertex, placed = sort_topologically(layout, source, target)
     if placed == layout.size:
@@ -160,7 +158,7 @@ def _ordered(layout: Layout, source: Ints, target: Ints, kind: Ints) -> tuple[In
     return vertex, keep
 
 
-def _components(layout: Layout, placed: Ints, source: Ints, target: Ints, keep: NDArray[np.bool_]) -> Ints:
+def _components(layout: Layout, placed: I4, source: I4, target: I4, keep: Mask) -> I4:
     """Return the number of the cycle each vertex lies on (alone on none: a number of its own), SKIPPED for those that could be placed."""
     part = np.full(layout.size, names.UNNUMBERED, "i4")
     part[placed] = names.SKIPPED

@@ -90,7 +90,7 @@ def hubs(graph: Graph) -> I4:
     return np.flatnonzero(~of_location).astype("i4")
 
 
-def to_networkx(graph: Graph, weight: Ints) -> Any:
+def to_networkx(graph: Graph, weight: I8) -> Any:
     """Return a networkx MultiDiGraph of the vertices by position; edges carry weight (int, ns), kind (word) and cause (row).
 
     Raises GraphError beyond a million edges.

@@ -43,9 +43,9 @@ class Edges:
     """All edges but the local ones along a chain, in pieces."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+        self._parts: list[tuple[I4, I4, U1, I4]] = []
 
-    def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
+    def add(self, source: I4, target: I4, kind: int, cause: Ints | int) -> None:
         """Add edges of one kind."""
         count = len(source)
         causes = np.broadcast_to(np.asarray(cause, "i4"), (count,))
@@ -67,21 +67,21 @@ def add_gaps(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(layout.entered[e[:-1][same]] + 1, layout.entered[e[1:][same]] + 1, GAP, e[:-1][same])
 
 
-def counts(key: Ints, size: int) -> Ints:
+def counts(key: I4, size: int) -> I4:
     """Return how often each number below `size` occurs."""
     out = np.zeros(size, "i4")
     kernel.count(key, out)
     return out
 
 
-def starts(counts: Ints) -> Ints:
+def starts(counts: I4) -> I4:
     """Return where each group begins when groups of these sizes follow one another, and the end of the last."""
     out = np.zeros(len(counts) + 1, "i4")
     np.cumsum(counts, out=out[1:])
     return out
 
 
-def sort_topologically(layout: Layout, source: Ints, target: Ints) -> tuple[I4, int]:
+def sort_topologically(layout: Layout, source: I4, target: I4) -> tuple[I4, int]:
     """Return the vertices, each behind those that lead into it, and how many could be placed: fewer than all if there is a cycle."""
     chained = layout.chained()
     waiting = counts(target, layout.size)
@@ -93,7 +93,7 @@ def sort_topologically(layout: Layout, source: Ints, target: Ints) -> tuple[I4, 
     return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
 
 
-def finish(layout: Layout, vertex: Ints, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:
+def finish(layout: Layout, vertex: I4, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:
     """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
     chained = layout.chained()
     position = np.empty(layout.size, "i4")

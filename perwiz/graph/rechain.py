@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from perwiz.graph.graph import GAP, LOCAL, Graph, hubs
 from perwiz.graph.layout import Edges, Layout, add_gaps, finish, sort_topologically
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -23,7 +23,7 @@ class Cycle(Exception):
         self.vertices = vertices
 
 
-def rechain(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -> tuple[Graph, Ints]:
+def rechain(trace: Trace, graph: Graph, call: I8, keep: NDArray[np.bool_]) -> tuple[Graph, I8]:
     """Return the graph of a trace in another order, and per edge the one it was in `graph`, -1 along a chain, REMADE for a new gap.
 
     `trace` has the new order, `graph` the old one; `call` is the new row of each old call; of other edges than those along chains
@@ -53,7 +53,7 @@ def rechain(trace: Trace, graph: Graph, call: Ints, keep: NDArray[np.bool_]) -> 
     return made, np.where(listed >= 0, origin[listed], NONE)
 
 
-def _program(graph: Graph, layout: Layout, call: Ints) -> Ints:
+def _program(graph: Graph, layout: Layout, call: I8) -> I4:
     """Return the number of every vertex in program numbering of the new order. Counts the hubs into the layout."""
     out = np.zeros(graph.vertices, "i4")
     out[graph.entered] = layout.entered[call]
@@ -65,7 +65,7 @@ def _program(graph: Graph, layout: Layout, call: Ints) -> Ints:
     return out
 
 
-def _cycle(layout: Layout, placed: Ints, source: Ints, target: Ints) -> list[tuple[int, bool]]:
+def _cycle(layout: Layout, placed: I4, source: I4, target: I4) -> list[tuple[int, bool]]:
     """Return the calls along a shortest cycle through some vertex that could not be placed."""
     stuck = np.ones(layout.size, bool)
     stuck[placed] = False

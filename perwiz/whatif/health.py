@@ -10,7 +10,7 @@ from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints, Mask, chunks
+from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
@@ -145,7 +145,7 @@ def _endless(trace: Trace, waits: I8) -> int:
     return len(_without(waits, trace.requests.completed_by, len(trace.calls)))
 
 
-def _without(calls: Ints, others: Ints, count: int) -> Ints:
+def _without(calls: Ints, others: I4, count: int) -> I8:
     """Return the calls that are not among others (-1 is nobody), sorted, each once; `count` calls there are."""
     left = np.zeros(count + 1, bool)
     left[calls] = True

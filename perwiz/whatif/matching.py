@@ -21,7 +21,7 @@ import numpy as np
 from perwiz.graph.build import probes
 from perwiz.loggps.weigh import Weighted, synchronous
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import ANY
 from perwiz.whatif.run import Run
 
@@ -39,7 +39,7 @@ class Matching:
     """Those of them that another message would have reached first, but not in the recorded run."""
     waits: int
     """Calls that complete one or some of several requests, and completed a receive."""
-    completions: I8
+    completions: Ints
     """Those of them that another receive would have completed before, but not in the recorded run."""
     already: int
     """Choices that the recorded times contradict themselves."""
@@ -56,7 +56,7 @@ def matching(base: Run, changed: Run) -> Matching:
     new = _Choices(changed.weighted, changed.time[changed.graph.entered])
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
 
-    def recorded(calls: I8) -> I8:
+    def recorded(calls: Ints) -> Ints:
         return calls if order is None else np.argsort(order.call)[calls]
 
     return Matching(
@@ -86,24 +86,24 @@ class _Choices:
         self.choosing = table.receive_done[self._completed]
         """Calls that complete one or some of several requests, once per message."""
 
-    def reached(self) -> Ints:
+    def reached(self) -> I8:
         """Return the wildcard receives and probes that another message, received later, would reach first; rows of calls, sorted."""
         if not len(self.wildcards):
             return self.wildcards
         trace, table = self._weighted.trace, self._weighted.trace.messages
         sent = self._enter[table.send]
-        here = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
+        receiver = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
         source = trace.locations.process[trace.calls.location[table.send]]
         peer, tag = trace.calls.peer[self.wildcards], trace.calls.tag[self.wildcards]
-        found = []
+        reached = []
         for chooses, label in ((peer != ANY, source), (tag != ANY, table.tag), ((peer == ANY) & (tag == ANY), np.zeros_like(source))):
             which = np.flatnonzero(chooses)
-            key = np.unique(np.stack([here, label], 1), axis=0, return_inverse=True)[1].ravel()
+            key = np.unique(np.stack([receiver, label], 1), axis=0, return_inverse=True)[1].ravel()
             earliest = _earliest_after(key, table.receive, sent, (key[self._chosen[which]], self.wildcards[which]))
-            found.append(self.wildcards[which[earliest < sent[self._chosen[which]]]])
-        return np.unique(np.concatenate(found))
+            reached.append(self.wildcards[which[earliest < sent[self._chosen[which]]]])
+        return np.unique(np.concatenate(reached))
 
-    def overtaken(self) -> Ints:
+    def overtaken(self) -> I4:
         """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
         if not len(self.choosing):
             return self.choosing
@@ -117,7 +117,7 @@ class _Choices:
         return np.unique(self.choosing[earliest < ready])
 
 
-def _earliest_after(key: Ints, row: Ints, time: Ints, asked: tuple[Ints, Ints]) -> Ints:
+def _earliest_after(key: I8, row: I4, time: I8, asked: tuple[Ints, Ints]) -> I8:
     """Return, for pairs (key, row) asked for, the least time among the rows behind it with its key; 2**62 if there is none.
 
     key   0 0 1 0     row   1 3 4 6    time   50 20 10 30
@@ -128,9 +128,9 @@ def _earliest_after(key: Ints, row: Ints, time: Ints, asked: tuple[Ints, Ints]) 
     size = len(key) + 1
     least = np.minimum.accumulate((key[order] * size + place[order])[::-1])[::-1] if len(key) else place
     most = int(max(row.max(initial=0), asked[1].max(initial=0))) + 2
-    at = np.searchsorted(key[order] * most + row[order], asked[0] * most + asked[1] + 1)
-    inside = at < len(order)
-    inside[inside] = key[order][at[inside]] == asked[0][inside]
-    out = np.full(len(at), 1 << 62)
-    out[inside] = np.sort(time, kind="stable")[least[at[inside]] % size]
+    behind = np.searchsorted(key[order] * most + row[order], asked[0] * most + asked[1] + 1)
+    inside = behind < len(order)
+    inside[inside] = key[order][behind[inside]] == asked[0][inside]
+    out = np.full(len(behind), 1 << 62)
+    out[inside] = np.sort(time, kind="stable")[least[behind[inside]] % size]
     return out

@@ -11,7 +11,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -58,12 +58,12 @@ def region(trace: Trace, name: str) -> int:
     raise UsageError(f"region '{name}': no such region, the trace has {', '.join(close)}{' ...' if len(close) < len(trace.names) else ''}")
 
 
-def instances(trace: Trace, name: str) -> Ints:
+def instances(trace: Trace, name: str) -> I8:
     """Return the instances of a user region, rows of regions. Raises UsageError for another name."""
     return np.flatnonzero(trace.region_names == region(trace, name))
 
 
-def steps(trace: Trace, text: str) -> tuple[Ints, Ints]:
+def steps(trace: Trace, text: str) -> tuple[I8, I8]:
     """Return (region instances, their step from 0) of `REGION` or `REGION#k`; a step is the k-th instance on every process."""
     name, mark, number = text.rpartition("#") if text not in trace.names else (text, "", "")
     rows = instances(trace, name if mark else text)
@@ -105,7 +105,7 @@ def paths(trace: Trace) -> list[str]:
     return [*out, ""]
 
 
-def sites(trace: Trace) -> tuple[Ints, list[tuple[str, str, str]]]:
+def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     """Return (call site per call int32, its routine, region path and place in the source); what is not known is empty.
 
     In the order of the text that a site is called by, see `site`; what has the same text is one site.
@@ -153,7 +153,7 @@ def _part(trace: Trace, part: str) -> Mask:
     )
 
 
-def _during(trace: Trace, rows: Ints) -> Mask:
+def _during(trace: Trace, rows: I8) -> Mask:
     """Return which calls were made during these region instances, bool per call."""
     depth = np.zeros(len(trace.calls) + 1, "i4")
     np.add.at(depth, trace.regions.first_call[rows], 1)

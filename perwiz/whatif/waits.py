@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I4, I8, Ints, chunks
+from perwiz.trace.arrays import I4, I8, chunks
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Waits:
     """Call that is waited for, -1 if none; in a collective the one that entered last."""
 
 
-def waiting(weighted: Weighted, time: Ints) -> Waits:
+def waiting(weighted: Weighted, time: I8) -> Waits:
     """Return how long each call waits for its partners when vertices have these times, and for which call."""
     graph = weighted.graph
     wait = np.empty(len(graph.returned), "i8")
@@ -31,7 +31,7 @@ def waiting(weighted: Weighted, time: Ints) -> Waits:
     return Waits(wait, _behind(graph, time, edge))
 
 
-def recorded_waits(waits: Waits, call: Ints) -> Waits:
+def recorded_waits(waits: Waits, call: I8) -> Waits:
     """Return waits of calls in another order with the rows of the recorded ones: `call` is the row there of each of these.
 
     time       5 0 7    partner    1 -1 0      call    2 0 1
@@ -41,7 +41,7 @@ def recorded_waits(waits: Waits, call: Ints) -> Waits:
     return Waits(waits.time[call], back[waits.partner[call]])
 
 
-def _behind(graph: Graph, time: Ints, edge: Ints) -> Ints:
+def _behind(graph: Graph, time: I8, edge: I4) -> I4:
     """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")

@@ -14,7 +14,7 @@ import numpy as np
 from perwiz.clock.treatment import treat
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.compare.align import Alignment, align
@@ -34,7 +34,7 @@ class Side:
     start: int
     """The instant that is the start of both runs, ns; what lies before it is not compared."""
 
-    def since(self, moments: Ints) -> Ints:
+    def since(self, moments: I8) -> I8:
         """Return moments as ns since the start, none before it."""
         return np.asarray(np.maximum(moments - self.start, 0), np.int64)
 
@@ -57,7 +57,7 @@ class Spans:
     measured: I8
 
     @property
-    def error(self) -> Ints:
+    def error(self) -> I8:
         """Predicted minus measured."""
         return np.asarray(self.predicted - self.measured)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.whatif import selectors
 
 
@@ -49,11 +49,11 @@ class Segments:
         """Per region instance, the segment that ends where it was entered, and left."""
         self.location = np.searchsorted(ends, self.gap).astype("i4")
 
-    def owner(self, instances: Ints) -> Ints:
+    def owner(self, instances: I8) -> I8:
         """Return, per segment, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
         return selectors.outermost(self.entered[instances] + 1, self.left[instances] + 1, instances, len(self.length))
 
-    def stretched(self, length: Ints) -> Weighted:
+    def stretched(self, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
         weighted = self._weighted
         total = np.cumsum(length)
@@ -67,12 +67,12 @@ class Segments:
         )
 
 
-def _moved(old: Ints, new: Ints) -> Ints:
+def _moved(old: I8, new: I8) -> I8:
     """A boundary recorded before the vertex it hangs on keeps its distance."""
     return np.where(old < 0, old, new)
 
 
-def shares(part: Ints, group: Ints, total: Ints) -> Ints:
+def shares(part: I8, group: I8, total: I8) -> I8:
     """Return `part` rescaled so that the parts of each group add up to `total[group]` exactly; rounded on the running sum.
 
     `group` is sorted. A group whose parts are all zero gives everything to its first part.
@@ -95,7 +95,7 @@ def shares(part: Ints, group: Ints, total: Ints) -> Ints:
     return out
 
 
-def mean_shares(value: Ints, step: Ints) -> Ints:
+def mean_shares(value: I8, step: I8) -> I8:
     """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder. `step` counts from 0.
 
     value   10 21 4 8    step   0 0 1 1
@@ -110,7 +110,7 @@ def mean_shares(value: Ints, step: Ints) -> Ints:
     return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
 
 
-def level(part: Ints, group: Ints, step: Ints) -> Ints:
+def level(part: I8, group: I8, step: I8) -> I8:
     """Return `part` rescaled so that the parts of each group add up to the mean of the groups of its step, the sum of each step conserved.
 
     `group` is sorted, and a row of `step`, which counts from 0; groups without a part take no part in the mean.

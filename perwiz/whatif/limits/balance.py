@@ -16,7 +16,7 @@ from perwiz.clock.treatment import Treated, treat
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import F8, I4, I8, Ints
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
@@ -67,7 +67,7 @@ class Balanced:
     all_both: int
     """Computation and messages of all steps."""
 
-    def spread(self, value: Ints) -> Spread:
+    def spread(self, value: I8) -> Spread:
         """Return the spread over each step of `computation` or `sent`."""
         first = self.first[:-1]
         count = np.diff(self.first)
@@ -183,7 +183,7 @@ def _region(asker: _Asker, segments: Segments, sizes: Sizes, progress: _Progress
     )
 
 
-def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> Ints:
+def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> I8:
     """Return the makespan under balanced messages of each step, ns."""
     if asker.exact:
         weighted = asker.weighted
@@ -195,7 +195,7 @@ def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> Ints:
     return out
 
 
-def _levelled_steps(segments: Segments, weight: Ints, sizes: Sizes) -> tuple[Ints, Changes]:
+def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes) -> tuple[I8, Changes]:
     """Return the ns computed in each instance, and the changed weights of balanced computation, step by step."""
     computation, rows = np.empty(len(sizes.instance), "i8"), []
     entered, left = segments.entered[sizes.instance] + 1, segments.left[sizes.instance] + 1

@@ -98,7 +98,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _bound(run: Run, segments: Segments, work: Ints, name: str | None) -> Bound:
+def _bound(run: Run, segments: Segments, work: I8, name: str | None) -> Bound:
     """Return the breakdown of a region, or of the whole program."""
     trace, count = run.trace, len(run.trace.locations)
     inside: tuple[Mask | slice, ...] = (slice(None), slice(None))
@@ -117,7 +117,7 @@ def _bound(run: Run, segments: Segments, work: Ints, name: str | None) -> Bound:
     return Bound(name or "", parallel, number, location, parts[:, location])
 
 
-def _work(run: Run) -> Ints:
+def _work(run: Run) -> I8:
     """Return, one row per PARTS but the first, the ns of each call; what is no waiting is work.
 
     Each operation that a call completes (message sent, message received, collective) has the same share of its work; of a call that
@@ -138,7 +138,7 @@ def _work(run: Run) -> Ints:
     return out
 
 
-def _completed(trace: Trace) -> Ints:
+def _completed(trace: Trace) -> I8:
     """Return how many messages each call sends to the end and receives, and how many collectives it ends; shape (3, calls)."""
     done = (trace.messages.send_done, trace.messages.receive_done, trace.members.done)
     count = np.stack([np.bincount(calls[calls != NONE], minlength=len(trace.calls)) for calls in done])

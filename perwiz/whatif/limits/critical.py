@@ -91,14 +91,14 @@ def critical_of(run: Run) -> Critical:
     return Critical(run, edges, _pieces(run, edges, location), changes, slack(run))
 
 
-def slack(run: Run) -> Ints:
+def slack(run: Run) -> I8:
     """Return how much later each call may return without delaying the end of the run, int64 ns."""
     returned = run.graph.returned
     left = to_end(run.graph, run.weighted.weight)
     return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[returned] - left[returned])
 
 
-def _locations(run: Run, edges: Ints) -> I4:
+def _locations(run: Run, edges: I4) -> I4:
     """Return the location that each edge of the path leads to; at the hub of a collective that of the edge before."""
     graph, calls = run.graph, run.trace.calls.location
     owner = np.full(graph.vertices, NONE, "i4")
@@ -112,7 +112,7 @@ def _locations(run: Run, edges: Ints) -> I4:
     return np.asarray(out[last_owned], "i4")
 
 
-def _pieces(run: Run, edges: Ints, location: I4) -> Pieces:
+def _pieces(run: Run, edges: I4, location: I4) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
     target = run.graph.targets(edges)
     parts = [_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)]
@@ -128,7 +128,7 @@ def _part(step: I8, *columns: Ints | int) -> tuple[Ints, ...]:
     return (step, *(np.broadcast_to(np.asarray(column), step.shape) for column in columns))
 
 
-def _start(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...]:
+def _start(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
     """Return the piece from the first instant of any process to that of the one on which the path begins."""
     graph = run.graph
     step = np.zeros(min(1, len(edges)), "i8")
@@ -137,7 +137,7 @@ def _start(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...
     return _part(step, _START, least, run.time[first] - least, location[step], NONE, NONE)
 
 
-def _inside(run: Run, edges: Ints, target: Ints, location: I4) -> list[tuple[Ints, ...]]:
+def _inside(run: Run, edges: I4, target: I8, location: I4) -> list[tuple[Ints, ...]]:
     """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
     graph, weight = run.graph, run.weighted.weight[edges]
     step = np.flatnonzero(graph.returning[target] >= 0)
@@ -151,7 +151,7 @@ def _inside(run: Run, edges: Ints, target: Ints, location: I4) -> list[tuple[Int
     ]
 
 
-def _computation(run: Run, edges: Ints, target: Ints, location: I4) -> tuple[Ints, ...]:
+def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
     """Return the pieces between calls, cut at the boundaries of user regions."""
     graph, trace = run.graph, run.trace
     gap = np.full(graph.vertices, NONE, "i8")

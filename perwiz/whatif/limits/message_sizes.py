@@ -15,7 +15,7 @@ from perwiz.graph.build import probes
 from perwiz.graph.graph import GAP
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -31,9 +31,9 @@ class Resized(Messages):
     """Messages of other sizes, whatever asks for them."""
 
     word = "resized"
-    size: Ints
+    size: I8
 
-    def protocol(self, trace: Trace, network: Model, size: Ints) -> tuple[Model, Ints]:
+    def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the network, and these sizes."""
         return network, self.size
 
@@ -59,12 +59,12 @@ class Sizes:
         np.add.at(self.sent, self._group, trace.messages.bytes[self._message])
 
     @cached_property
-    def _resized(self) -> tuple[Ints, Ints, Ints]:
+    def _resized(self) -> tuple[I8, I8, I8]:
         """Steps, messages and balanced sizes, of those messages that change."""
         old, step = self._trace.messages.bytes[self._message], np.repeat(np.arange(self.count), np.diff(self.first))
         new = level(old, self._group, step) if len(old) else old
-        at = np.flatnonzero(new != old)
-        return step[self._group[at]], self._message[at], new[at]
+        changed = np.flatnonzero(new != old)
+        return step[self._group[changed]], self._message[changed], new[changed]
 
     @cached_property
     def resizing(self) -> Mask:
@@ -72,7 +72,7 @@ class Sizes:
         return np.bincount(self._resized[0], minlength=self.count) > 0
 
     @cached_property
-    def _touched(self) -> tuple[Ints, Ints]:
+    def _touched(self) -> tuple[I8, I8]:
         """Steps, sorted, and the calls whose costs change in each."""
         step, message, _ = self._resized
         table, (call, probed) = self._trace.messages, probes(self._trace)
@@ -94,11 +94,11 @@ class Sizes:
         while rest:
             taken, later, used = np.zeros(self.count, bool), [], np.zeros(len(self._trace.calls), bool)
             for k in rest:
-                mine = call[bounds[k] : bounds[k + 1]]
-                if used[mine].any():
+                calls = call[bounds[k] : bounds[k + 1]]
+                if used[calls].any():
                     later.append(k)
                 else:
-                    used[mine], taken[k] = True, True
+                    used[calls], taken[k] = True, True
             groups.append(taken)
             rest = later
         return groups
@@ -107,8 +107,8 @@ class Sizes:
         """Yield each group of steps with the sizes of all messages if those of these steps were balanced."""
         step, message, new = self._resized
         for group in self._groups:
-            size, mine = self._trace.messages.bytes.copy(), group[step]
-            size[message[mine]] = new[mine]
+            size, resized = self._trace.messages.bytes.copy(), group[step]
+            size[message[resized]] = new[resized]
             yield group, Resized(self.name, size)
 
     def whole(self) -> list[Hypothesis]:
@@ -131,8 +131,8 @@ class Sizes:
             weight = question.apply(weighted).weight
             edge = np.flatnonzero(weight != weighted.weight)
             owner = np.full(calls, NONE, "i8")
-            mine = group[touching]
-            owner[touched[mine]] = touching[mine]
+            chosen = group[touching]
+            owner[touched[chosen]] = touching[chosen]
             target = graph.targets(edge)
             call = np.where(graph.kind[edge] == GAP, graph.cause[edge], returning[target])
             rows.append((owner[call], edge, weight[edge]))

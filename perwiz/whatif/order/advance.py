@@ -11,7 +11,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
@@ -206,7 +206,7 @@ class _Wait:
         kernel.sweep(graph.start, graph.source, weight, 0, graph.vertices, reach)
         return int(reach[graph.returned[calls[1]]]) - 1 + begin if reach[graph.returned[calls[1]]] > 0 else -1
 
-    def _unbinding(self, graph: Graph) -> Ints:
+    def _unbinding(self, graph: Graph) -> I8:
         """Return the edges that forbid no order: gaps, and rendezvous of eager messages."""
         dead = (graph.kind == RENDEZVOUS) & (self.weighted.weight == CUT)
         return np.flatnonzero(dead | (graph.kind == GAP))

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif.order.program import Program
 
 
@@ -35,7 +35,7 @@ class Torn(Exception):
 class Blocks:
     """The blocks of one location of a program whose steps are in some order; calls are rows in that order."""
 
-    def __init__(self, program: Program, location: int, order: Ints) -> None:
+    def __init__(self, program: Program, location: int, order: I8) -> None:
         self.program, self.order, self.location = program, order, location
         place = np.argsort(order)
         regions = program.weighted.trace.regions
@@ -71,12 +71,8 @@ class Blocks:
             ahead = leaves & ~enters & (self._left < self.step(lead))
             inside = enters & ~leaves & around & (self._entered < self.step(lead))
             begin = max([begin, *(self._left[ahead] + 1), *(self._entered[inside] + 1)])
-            torn = (
-                (self._entered < end)
-                & (self._left >= begin)
-                & ~(self._within(self._entered, begin, end) & self._within(self._left, begin, end))
-            )
-            torn &= ~around
+            enters, leaves = (self._within(steps, begin, end) for steps in (self._entered, self._left))
+            torn = (self._entered < end) & (self._left >= begin) & ~(enters & leaves) & ~around
             if not torn.any():
                 low, high = np.searchsorted(self.calls, [begin, end]) + self.first
                 return Block(int(begin), int(end), int(low), int(high) - 1)
@@ -95,10 +91,10 @@ class Blocks:
         return self.step(call) + 1 if call >= self.first else self._start
 
     @staticmethod
-    def _within(steps: Ints, begin: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _within(steps: I8, begin: int, end: int) -> Mask:
         return (steps >= begin) & (steps < end)
 
-    def swapped(self, ahead: Block, behind: Block) -> Ints:
+    def swapped(self, ahead: Block, behind: Block) -> I8:
         """Return an order of steps in which `behind` stands before `ahead`, its neighbour so far. Raises Torn."""
         torn = np.zeros(len(self._entered), bool)
         for begin, end in ((ahead.begin, behind.begin), (behind.begin, behind.end)):

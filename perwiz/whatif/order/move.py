@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.graph.rechain import Cycle
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order import ordering_rules
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
@@ -110,7 +110,7 @@ def named(trace: Trace, call: int) -> str:
     return f"e{call} (rank {trace.locations.process[location]}{f'.{thread}' if thread else ''})"
 
 
-def describe_cycle(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
+def describe_cycle(trace: Trace, cycle: Cycle, old: I8, moved: int) -> str:
     """Return who waits for whom, from a moved call on, if it is among them: of neighbours on one process the first and the last.
 
     `old` is the old row of each new one.
@@ -132,7 +132,7 @@ def describe_cycle(trace: Trace, cycle: Cycle, old: Ints, moved: int) -> str:
     return " waits for ".join([*words, *([words[0]] if len(words) > 1 else [])])
 
 
-def check(trace: Trace, text: str, new: Ints, locations: list[int]) -> None:
+def check(trace: Trace, text: str, new: I8, locations: list[int]) -> None:
     """Raise UsageError if a new order, a row per call, breaks what ties the calls of these locations, or ties two ends of messages."""
     for location in locations:
         broken = ordering_rules.find_rules(trace, location, both=True).broken(new)
@@ -147,7 +147,7 @@ def _refusal(trace: Trace, text: str, earlier: int, later: int, kind: int) -> st
     return f"{text}: e{later} must not run before {named(trace, earlier)}: {ordering_rules.REASONS[kind]}"
 
 
-def _overtaken(trace: Trace, new: Ints) -> tuple[int, int, int]:
+def _overtaken(trace: Trace, new: I8) -> tuple[int, int, int]:
     """Return (kind of rule, earlier and later call) of two messages that would swap on one side only; kind -1: none."""
     table, location = trace.messages, trace.calls.location
     key = (table.comm, table.tag, location[table.receive], location[table.send])
@@ -160,7 +160,7 @@ def _overtaken(trace: Trace, new: Ints) -> tuple[int, int, int]:
     return ordering_rules.RECEIVE, *received.pair(bad)
 
 
-def _crossed(trace: Trace, new: Ints) -> tuple[int, int, int]:
+def _crossed(trace: Trace, new: I8) -> tuple[int, int, int]:
     """Return the same of two collectives of one communicator that would swap on some processes only."""
     members = trace.members
     key = (trace.collectives.comm[members.collective], trace.calls.location[members.call])
@@ -178,13 +178,13 @@ class _Turns:
     call 0 1 2 3, key 7 7 8 7, new 2 1 0 3 -> shift 1 -1 0 0: of those with key 7 call 1 overtakes call 0, call 2 is alone.
     """
 
-    def __init__(self, call: Ints, key: tuple[Ints, ...], new: Ints) -> None:
+    def __init__(self, call: I4, key: tuple[Ints, ...], new: I8) -> None:
         self._call = call
         self._was, self._is = np.lexsort((call, *key)), np.lexsort((new[call], *key))
         self._old, self._new = np.argsort(self._was), np.argsort(self._is)
         self.shift = self._new - self._old
 
-    def pair(self, rows: Ints) -> tuple[int, int]:
+    def pair(self, rows: I8) -> tuple[int, int]:
         """Return the calls (overtaken, overtaking) of one of these rows that moves and the one whose place it takes."""
         row = rows[np.flatnonzero(self.shift[rows])[0]]
         if self.shift[row] < 0:

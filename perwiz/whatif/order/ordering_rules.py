@@ -66,11 +66,11 @@ _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 class Rules:
     """Entries that say: of calls with the same key, each keeps behind the one before; for some calls of one location."""
 
-    call: Ints
+    call: I8
     """Row of calls, ascending within a key."""
-    key: Ints
+    key: I8
     """Number of the key, ascending."""
-    kind: Ints
+    kind: I8
     """Why, row of REASONS."""
 
     def before(self, first: int, last: int) -> tuple[int, int]:
@@ -82,7 +82,7 @@ class Rules:
         last_row = previous[self.call[previous].argmax()]
         return int(self.call[last_row]), int(self.kind[last_row])
 
-    def broken(self, new: Ints) -> tuple[int, int, int] | None:
+    def broken(self, new: I8) -> tuple[int, int, int] | None:
         """Return (earlier call, later call, kind) of one rule that the order `new`, a row per call, breaks; None if it breaks none."""
         broken = np.flatnonzero((self.key[1:] == self.key[:-1]) & (new[self.call[1:]] < new[self.call[:-1]]))
         return (int(self.call[broken[0]]), int(self.call[broken[0] + 1]), int(self.kind[broken[0]])) if len(broken) else None

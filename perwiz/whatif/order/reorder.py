@@ -10,7 +10,7 @@ import numpy as np
 from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
@@ -72,7 +72,7 @@ def _fields(weighted: Weighted) -> dict[str, Any]:
     return {field.name: getattr(weighted, field.name) for field in dataclasses.fields(Weighted)}
 
 
-def reorder(program: Program, order: Ints, moves: tuple[Moved, ...] = ()) -> Reordered:
+def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reordered:
     """Return the weighted graph with the steps of a program in another order: `order` holds the old number of each new step.
 
     Every call keeps its weights, and takes along the computation before it and what its partners' edges weigh. Gaps between sends that
@@ -110,7 +110,7 @@ def stays(weighted: Weighted) -> Mask:
     return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
 
 
-def _causes(old: Graph, new: Graph, edge: Ints, message: Ints) -> Ints:
+def _causes(old: Graph, new: Graph, edge: I8, message: I8) -> I4:
     """Return the cause of every edge of the new graph: messages by their new row."""
     of_message = np.isin(new.kind, (1, 2, 5))
     out = new.cause.copy()
@@ -118,7 +118,7 @@ def _causes(old: Graph, new: Graph, edge: Ints, message: Ints) -> Ints:
     return out
 
 
-def _weights(program: Program, order: Ints, new: tuple[Trace, Graph, Ints], call: Ints) -> Ints:
+def _weights(program: Program, order: I8, new: tuple[Trace, Graph, I8], call: I8) -> I8:
     weighted, (trace, graph, edge) = program.weighted, new
     old = weighted.graph
     out = np.append(weighted.weight, [0, 0])[edge]  # -1 and -2 find a 0
@@ -134,7 +134,7 @@ def _weights(program: Program, order: Ints, new: tuple[Trace, Graph, Ints], call
     return _with_gaps(weighted, (trace, graph, edge), call, out)
 
 
-def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, Ints], call: Ints, out: Ints) -> Ints:
+def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, I8], call: I8, out: I8) -> I8:
     """Fill in the weights of gaps: as they were between sends that stay neighbours, else the network's."""
     trace, graph, edge = new
     made = np.flatnonzero(edge == REMADE)
@@ -148,15 +148,15 @@ def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, Ints], call: Ints, o
     owner[old.returned] = call
     target = owner[old.targets(was)]
     pair = call[old.cause[was]] * len(call) + target
-    mine = graph.cause[made].astype("i8") * len(call) + graph.returning[graph.targets(made)]
+    made_pair = graph.cause[made].astype("i8") * len(call) + graph.returning[graph.targets(made)]
     sorted_ = np.argsort(pair)
-    at = np.minimum(np.searchsorted(pair[sorted_], mine), len(pair) - 1)
-    same = pair[sorted_][at] == mine
-    out[made[same]] = weighted.weight[was[sorted_[at[same]]]]
+    row = sorted_[np.minimum(np.searchsorted(pair[sorted_], made_pair), len(pair) - 1)]
+    same = pair[row] == made_pair
+    out[made[same]] = weighted.weight[was[row[same]]]
     return out
 
 
-def _distances(program: Program, order: Ints, place: Ints, region: Ints, changed: Mask) -> tuple[Ints, Ints]:
+def _distances(program: Program, order: I8, place: I8, region: I8, changed: Mask) -> tuple[I8, I8]:
     """Return the ns from the vertex before each region boundary to it, in the new order, at the regions' new rows."""
     weighted = program.weighted
     total = np.cumsum(program.length[order])

@@ -7,38 +7,38 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.trace.arrays import Ints, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 
 
-def sort_rows(place: Ints) -> Ints:
+def sort_rows(place: I8) -> I8:
     """Return the new row of each old row when rows are sorted by these places; of equal ones the order stays: 30 10 20 -> 2 0 1."""
     out = np.empty(len(place), "i8")
     out[np.argsort(place, kind="stable")] = np.arange(len(place))
     return out
 
 
-def scatter(column: Ints, new: Ints) -> Ints:
+def scatter(column: Ints, new: I8) -> Ints:
     """Return a column with each row at its new place: 7 8 9 to 2 0 1 -> 8 9 7."""
     out = np.empty_like(column)
     out[new] = column
     return out
 
 
-def move_rows(table: Any, new: Ints, **changes: Ints) -> Any:
+def move_rows(table: Any, new: I8, **changes: Ints) -> Any:
     """Return a table with some columns changed, and then each row at its new place."""
     columns = {f.name: np.asarray(changes.get(f.name, getattr(table, f.name))) for f in dataclasses.fields(table)}
     return type(table)(**{name: scatter(column, new).astype(getattr(table, name).dtype) for name, column in columns.items()})
 
 
-def _behind(new: Ints, row: Ints) -> Ints:
+def _behind(new: I8, row: I4) -> I8:
     """Return the new rows of calls; -1, and the row behind the last, stay."""
     return np.append(new, [len(new), -1])[row]
 
 
-def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints], changed: Mask) -> Trace:
+def trace_in_order(program: Program, place: I8, rows: tuple[I8, I8, I8], changed: Mask) -> Trace:
     """Return the trace of a program whose steps go to new places; `rows` are the new rows of calls, regions and messages.
 
     On the locations that changed every step takes what it took in the recording, so its times are in order, but nobody waits.
@@ -77,7 +77,7 @@ def trace_in_order(program: Program, place: Ints, rows: tuple[Ints, Ints, Ints],
     )
 
 
-def _instances(old: Trace, region: Ints) -> Ints:
+def _instances(old: Trace, region: I8) -> I8:
     """Return the numbers of region instances, given out anew in the new order: the k-th of a region on a location has the k-th number."""
     name = old.region_names
     before = np.lexsort((np.arange(len(region)), name, old.regions.location))
@@ -87,11 +87,11 @@ def _instances(old: Trace, region: Ints) -> Ints:
     return out
 
 
-def _attached(old: Trace, call: Ints, region: Ints, ahead: Ints) -> dict[str, Any]:
+def _attached(old: Trace, call: I8, region: I8, ahead: I8) -> dict[str, Any]:
     """Return the tables of what was recorded between calls: it stays before the call it preceded, in a region behind the one before."""
     first, count = old.first_calls, len(old.regions)
 
-    def moved(table: Any) -> Ints:
+    def moved(table: Any) -> I8:
         last = table.call >= first[table.location + 1]
         return np.where(last, table.call, _behind(call, table.call))
 
@@ -113,7 +113,7 @@ def _attached(old: Trace, call: Ints, region: Ints, ahead: Ints) -> dict[str, An
     }
 
 
-def _timeline(program: Program, place: Ints, rows: tuple[Ints, Ints], changed: Mask) -> Timeline:
+def _timeline(program: Program, place: I8, rows: tuple[I8, I8], changed: Mask) -> Timeline:
     """Return times for the new order in which every step takes what it took in the recording, on the locations that changed."""
     trace, recorded = program.weighted.trace, program.weighted.timeline
     time = np.empty(len(place), "i8")
@@ -121,17 +121,17 @@ def _timeline(program: Program, place: Ints, rows: tuple[Ints, Ints], changed: M
     time[program.call], took[program.call] = recorded.calls.enter, recorded.calls.leave - recorded.calls.enter
     time[program.ended] = recorded.locations.leave
     time[program.entered], time[program.left] = recorded.regions.enter, recorded.regions.leave
-    at = time.copy()
+    moment = time.copy()
     for location in np.flatnonzero(changed):
         steps = slice(program.first[location], program.ended[location] + 1)
         new = place[steps] - steps.start
-        at[steps] = _retimed((time[steps], took[steps], program.is_call[steps]), new, int(recorded.locations.enter[location]))
-    calls = Times(at[program.call], at[program.call] + took[program.call])
-    regions = Times(at[program.entered], at[program.left])
+        moment[steps] = _retimed((time[steps], took[steps], program.is_call[steps]), new, int(recorded.locations.enter[location]))
+    calls = Times(moment[program.call], moment[program.call] + took[program.call])
+    regions = Times(moment[program.entered], moment[program.left])
     return dataclasses.replace(trace.timeline, calls=move_rows(calls, rows[0]), regions=move_rows(regions, rows[1]))
 
 
-def _retimed(steps: tuple[Ints, Ints, Mask], place: Ints, begin: int) -> Ints:
+def _retimed(steps: tuple[I8, I8, Mask], place: I8, begin: int) -> I8:
     """Return the times of a location's steps at their new places, each as long behind the one before as it was in the recording.
 
     Steps are (time, duration, whether a call); a boundary recorded outside the computation it belongs to stays as far outside.
@@ -144,6 +144,6 @@ def _retimed(steps: tuple[Ints, Ints, Mask], place: Ints, begin: int) -> Ints:
     clipped = np.maximum.accumulate(clipped)
     since = clipped - np.maximum(np.concatenate(([begin], (clipped + took)[:-1])), begin)
     order = np.argsort(place)
-    at = np.empty_like(time)
-    at[order] = begin + np.cumsum(since[order]) + np.cumsum(took[order]) - took[order]
-    return np.asarray(at + time - clipped)
+    moved = np.empty_like(time)
+    moved[order] = begin + np.cumsum(since[order]) + np.cumsum(took[order]) - took[order]
+    return np.asarray(moved + time - clipped)

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from perwiz.loggps.model import Model
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, replayed
 from perwiz.whatif.worth import worth
@@ -97,7 +97,7 @@ class Domino:
         """The first domino path, rows of calls in the order of time; empty if no call gains."""
         return self.paths.listed[0] if self.paths.listed else ()
 
-    def ranked(self, most: int) -> Ints:
+    def ranked(self, most: int) -> I8:
         """Return the calls that gain, at most so many, largest gain first; of equal ones that which waits least.
 
         Those that pass receives come behind all that pass none.
@@ -130,7 +130,7 @@ def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = N
     return Domino(run, question, value, passed, promise, found, worth.bound(run, question))
 
 
-def ranked(run: Run, value: Ints, most: int, passed: Ints | None = None) -> Ints:
+def ranked(run: Run, value: I8, most: int, passed: I8 | None = None) -> I8:
     """Return the calls whose `value` is below the makespan, at most so many, least first.
 
     Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph. With `passed` those
@@ -143,7 +143,7 @@ def ranked(run: Run, value: Ints, most: int, passed: Ints | None = None) -> Ints
     return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls], last[calls]))][:most]
 
 
-def paths(run: Run, value: Ints, most: int = LISTED) -> Paths:
+def paths(run: Run, value: I8, most: int = LISTED) -> Paths:
     """Return the domino paths of a run whose calls have these values (makespan if that call is changed, ns), listing at most `most`."""
     best = ranked(run, value, 1)
     if not len(best):
@@ -162,7 +162,7 @@ class _Search:
     all that a partner leads to is a part of one run. Nothing is searched twice, so the number of paths costs nothing.
     """
 
-    def __init__(self, run: Run, value: Ints, trigger: int) -> None:
+    def __init__(self, run: Run, value: I8, trigger: int) -> None:
         location, first = run.trace.calls.location, run.trace.first_calls
         lowest = _lowest(value, first)
         self.call = np.flatnonzero((value < run.makespan) & (value == lowest))
@@ -237,7 +237,7 @@ class _Search:
         return tuple(self.call[list(path)][::-1].tolist())
 
 
-def _lowest(value: Ints, first: I8) -> Ints:
+def _lowest(value: I8, first: I8) -> I8:
     """Return, per call, the least value of it and those before it on its location."""
     out = value.copy()
     for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):

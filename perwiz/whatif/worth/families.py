@@ -12,7 +12,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
@@ -40,7 +40,7 @@ class Family:
         """Number of classes."""
         return int(max(self.class_of.max(initial=-1), self.member.max(initial=-1))) + 1
 
-    def sums(self, value: Ints) -> Ints:
+    def sums(self, value: I8) -> I8:
         """Return the sum over the calls of each set of an int64 per call."""
         sum_of_class, out = np.zeros(self.classes + 1, "i8"), np.zeros(len(self.names), "i8")
         np.add.at(sum_of_class, self.class_of, value)  # those of no class go to the last place

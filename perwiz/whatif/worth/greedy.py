@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import ranked
@@ -44,7 +44,7 @@ class Plan:
     reached: bool
 
     @property
-    def calls(self) -> Ints:
+    def calls(self) -> I8:
         """The calls that are changed, rows, ascending."""
         return np.unique(np.concatenate([np.empty(0, "i8"), *(fix.calls for fix in self.fixes)]).astype("i8"))
 
@@ -70,7 +70,7 @@ def by_gain(question: str, family: str | None = None) -> Chooser:
     return choose
 
 
-def _call(question: str, row: Ints) -> Choice:
+def _call(question: str, row: I8) -> Choice:
     return Choice(f"e{row[0]}", worth.hypothesis(question, f"e{row[0]}"), row)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family, family
 from perwiz.whatif.worth.sets import rank_sets
@@ -52,7 +52,7 @@ def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, 
     ]
 
 
-def _rows(sets: Family, row: int) -> Ints:
+def _rows(sets: Family, row: int) -> I8:
     """Return the calls of a set."""
     inside = np.zeros(sets.classes + 1, bool)
     inside[sets.member[sets.row == row]] = True

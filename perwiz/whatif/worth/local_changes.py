@@ -17,7 +17,7 @@ from perwiz.engines.sweep import sweep, to_end
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I4, I8, Ints
 
 Report = Callable[[int, int], None]
 """Is told how many of all are done."""
@@ -35,7 +35,7 @@ class Changes:
     weight: I8
 
 
-def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: Report | None = None) -> Ints:
+def makespans(graph: Graph, weight: I8, changes: Changes, count: int, report: Report | None = None) -> I8:
     """Return the makespan, int64 ns, under each of `count` changes of the weights; of one that changes nothing the present one.
 
     No change may move the first instant of a location.
@@ -47,30 +47,30 @@ def makespans(graph: Graph, weight: Ints, changes: Changes, count: int, report: 
     order = np.argsort(changes.which, kind="stable")
     edge, value = changes.edge[order], changes.weight[order]
     bounds = np.searchsorted(changes.which[order], np.arange(count + 1))
-    there = np.flatnonzero(bounds[1:] > bounds[:-1])
+    asked = np.flatnonzero(bounds[1:] > bounds[:-1])
     target = graph.targets(edge)
-    first = np.minimum.reduceat(target, bounds[there]) if len(there) else there
-    last = np.maximum.reduceat(target, bounds[there]) if len(there) else there
+    first = np.minimum.reduceat(target, bounds[asked]) if len(asked) else asked
+    last = np.maximum.reduceat(target, bounds[asked]) if len(asked) else asked
     turn = np.argsort(last, kind="stable")
     for done, (k, (source, left)) in enumerate(zip(turn.tolist(), _over(graph, weight, parts.left, last[turn]), strict=True)):
-        mine = slice(bounds[there[k]], bounds[there[k] + 1])
-        old = weight[edge[mine]]
-        weight[edge[mine]] = value[mine]
+        rows = slice(bounds[asked[k]], bounds[asked[k] + 1])
+        old = weight[edge[rows]]
+        weight[edge[rows]] = value[rows]
         window = slice(int(first[k]), int(last[k]) + 1)
         kept = time[window].copy()
         time[window] = 0
         kernel.sweep(graph.start, graph.source, weight, window.start, window.stop, time)
-        out[there[k]] = max(int((time[source] + left).max(initial=0)), parts.ends(window, time))
-        weight[edge[mine]], time[window] = old, kept
+        out[asked[k]] = max(int((time[source] + left).max(initial=0)), parts.ends(window, time))
+        weight[edge[rows]], time[window] = old, kept
         if report and done % _TELL == 0:
-            report(done, len(there))
+            report(done, len(asked))
     return out - begun
 
 
 class _Parts:
     """The unchanged graph: longest paths behind each position, last instants before it."""
 
-    def __init__(self, graph: Graph, weight: Ints, time: Ints) -> None:
+    def __init__(self, graph: Graph, weight: I8, time: I8) -> None:
         self.left = to_end(graph, weight)
         self.ended = np.sort(graph.ended)
         """Last instants by position."""
@@ -78,14 +78,14 @@ class _Parts:
         self._before = np.concatenate(([0], np.maximum.accumulate(time[self.ended])))
         self.present = int(self._before[-1])
 
-    def ends(self, window: slice, time: Ints) -> int:
+    def ends(self, window: slice, time: I8) -> int:
         """Return the latest end that no edge over the window's end leads to, given the times inside it."""
         low, high = np.searchsorted(self.ended, (window.start, window.stop))
         inside = time[self.ended[low:high]].max(initial=0)
         return max(int(self._before[low]), int(inside), int(self._behind[window.stop]))
 
 
-def _over(graph: Graph, weight: Ints, left: Ints, last: Ints) -> Iterator[tuple[Ints, Ints]]:
+def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8]]:
     """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them."""
     target = graph.target
     number = np.searchsorted(last, np.arange(graph.vertices)).astype("i4")
@@ -98,18 +98,17 @@ def _over(graph: Graph, weight: Ints, left: Ints, last: Ints) -> Iterator[tuple[
     many = np.cumsum(np.cumsum(change)[: len(last)])
     cuts = [0, *(np.flatnonzero(np.diff(many // _MOST)) + 1).tolist(), len(last)]
     for begin, end in itertools.pairwise(cuts):
-        at = np.flatnonzero((low < end) & (high > begin))
-        lows, highs = np.maximum(low[at], begin), np.minimum(high[at], end)
-        row, position = ranges(at, lows, highs)
+        over = np.flatnonzero((low < end) & (high > begin))
+        row, position = ranges(over, np.maximum(low[over], begin), np.minimum(high[over], end))
         order = np.argsort(position, kind="stable")
         row, position = row[order], position[order]
         bounds = np.searchsorted(position, np.arange(begin, end + 1))
         for k in range(end - begin):
-            mine = row[bounds[k] : bounds[k + 1]]
-            yield source[mine], behind[mine]
+            rows = row[bounds[k] : bounds[k + 1]]
+            yield source[rows], behind[rows]
 
 
-def ranges(row: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+def ranges(row: I8, first: Ints, end: Ints) -> tuple[I8, I8]:
     """Return (rows repeated, first .. end - 1 of each, one after the other).
 
     row   7 9    first   2 5    end   4 8

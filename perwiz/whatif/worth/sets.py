@@ -19,7 +19,7 @@ from perwiz.graph.graph import GAP, LOCAL
 from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
@@ -56,7 +56,7 @@ class Sets:
     makespan: I8
     """Per set, int64: if its calls did not wait, or took no time."""
 
-    def order(self) -> Ints:
+    def order(self) -> I8:
         """Return the sets from the one that pays most; those that pay the same by their waiting, then in the order of the family."""
         return np.lexsort((-self.waiting, self.makespan))
 
@@ -72,7 +72,7 @@ def rank_sets(
     sets = family_of(run, family)
     calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
     kept = np.flatnonzero(calls)
-    found = makespans(run.weighted, run.time, sets, check_question(question), prune, tell)
+    after = makespans(run.weighted, run.time, sets, check_question(question), prune, tell)
     return Sets(
         family=family,
         question=question,
@@ -81,11 +81,11 @@ def rank_sets(
         hypothesis=_hypotheses(sets, kept, calls, question),
         calls=calls[kept],
         waiting=sets.sums(run.waits.time)[kept],
-        makespan=found[kept],
+        makespan=after[kept],
     )
 
 
-def _hypotheses(sets: Family, kept: Ints, calls: Ints, question: str) -> tuple[str | None, ...]:
+def _hypotheses(sets: Family, kept: I8, calls: I8, question: str) -> tuple[str | None, ...]:
     """Return the text of the hypothesis about each of these sets."""
     chosen = list(sets.selectors)
     few = [k for k in kept if chosen[k] is None and calls[k] <= _LISTED]
@@ -100,8 +100,8 @@ def _hypotheses(sets: Family, kept: Ints, calls: Ints, question: str) -> tuple[s
 
 
 def makespans(
-    weighted: Weighted, time: Ints, sets: Family, question: str, prune: bool = True, tell: Callable[[int, int], object] | None = None
-) -> Ints:
+    weighted: Weighted, time: I8, sets: Family, question: str, prune: bool = True, tell: Callable[[int, int], object] | None = None
+) -> I8:
     """Return the makespan, int64 ns, if the calls of a set did not wait or took no time, for every set; `time` is what `sweep` returns.
 
     No call may take less than no time, as for `perwiz.whatif.worth.singles`.
@@ -123,7 +123,7 @@ def makespans(
 class _Sweeps:
     """Sweeps of a graph with the calls of sets changed, each only over the window from the first to the last vertex of some sets."""
 
-    def __init__(self, weighted: Weighted, time: Ints, sets: Family, question: str, lanes: int) -> None:
+    def __init__(self, weighted: Weighted, time: I8, sets: Family, question: str, lanes: int) -> None:
         graph = weighted.graph
         self._weighted, self._time, self._sets, self._kernel = weighted, time, sets, _KERNELS[question]
         self._left = to_end(graph, weighted.weight)
@@ -138,22 +138,25 @@ class _Sweeps:
         room = max(_ROOM, 24 * graph.vertices) // (8 * rows)
         self._times = np.empty((rows, max(1, min(lanes, room))), "i8")
 
-    def over(self, asked: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Yield (some of these sets, the latest end of each, int64 ns) until all had their turn; those of similar width go together."""
+    def over(self, asked: I8) -> Iterator[tuple[I8, I8]]:
+        """Yield (some of these sets, the latest end of each, int64 ns) until all had their turn; those of similar width go together.
+
+        By windows 2 to 9, 0 to 50, 1 to 8 of sets 4 5 6 and two lanes: first sets 6 4 in the window 1 to 9, then set 5 in its own.
+        """
         first, end = self._windows(asked)
         level = np.log2(np.maximum(end - first, 1)).astype("i8") // _SIMILAR
         for width in np.unique(level):
-            at = np.flatnonzero(level == width)
-            at = at[np.argsort(first[at], kind="stable")]
-            heads = np.arange(0, len(at), self._times.shape[1])
-            begins = first[at[heads]].astype("i4")
-            ends = np.maximum.accumulate(np.maximum.reduceat(end[at], heads)).astype("i4")
+            similar = np.flatnonzero(level == width)
+            similar = similar[np.argsort(first[similar], kind="stable")]
+            heads = np.arange(0, len(similar), self._times.shape[1])
+            begins = first[similar[heads]].astype("i4")
+            ends = np.maximum.accumulate(np.maximum.reduceat(end[similar], heads)).astype("i4")
             around = avoiding(self._weighted.graph, self._weighted.weight, self._time, self._left, begins, ends)
             for head, begin, stop, best in zip(heads, begins.tolist(), ends.tolist(), around.tolist(), strict=True):
-                batch = asked[at[head : head + self._times.shape[1]]]
+                batch = asked[similar[head : head + self._times.shape[1]]]
                 yield batch, self._swept(batch, begin, stop, best)[: len(batch)]
 
-    def _windows(self, asked: Ints) -> tuple[Ints, Ints]:
+    def _windows(self, asked: I8) -> tuple[I8, I8]:
         """Return the first vertex of each set, and the one behind its last; of a set without calls the last of the graph."""
         graph, sets = self._weighted.graph, self._sets
         of_class = np.full(sets.classes + 1, graph.vertices - 1), np.zeros(sets.classes + 1, "i8")
@@ -163,7 +166,7 @@ class _Sweeps:
             worst.at(out, sets.row, values[sets.member])
         return of_set[0][asked], np.maximum(of_set[1], of_set[0])[asked] + 1
 
-    def _swept(self, batch: Ints, first: int, end: int, best: int) -> Ints:
+    def _swept(self, batch: I8, first: int, end: int, best: int) -> I8:
         """Return the latest end with each set of a batch changed, int64 ns per lane; `best` is that of what avoids the window."""
         graph, weight, slot, times = self._weighted.graph, self._weighted.weight, self._slot, self._times
         lanes = self._bits(batch)[self._group[first:end]]
@@ -175,7 +178,7 @@ class _Sweeps:
         kernel.leave_window(graph.start, graph.source, weight, slot, self._left, first, end, last, times, out)
         return out
 
-    def _bits(self, batch: Ints) -> Ints:
+    def _bits(self, batch: I8) -> I4:
         """Return the lanes, as bits, in which each class is changed, int32; the first place is that of calls of no class."""
         out = np.zeros(self._sets.classes + 1, "i4")
         for lane, k in enumerate(batch.tolist()):
@@ -183,7 +186,7 @@ class _Sweeps:
         return out
 
 
-def _touched(weighted: Weighted, time: Ints, sets: Family, question: str) -> Mask:
+def _touched(weighted: Weighted, time: I8, sets: Family, question: str) -> Mask:
     """Return which sets take something from one critical path; it stays as long as it is under all others."""
     graph = weighted.graph
     path = critical_path(graph, weighted.weight, time)

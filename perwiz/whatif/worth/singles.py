@@ -20,7 +20,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
 from perwiz.kernels import singles as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.whatif.run import Run, makespan
 
 
@@ -41,7 +41,7 @@ def singles(run: Run) -> Singles:
     return singles_of(run.weighted, run.time)
 
 
-def singles_of(weighted: Weighted, time: Ints) -> Singles:
+def singles_of(weighted: Weighted, time: I8) -> Singles:
     """Return the makespans if one call did not wait or took no time, for every call, exactly; `time` is what `sweep` returns.
 
     No call may take less than no time: the weights of the edges from entered to returned are not negative, as `weigh` makes them.
@@ -59,14 +59,14 @@ def singles_of(weighted: Weighted, time: Ints) -> Singles:
     return out
 
 
-def _critical_calls(graph: Graph, weight: Ints, time: Ints) -> Ints:
+def _critical_calls(graph: Graph, weight: I8, time: I8) -> I4:
     """Return the calls that return on one critical path, in its order."""
     path = critical_path(graph, weight, time)
     inner = graph.returning[graph.source[path[1:]]]
     return inner[inner >= 0]
 
 
-def avoiding(graph: Graph, weight: Ints, time: Ints, left: Ints, first: Ints, end: Ints) -> Ints:
+def avoiding(graph: Graph, weight: I8, time: I8, left: I8, first: I4, end: I4) -> I8:
     """Return the latest end, int64 ns, of a path that avoids the vertices first .. end - 1, for each of some such windows; CUT: no path.
 
     `first` and `end`, int32, ascend; `left` is what `to_end` returns.
@@ -81,7 +81,7 @@ def avoiding(graph: Graph, weight: Ints, time: Ints, left: Ints, first: Ints, en
     return best
 
 
-def _passed(graph: Graph, vertex: Ints) -> Ints:
+def _passed(graph: Graph, vertex: I4) -> I4:
     """Return, per vertex and one more, how many of these int32 are that vertex or one before it, int32."""
     out = np.zeros(graph.vertices + 1, "i4")
     counting.count(vertex, out)

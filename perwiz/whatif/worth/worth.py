@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
@@ -47,7 +47,7 @@ def hypothesis(question: str, what: str) -> str:
     return f"{word} {what}" + (f" by {region}" if region else "")
 
 
-def values(run: Run, question: str, tell: Tell | None = None) -> tuple[Ints, Ints]:
+def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     """Return, per recorded call, the makespan, int64 ns, if it alone were changed, and how many receives that makes other calls pass.
 
     For `advance` only the calls whose waits are worth most are tried, as many as TRIED; the others have the makespan of the run.
@@ -83,18 +83,18 @@ def _passed(weighted: Weighted, run: Run) -> int:
     return sum(move.receives(run.trace) for move in moves)
 
 
-def sound(run: Run, value: Ints, passed: Ints) -> Ints:
+def sound(run: Run, value: I8, passed: I8) -> I8:
     """Return the makespans of `values` with that of the run for the calls that pass receives, unless no other call gains."""
     out = np.where(passed > 0, run.makespan, value)
     return out if (out < run.makespan).any() else value
 
 
-def _recorded(weighted: Weighted, value: Ints) -> Ints:
+def _recorded(weighted: Weighted, value: I8) -> I8:
     """Return a value per recorded call, given one per call in the order of a graph."""
     return value[weighted.call] if isinstance(weighted, Reordered) else value
 
 
-def change(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
+def change(weighted: Weighted, question: str, calls: I8 | Sequence[int]) -> Weighted:
     """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one."""
     if question not in QUESTIONS:
         for call in np.asarray(calls, "i8").tolist():
@@ -115,13 +115,13 @@ def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
     return found[0] if found else weighted
 
 
-def after(run: Run, question: str, calls: Ints | Sequence[int], name: str = "") -> Run:
+def after(run: Run, question: str, calls: I8 | Sequence[int], name: str = "") -> Run:
     """Return the run in which these recorded calls (rows) are changed, called by the question and what `name` says of them."""
     origin = Origin("predicted", hypotheses=(f"{question} {name}".strip(),), effects_may_precede_causes=question in QUESTIONS)
     return run_of(run.clocks, change(run.weighted, question, calls), origin)
 
 
-def makespan_after(run: Run, question: str, calls: Ints | Sequence[int]) -> int:
+def makespan_after(run: Run, question: str, calls: I8 | Sequence[int]) -> int:
     """Return the makespan, ns, of the run in which these calls (rows) are changed."""
     return swept_makespan(change(run.weighted, question, calls))
 
@@ -131,7 +131,7 @@ def bound(run: Run, question: str) -> int:
     return makespan_after(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
 
 
-def spreads(run: Run, question: str, several: Sequence[Ints], now: Sequence[int]) -> list[tuple[int, int]]:
+def spreads(run: Run, question: str, several: Sequence[I8], now: Sequence[int]) -> list[tuple[int, int]]:
     """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large.
 
     `now` is the makespan per set with the costs as they are.
