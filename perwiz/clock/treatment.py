@@ -34,8 +34,8 @@ def treat(trace: Trace, clock: str = "clc") -> Treated:
         raise UsageError(f"clock '{clock}': must be one of {', '.join(CLOCKS)}")
     if clock != "none":
         trace = offsets.apply(trace)
-    found = violations(trace, trace.timeline)
-    if clock != "clc" or trace.timeline.origin.effects_may_precede_causes or not found:
-        return Treated(trace, found, None)
+    recorded = violations(trace, trace.timeline)
+    if clock != "clc" or trace.timeline.origin.effects_may_precede_causes or not recorded:
+        return Treated(trace, recorded, None)
     correction = correct(trace)
-    return Treated(dataclasses.replace(trace, timeline=correction.timeline), found, correction)
+    return Treated(dataclasses.replace(trace, timeline=correction.timeline), recorded, correction)

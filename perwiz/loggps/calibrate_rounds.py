@@ -85,9 +85,9 @@ def calibrated(samples: Samples, name: str, source: str) -> Calibration:
 def _quartiles(samples: Samples, rounds: I8 | None = None) -> dict[str, F8]:
     """Return per size the times of a way, a gap, a sending call and a receiving one, from all rounds or those drawn."""
     times = (getattr(samples, kind) for kind in _KINDS)
-    one, many, spaced, receive = (np.quantile(t if rounds is None else t[:, rounds], _QUARTILE, axis=1) for t in times)
-    gap, send = np.maximum(np.stack([many - one, spaced - one]) / (MESSAGES - 1), 0)
-    return {"way": one / 2, "gap": gap, "send": send, "receive": receive}
+    single, many, spaced, receive = (np.quantile(t if rounds is None else t[:, rounds], _QUARTILE, axis=1) for t in times)
+    gap, send = np.maximum(np.stack([many - single, spaced - single]) / (MESSAGES - 1), 0)
+    return {"way": single / 2, "gap": gap, "send": send, "receive": receive}
 
 
 def _curves(samples: Samples, times: dict[str, F8], threshold: int, first: int) -> Curves:

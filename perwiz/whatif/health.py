@@ -66,7 +66,7 @@ class Health:
     def holes(self) -> dict[str, int]:
         """What makes the trace incomplete, by name, zeros left out."""
         counts = self.counts
-        found = {
+        holes = {
             "records that cannot be used": sum(self.defects.values()),
             "unmatched sends": counts.unmatched_sends,
             "unmatched receives": counts.unmatched_receives,
@@ -83,16 +83,16 @@ class Health:
             "processes that nothing ties to another": self.untied,
             "edges left out of the graph (cycles)": self.contradictions,
         }
-        return {name: number for name, number in found.items() if number > 0}
+        return {name: number for name, number in holes.items() if number > 0}
 
     @property
     def repairs(self) -> dict[str, int]:
         """What the trace lacks or has wrong and its other records tell, by name, zeros left out."""
-        found = {
+        repairs = {
             "completions of requests, put into the wait that must have been theirs": self.counts.inferred_completions,
             "communicators of receives, taken from the sends that fit": self.counts.repaired_communicators,
         }
-        return {name: number for name, number in found.items() if number > 0}
+        return {name: number for name, number in repairs.items() if number > 0}
 
     @property
     def incomplete(self) -> bool:
@@ -110,8 +110,8 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     )
     times = trace.timeline.calls
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
-    found = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
-    before = clocks.recorded if clocks else found
+    remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
+    before = clocks.recorded if clocks else remaining
     return Health(
         counts=trace.counts,
         faults=trace.faults,
@@ -119,7 +119,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         own_clocks=len(np.unique(trace.locations.process)) if before and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
-        violations=found,
+        violations=remaining,
         recorded=before,
         correction=_correction(clocks),
         contradictions=contradictions,
@@ -133,10 +133,10 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
 def _correction(clocks: Treated | None) -> Correction | None:
     if clocks is None or clocks.correction is None:
         return None
-    found = clocks.correction
-    old, new = found.before.calls, found.timeline.calls
+    correction = clocks.correction
+    old, new = correction.before.calls, correction.timeline.calls
     largest = max(int((new.enter - old.enter).max(initial=0)), int((new.leave - old.leave).max(initial=0)))
-    return Correction(found.by_message + found.by_collective, largest, found.before.makespan)
+    return Correction(correction.by_message + correction.by_collective, largest, correction.before.makespan)
 
 
 def _endless(trace: Trace, waits: I8) -> int:

@@ -42,8 +42,8 @@ def locations(trace: Trace, text: str) -> Mask:
         raise UsageError(f"'{text}' is no rank, must be like rank:3")
     mask = trace.locations.process == int(match[1])
     if not mask.any():
-        known = trace.locations.process
-        have = f"ranks {known.min()} to {known.max()}" if len(known) else "no processes"
+        ranks = trace.locations.process
+        have = f"ranks {ranks.min()} to {ranks.max()}" if len(ranks) else "no processes"
         raise UsageError(f"{text}: no such rank, the trace has {have}")
     return mask
 
@@ -113,10 +113,10 @@ def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     numbers, kinds = Numbers(), len(operations.OPS)
     which = numbers.number(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
     path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
-    found = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
-    named = dict(sorted((site(*parts), parts) for parts in found))
+    labels = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
+    named = dict(sorted((site(*parts), parts) for parts in labels))
     number = {text: row for row, text in enumerate(named)}
-    return np.array([number[site(*parts)] for parts in found], "i4")[which], list(named.values())
+    return np.array([number[site(*parts)] for parts in labels], "i4")[which], list(named.values())
 
 
 def site(routine: str, path: str, place: str) -> str:
@@ -163,8 +163,8 @@ def _during(trace: Trace, rows: I8) -> Mask:
 
 def _at(trace: Trace, text: str) -> Mask:
     """Return which calls were made at a call site, bool per call."""
-    which, found = sites(trace)
-    names = [site(*parts) for parts in found]
+    which, all_sites = sites(trace)
+    names = [site(*parts) for parts in all_sites]
     if text not in names:
         close = difflib.get_close_matches(text, names, 3, 0.4) or names[:5]
         raise UsageError(f"site:{text}: no such call site, the trace has {', '.join(close)}{' ...' if len(close) < len(names) else ''}")

@@ -55,8 +55,8 @@ def parse(text: str) -> Hypothesis:
     word, _, argument = text.partition(" ")
     kind = registry.kind(word)
     if kind is None:
-        known = ", ".join(row.word for row in registry.KINDS)
-        raise UsageError(f"'{text}' is no hypothesis, must be one of {known} and what it is about")
+        kinds = ", ".join(row.word for row in registry.KINDS)
+        raise UsageError(f"'{text}' is no hypothesis, must be one of {kinds} and what it is about")
     if not argument:
         raise UsageError(f"{word}: must say what it is about, see perwiz predict --help")
     hypothesis: Hypothesis = getattr(import_module(kind.module), kind.name)(argument)

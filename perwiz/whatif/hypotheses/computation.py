@@ -55,9 +55,9 @@ class BalanceTime(Hypothesis):
         instances, step = selectors.steps(weighted.trace, self.argument)
         segments = Segments(weighted)
         owner = segments.owner(instances)
-        at = np.flatnonzero(owner >= 0)
+        owned = np.flatnonzero(owner >= 0)
         length = segments.length.copy()
-        length[at] = level(length[at], np.searchsorted(instances, owner[at]), step)
+        length[owned] = level(length[owned], np.searchsorted(instances, owner[owned]), step)
         return segments.stretched(length)
 
 

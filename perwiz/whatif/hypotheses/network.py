@@ -61,10 +61,10 @@ class BalanceMessages(Messages):
         """Return the network, and the balanced sizes."""
         instances, step = selectors.steps(trace, self.argument)
         owner = selectors.owners(trace, instances)[trace.messages.send]
-        at = np.flatnonzero(owner >= 0)
-        if not len(at):
+        sent = np.flatnonzero(owner >= 0)
+        if not len(sent):
             raise UsageError(f"{self}: no message is sent in that region")
-        at = at[np.argsort(owner[at], kind="stable")]
+        sent = sent[np.argsort(owner[sent], kind="stable")]
         size = size.copy()
-        size[at] = level(size[at], np.searchsorted(instances, owner[at]), step)
+        size[sent] = level(size[sent], np.searchsorted(instances, owner[sent]), step)
         return network, size

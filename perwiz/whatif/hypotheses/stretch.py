@@ -118,8 +118,8 @@ def level(part: I8, group: I8, step: I8) -> I8:
         part   10 20 5 5    group   0 0 1 1    step   0 0    (sums 30 and 10, mean 20)
         ->     7 13 10 10
     """
-    total, there = np.zeros(len(step), "i8"), np.zeros(len(step), bool)
+    total, occurs = np.zeros(len(step), "i8"), np.zeros(len(step), bool)
     np.add.at(total, group, part)
-    there[group] = True
-    total[there] = mean_shares(total[there], np.unique(step[there], return_inverse=True)[1])
+    occurs[group] = True
+    total[occurs] = mean_shares(total[occurs], np.unique(step[occurs], return_inverse=True)[1])
     return shares(part, group, total)

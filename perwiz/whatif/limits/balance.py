@@ -107,9 +107,9 @@ def balance(
     run = replay_of(clocks, graph, model)
     asker = _Asker(clocks, run.weighted, model)
     segments, progress = Segments(run.weighted), _Progress(report, 2 * sum(size.count for size in sizes))
-    found = tuple(_region(asker, segments, size, progress) for size in sizes)
+    balanced = tuple(_region(asker, segments, size, progress) for size in sizes)
     both = [question for size in sizes for question in size.whole()]
-    return Balance(run, found, asker.makespan(both) if len(sizes) > 1 else found[0].all_both)
+    return Balance(run, balanced, asker.makespan(both) if len(sizes) > 1 else balanced[0].all_both)
 
 
 def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
@@ -120,9 +120,9 @@ def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
         selectors.region(trace, name)
     if names:
         return list(dict.fromkeys(names))
-    known = ", ".join(trace.names[:8]) + (" ..." if len(trace.names) > 8 else "")
+    names_shown = ", ".join(trace.names[:8]) + (" ..." if len(trace.names) > 8 else "")
     if trace.names:
-        raise UsageError(f"{trace.path}: no region is marked as parallel, must be chosen with --region; there are {known}")
+        raise UsageError(f"{trace.path}: no region is marked as parallel, must be chosen with --region; there are {names_shown}")
     how = "mark parallel regions with PRGN_BEGIN and PRGN_END (perwiz record --print-include)"
     raise UsageError(f"{trace.path}: no user regions, so there are no steps to balance; {how} and record again")
 
@@ -197,19 +197,19 @@ def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> I8:
 
 def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes) -> tuple[I8, Changes]:
     """Return the ns computed in each instance, and the changed weights of balanced computation, step by step."""
-    computation, rows = np.empty(len(sizes.instance), "i8"), []
+    computation, columns = np.empty(len(sizes.instance), "i8"), []
     entered, left = segments.entered[sizes.instance] + 1, segments.left[sizes.instance] + 1
     for step in range(sizes.count):
-        mine = slice(sizes.first[step], sizes.first[step + 1])
-        group, at = ranges(np.arange(mine.stop - mine.start), entered[mine], left[mine])
-        part = segments.length[at]
-        starts = np.cumsum(left[mine] - entered[mine]) - (left[mine] - entered[mine])
-        computation[mine] = np.add.reduceat(part, starts)
-        more = level(part, group, np.zeros(mine.stop - mine.start, "i8")) - part
-        gap = segments.gap[at]
+        rows = slice(sizes.first[step], sizes.first[step + 1])
+        count = left[rows] - entered[rows]
+        group, segment = ranges(np.arange(len(count)), entered[rows], left[rows])
+        part = segments.length[segment]
+        computation[rows] = np.add.reduceat(part, np.cumsum(count) - count)
+        more = level(part, group, np.zeros(len(count), "i8")) - part
+        gap = segments.gap[segment]
         fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))
         edge, more = segments.edge[gap[fresh]], np.add.reduceat(more, fresh)
         differs = more != 0
-        rows.append((np.full(int(differs.sum()), step), edge[differs], weight[edge[differs]] + more[differs]))
-    which, edge, value = (np.concatenate(column) for column in zip(*rows, strict=True))
+        columns.append((np.full(int(differs.sum()), step), edge[differs], weight[edge[differs]] + more[differs]))
+    which, edge, value = (np.concatenate(column) for column in zip(*columns, strict=True))
     return computation, Changes(which, edge, value)

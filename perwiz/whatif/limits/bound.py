@@ -111,9 +111,9 @@ def _bound(run: Run, segments: Segments, work: I8, name: str | None) -> Bound:
         number, parallel = int(times.max(initial=0)), bool(trace.parallel[region])
     parts = np.zeros((len(PARTS), count), "i8")
     np.add.at(parts[0], segments.location[inside[0]], segments.length[inside[0]])
-    at = trace.calls.location[inside[1]]
+    caller = trace.calls.location[inside[1]]
     for row in range(1, len(PARTS)):
-        np.add.at(parts[row], at, work[row - 1][inside[1]])
+        np.add.at(parts[row], caller, work[row - 1][inside[1]])
     return Bound(name or "", parallel, number, location, parts[:, location])
 
 

@@ -126,8 +126,8 @@ def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = N
     """Return what changing each single call of a run is worth, and the domino paths. Raises UsageError for an unknown question."""
     value, passed = worth.values(run, worth.check_question(question, worth.ALL), tell)
     promise = value if question == "zero-wait" else worth.values(run, "zero-wait")[0]
-    found = paths(run, worth.sound(run, value, passed))
-    return Domino(run, question, value, passed, promise, found, worth.bound(run, question))
+    domino_paths = paths(run, worth.sound(run, value, passed))
+    return Domino(run, question, value, passed, promise, domino_paths, worth.bound(run, question))
 
 
 def ranked(run: Run, value: I8, most: int, passed: I8 | None = None) -> I8:
@@ -211,12 +211,12 @@ class _Search:
     def first(self) -> tuple[int, ...]:
         """Return the longest path with the trigger on it."""
         k = max((self.best[high - 1] for _, high in self.starts), key=self.steps.__getitem__)
-        found = [k]
+        steps = [k]
         while self.high[k] > self.low[k]:
             ahead = self.best[self.high[k] - 1]
             k = ahead if self.steps[ahead] else self.far[self.high[k] - 1]
-            found.append(k)
-        return self._calls(found)
+            steps.append(k)
+        return self._calls(steps)
 
     def all(self) -> Iterator[tuple[int, ...]]:
         """Yield every path."""
@@ -245,13 +245,13 @@ def _lowest(value: I8, first: I8) -> I8:
     return out
 
 
-def _steps(found: Domino, most: int) -> list[Step]:
+def _steps(domino: Domino, most: int) -> list[Step]:
     """Return the first steps of the first path, or if the trigger comes later the last ones up to it."""
-    run, waits, path, steps = found.run, found.run.waits, found.path, []
-    begin = max(0, path.index(found.paths.trigger) + 1 - most) if path else 0
-    then = worth.after(run, found.question, [found.paths.trigger]).waits.time if path else waits.time
+    run, waits, path, steps = domino.run, domino.run.waits, domino.path, []
+    begin = max(0, path.index(domino.paths.trigger) + 1 - most) if path else 0
+    then = worth.after(run, domino.question, [domino.paths.trigger]).waits.time if path else waits.time
     for number, call in enumerate(path[begin : begin + most], begin + 1):
-        now = worth.after(run, found.question, [call]).waits.time
+        now = worth.after(run, domino.question, [call]).waits.time
         change = now - waits.time
         change[call] = 0
         less = change < 0
@@ -262,7 +262,7 @@ def _steps(found: Domino, most: int) -> list[Step]:
                 partner=int(waits.partner[call]),
                 wait=int(waits.time[call]),
                 wait_then=int(then[call]),
-                makespan=int(found.value[call]),
+                makespan=int(domino.value[call]),
                 fewer=int(less.sum()),
                 less=-int(change[less].sum()),
                 more=int(change[change > 0].sum()),

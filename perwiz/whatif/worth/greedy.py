@@ -82,10 +82,10 @@ def by_wait(run: Run) -> Choice | None:
 
 def fixes(run: Run, choose: Chooser, question: str = "zero-wait") -> Iterator[Fix]:
     """Yield one fix after the other, each chosen in the run that those before it leave; it ends where `choose` finds none."""
-    while (found := choose(run)) is not None:
-        waited = int(run.waits.time[found.calls].sum())
-        run = worth.after(run, question, found.calls)
-        yield Fix(found.name, found.hypothesis, found.calls, waited, run.makespan, int(run.waits.time.sum()))
+    while (choice := choose(run)) is not None:
+        waited = int(run.waits.time[choice.calls].sum())
+        run = worth.after(run, question, choice.calls)
+        yield Fix(choice.name, choice.hypothesis, choice.calls, waited, run.makespan, int(run.waits.time.sum()))
 
 
 def greedy(run: Run, most: int, question: str = "zero-wait", choose: Chooser | None = None) -> list[Fix]:
@@ -124,8 +124,8 @@ def _needed(run: Run, done: list[Fix], target: int, question: str) -> list[Fix]:
     """Return the fixes without those that the target is reached without."""
     kept = list(done)
     for fix in reversed(done[:-1]):
-        others = [one for one in kept if one is not fix]
-        if worth.makespan_after(run, question, np.concatenate([one.calls for one in others])) <= target:
+        others = [choice for choice in kept if choice is not fix]
+        if worth.makespan_after(run, question, np.concatenate([choice.calls for choice in others])) <= target:
             kept = others
     return kept
 

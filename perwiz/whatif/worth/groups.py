@@ -41,13 +41,13 @@ def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, 
 
     `tell` is told how many sets of how many are done. Raises UsageError for an unknown family.
     """
-    found = rank_sets(run, word, question, tell=tell)
-    order = found.order()
-    order = order[found.makespan[order] < found.now][:most]
+    ranking = rank_sets(run, word, question, tell=tell)
+    order = ranking.order()
+    order = order[ranking.makespan[order] < ranking.now][:most]
     sets = family(run, word)
     held = np.flatnonzero(sets.sums(np.ones(len(run.trace.calls), "i8")))[order]
     return [
-        Group(Choice(found.names[k], found.hypothesis[k], _rows(sets, row)), int(found.waiting[k]), int(found.makespan[k]))
+        Group(Choice(ranking.names[k], ranking.hypothesis[k], _rows(sets, row)), int(ranking.waiting[k]), int(ranking.makespan[k]))
         for k, row in zip(order.tolist(), held.tolist(), strict=True)
     ]
 

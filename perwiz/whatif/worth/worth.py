@@ -27,11 +27,11 @@ TRIED = 32
 """Calls for which `advance` is tried: those whose waits are worth most."""
 
 
-def check_question(question: str, known: Collection[str] = QUESTIONS) -> str:
+def check_question(question: str, words: Collection[str] = QUESTIONS) -> str:
     """Return a question. Raises UsageError for a word that is none."""
     word, region = parts(question)
-    if word not in known or (region and word != "advance"):
-        raise UsageError(f"question '{question}': must be one of {', '.join(known)}")
+    if word not in words or (region and word != "advance"):
+        raise UsageError(f"question '{question}': must be one of {', '.join(words)}")
     return question
 
 
@@ -57,11 +57,11 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     region = parts(question)[1]
     if region:
         selectors.region(run.trace, region)
-    found = singles(run)
-    passed = np.zeros(len(found.zero_time), "i8")
+    single = singles(run)
+    passed = np.zeros(len(single.zero_time), "i8")
     if question == "zero-time":
-        return found.zero_time, passed
-    promise = _recorded(run.weighted, found.zero_wait)
+        return single.zero_time, passed
+    promise = _recorded(run.weighted, single.zero_wait)
     if question == "zero-wait":
         return promise, passed
     best = np.flatnonzero(promise < run.makespan)
@@ -109,10 +109,10 @@ def change(weighted: Weighted, question: str, calls: I8 | Sequence[int]) -> Weig
 def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
     """Return the graph in which what a call waits for runs earlier; the same graph if it cannot, as outside the region that moves."""
     try:
-        found = move_earlier(weighted, call, region)
+        moved = move_earlier(weighted, call, region)
     except UsageError:
         return weighted
-    return found[0] if found else weighted
+    return moved[0] if moved else weighted
 
 
 def after(run: Run, question: str, calls: I8 | Sequence[int], name: str = "") -> Run:
