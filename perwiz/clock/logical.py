@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock import offsets
 from perwiz.clock.clock_graph import ClockGraph, bind, shortest, vertex_times
@@ -22,6 +21,7 @@ from perwiz.clock.spread.replay import correct_as_root
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.kernels import clock_backward, clock_logical
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -90,7 +90,7 @@ def correct(
     return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(amortized), left=left)
 
 
-def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]) -> Amortized:
+def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: I8) -> Amortized:
     """Return what the passes come to; `time[1]` becomes the corrected times."""
     forward = _Forward(trace, timeline, clock_graph, order.latencies, time)
     gamma, passes = chosen(forward.once, order.gammas)
@@ -105,7 +105,7 @@ def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, or
 class _Forward:
     """Forward amortization: `time[0]` holds recorded times, `time[1]` becomes the corrected ones."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, latencies: Latencies, time: NDArray[np.int64]) -> None:
+    def __init__(self, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, latencies: Latencies, time: I8) -> None:
         self.trace, self.timeline, self.clock_graph = trace, timeline, clock_graph
         self.latencies, self.time = latencies, time
         self.clocks = clock_graph.clocks()
@@ -139,7 +139,7 @@ class _Forward:
         clock_logical.limits(*edges, clock_graph.owner, self.clocks, self.latencies.by_class(), clock_graph.summaries(), limit, corrected)
 
 
-def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.int64]) -> float:
+def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: I8) -> float:
     """Amortize jumps backward in `time[1]`; return the steepest slope."""
     first = trace.first_calls
     limit, corrected = time
@@ -147,7 +147,7 @@ def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: NDArray[np.i
     return clock_backward.backward(first, timeline.locations.enter, graph.entered, graph.returned, limit, corrected, hull, STRETCH)
 
 
-def _timeline(trace: Trace, before: Timeline, graph: Graph, time: NDArray[np.int64]) -> Timeline:
+def _timeline(trace: Trace, before: Timeline, graph: Graph, time: I8) -> Timeline:
     """Return the timeline that the vertex times `time[1]` make."""
     calls = Times(time[1][graph.entered], time[1][graph.returned])
     locations = Times(time[1][graph.begun], time[1][graph.ended])

@@ -9,15 +9,15 @@ from collections.abc import Generator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import LOCAL, Graph
+from perwiz.trace.arrays import I8
 
 _BINDS = 1 << 60
 """An edge of a weight below minus this binds nobody."""
 
 
-def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
+def replay(graph: Graph, weight: I8) -> I8:
     """Return the earliest time of every vertex, int64 ns by position; the same as `sweep` returns, to the nanosecond.
 
     The simulation runs on a logical clock, ahead of real time by `lead`, so that even an effect recorded before its cause (a negative
@@ -49,7 +49,7 @@ def replay(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.subtract(np.array(clock, "i8"), np.array(lead, "i8"))
 
 
-def _lead(graph: Graph, weight: NDArray[np.int64]) -> list[int]:
+def _lead(graph: Graph, weight: I8) -> list[int]:
     """Return how far each vertex's logical clock is ahead: enough to make every weight that binds positive."""
     lead = [0] * graph.vertices
     for vertex in range(graph.vertices):
@@ -60,7 +60,7 @@ def _lead(graph: Graph, weight: NDArray[np.int64]) -> list[int]:
     return lead
 
 
-def _chains(graph: Graph, weight: NDArray[np.int64]) -> list[list[int]]:
+def _chains(graph: Graph, weight: I8) -> list[list[int]]:
     """Return the vertices of each location in program order; the origin, each hub and what follows a cut are chains of their own."""
     chains: dict[int, list[int]] = {}
     chain_of = [-1] * graph.vertices

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
+from perwiz.trace.arrays import I4, I8
 
 
-def sweep(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
+def sweep(graph: Graph, weight: I8) -> I8:
     """Return the earliest time of every vertex, int64 ns by position, from int64 ns weights per edge. The origin is at 0.
 
     Edges of weight CUT bind nobody. Nothing happens before the origin.
@@ -20,7 +20,7 @@ def sweep(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     return time
 
 
-def to_end(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
+def to_end(graph: Graph, weight: I8) -> I8:
     """Return the longest path from every vertex to the last instant of a location, int64 ns by position; CUT where there is none.
 
     So `sweep(...)[v] + to_end(...)[v]` is the latest end of a path through v.
@@ -31,7 +31,7 @@ def to_end(graph: Graph, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     return left
 
 
-def critical_path(graph: Graph, weight: NDArray[np.int64], time: NDArray[np.int64]) -> NDArray[np.int32]:
+def critical_path(graph: Graph, weight: I8, time: I8) -> I4:
     """Return the edges of one critical path in the order of time, given what `sweep` returns.
 
     It leads to the last instant of the location that ends last (of several the first), and prefers a location's own edges.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.graph.graph import GAP, LOCAL, Graph, hubs
 from perwiz.graph.layout import Edges, Layout, add_gaps, finish, sort_topologically
-from perwiz.trace.arrays import I4, I8
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -23,7 +22,7 @@ class Cycle(Exception):
         self.vertices = vertices
 
 
-def rechain(trace: Trace, graph: Graph, call: I8, keep: NDArray[np.bool_]) -> tuple[Graph, I8]:
+def rechain(trace: Trace, graph: Graph, call: I8, keep: Mask) -> tuple[Graph, I8]:
     """Return the graph of a trace in another order, and per edge the one it was in `graph`, -1 along a chain, REMADE for a new gap.
 
     `trace` has the new order, `graph` the old one; `call` is the new row of each old call; of other edges than those along chains

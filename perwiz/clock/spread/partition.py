@@ -37,7 +37,7 @@ class Part:
     returned: I4 = column("vertex per call")
     begun: I8 = column("first instant of each of its locations", "ns")
     run: I8 = column("how long they run", "ns")
-    here: I8 = column("its locations, as rows of all")
+    locations: I8 = column("its locations, as rows of all")
     stamps_out: I4 = column("vertices of sending calls that others have copies of, bundle by bundle")
     hubs_out: I4 = column("rows of the summaries that others have copies of, likewise")
     bundles_out: I8 = column("six numbers each: after which round, which process, range of stamps, range of hubs")
@@ -245,10 +245,10 @@ def _part(whole: Cut, rank: int, trace: Trace, timeline: Timeline, clock_graph: 
     owner = np.concatenate((np.full(1, -1, "i4"), whole.owner[begin:end]))
     hub = np.flatnonzero(owner < -1)
     owner[hub] = -2 - np.arange(len(hub))
-    here = np.flatnonzero(whole.share == rank)
-    first_calls = trace.first_calls[here[0] : here[-1] + 2] if len(here) else np.zeros(1, "i8")
+    locations = np.flatnonzero(whole.share == rank)
+    first_calls = trace.first_calls[locations[0] : locations[-1] + 2] if len(locations) else np.zeros(1, "i8")
     calls = slice(int(first_calls[0]), int(first_calls[-1]))
-    begun = timeline.locations.enter[here]
+    begun = timeline.locations.enter[locations]
     stamps_out, hubs_out, bundles_out = _bundled(whole, owner, shift, rank, goes_out=True)
     stamps_in, hubs_in, bundles_in = _bundled(whole, owner, shift, rank, goes_out=False)
     columns = {
@@ -264,8 +264,8 @@ def _part(whole: Cut, rank: int, trace: Trace, timeline: Timeline, clock_graph: 
         "entered": whole.place[graph.entered[calls]] - shift,
         "returned": whole.place[graph.returned[calls]] - shift,
         "begun": begun,
-        "run": timeline.locations.leave[here] - begun,
-        "here": here,
+        "run": timeline.locations.leave[locations] - begun,
+        "locations": locations,
         "stamps_out": stamps_out,
         "hubs_out": hubs_out,
         "bundles_out": bundles_out,

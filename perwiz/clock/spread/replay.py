@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.clock.clock_graph import ClockGraph, Rows, clocks_at_rest, empty_summaries
 from perwiz.clock.latency import Latencies
@@ -33,9 +32,7 @@ class _Bundle(NamedTuple):
     hubs: slice
 
 
-def correct_as_root(
-    processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: NDArray[np.int64]
-) -> Amortized:
+def correct_as_root(processes: Processes, trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: I8) -> Amortized:
     """Return what all processes together come to, for rank 0, which deals out the parts; `time[1]` becomes the corrected times."""
     decay(order.gammas[0])  # refuses a wrong one before anybody is told
     processes.broadcast(order)
@@ -90,9 +87,9 @@ class Replayer:
         """Return what all processes together come to."""
         self.latencies = order.latencies
         gamma, passes = chosen(self._once, order.gammas)
-        here, clocks = self.part.here, self.clocks
+        locations = self.part.locations
         message, collective = (
-            int(self.processes.reduce(int(jumps[here].sum()), "sum")) for jumps in (clocks.by_message, clocks.by_collective)
+            int(self.processes.reduce(int(jumps[locations].sum()), "sum")) for jumps in (self.clocks.by_message, self.clocks.by_collective)
         )
         slope = self._amortize() if message + collective else 0.0
         return Amortized(gamma, passes, message, collective, self.processes.reduce(slope, "max"))
@@ -113,7 +110,7 @@ class Replayer:
             for bundle in self.out.get(number, ()):
                 self._send(bundle, part.stamps_out, part.hubs_out, self.time[1])
         self.processes.wait_for_sends()
-        return self.processes.reduce(float((self.clocks.most[part.here] / np.maximum(part.run, 1)).max(initial=0)), "max")
+        return self.processes.reduce(float((self.clocks.most[part.locations] / np.maximum(part.run, 1)).max(initial=0)), "max")
 
     def _amortize(self) -> float:
         """Find how late sending calls may be entered, a pass against the order, and amortize backward; return the steepest slope."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
+from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -65,11 +64,7 @@ def recorded_rows(weighted: Weighted) -> Reordered:
         return weighted
     trace = weighted.trace
     call, region, message = (np.arange(len(rows)) for rows in (trace.calls, trace.regions, trace.messages))
-    return Reordered(**_fields(weighted), call=call, region=region, message=message, moves=())
-
-
-def _fields(weighted: Weighted) -> dict[str, Any]:
-    return {field.name: getattr(weighted, field.name) for field in dataclasses.fields(Weighted)}
+    return Reordered(**vars(weighted), call=call, region=region, message=message, moves=())
 
 
 def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reordered:
@@ -80,15 +75,14 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     Raises perwiz.graph.rechain.Cycle if the new order waits for itself.
     """
     old = recorded_rows(program.weighted)
-    place = np.empty(len(order), "i8")
-    place[order] = np.arange(len(order))
+    place = scatter(np.arange(len(order)), order)
     call, region = (sort_rows(place[steps]) for steps in (program.call, program.entered))
     message = sort_rows(call[old.trace.messages.send])
     changed = np.zeros(len(old.trace.locations), bool)
     changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
     trace = trace_in_order(program, place, (call, region, message), changed)
     graph, edge = rechain(trace, old.graph, call, stays(old))
-    graph.cause[:] = _causes(old.graph, graph, edge, message)
+    graph.cause[:] = _causes(graph, message)
     result = dataclasses.replace(
         old,
         trace=trace,
@@ -110,11 +104,11 @@ def stays(weighted: Weighted) -> Mask:
     return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
 
 
-def _causes(old: Graph, new: Graph, edge: I8, message: I8) -> I4:
+def _causes(new: Graph, message: I8) -> I4:
     """Return the cause of every edge of the new graph: messages by their new row."""
-    of_message = np.isin(new.kind, (1, 2, 5))
+    by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE))
     out = new.cause.copy()
-    out[of_message] = message[new.cause[of_message]]
+    out[by_message] = message[new.cause[by_message]]
     return out
 
 
