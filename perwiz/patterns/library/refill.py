@@ -26,6 +26,7 @@ import numpy as np
 from perwiz.patterns import topology
 from perwiz.patterns.pattern import Instances, Pattern, View
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.numbers import running
 
 
 def _received(view: View) -> tuple[I8, I8, I4]:
@@ -45,6 +46,8 @@ def _steps(view: View, row: I8, dimension: I8) -> tuple[I8, I8]:
     """Return (step of each message received, numbered in the order of locations and time; a message of each step).
 
     A step receives all it needs, then it sends. Where nothing is sent in between, it receives once per dimension.
+
+    Messages 7 8 9 4 in calls 0 1 2 4 of one location, in dimensions 0 1 0 0; call 3 sends -> step 0 0 1 2, messages 7 9 4.
     """
     call = view.trace.messages.receive_done[row]
     sends = np.zeros(len(view.enter) + 1, "i8")
@@ -53,24 +56,9 @@ def _steps(view: View, row: I8, dimension: I8) -> tuple[I8, I8]:
     new = np.ones(len(row), bool)
     new[1:] = (location[1:] != location[:-1]) | (sent[1:] != sent[:-1])
     stretch = np.cumsum(new) - 1
-    again = _occurrence(stretch * (dimension.max(initial=0) + 1) + dimension)
+    again = running(stretch, dimension)
     _, first, step = np.unique(stretch * (again.max(initial=0) + 1) + again, return_index=True, return_inverse=True)
     return step, row[first]
-
-
-def _occurrence(key: I8) -> I8:
-    """Return how often each key came before, per key.
-
-    key   4 2 4 4 2
-    out   0 0 1 2 1
-    """
-    order = np.argsort(key, kind="stable")
-    head = np.ones(len(key), bool)
-    head[1:] = np.diff(key[order]) != 0
-    start = np.maximum.accumulate(np.where(head, np.arange(len(key)), 0))
-    out = np.empty(len(key), "i8")
-    out[order] = np.arange(len(key)) - start
-    return out
 
 
 def corners(view: View) -> tuple[I8, Mask]:

@@ -86,7 +86,10 @@ class _Parts:
 
 
 def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8]]:
-    """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them."""
+    """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them.
+
+    Edges 0-1 0-2 1-2 2-3 of weights 1 5 2 4, left 9 8 4 0: over position 1 sources 0 1 with 9 6, over position 2 source 2 with 4.
+    """
     target = graph.target
     number = np.searchsorted(last, np.arange(graph.vertices)).astype("i4")
     low, high = number[graph.source], number[target]
