@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
 from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import running
 from perwiz.whatif import selectors
 
 
@@ -104,10 +105,7 @@ def mean_shares(value: I8, step: I8) -> I8:
     count = np.bincount(step)
     total = np.zeros(len(count), "i8")
     np.add.at(total, step, value)
-    order = np.argsort(step, kind="stable")
-    place = np.empty(len(step), "i8")
-    place[order] = np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)
-    return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
+    return np.asarray(total[step] // count[step] + (running(step, step) < total[step] % count[step]))
 
 
 def level(part: I8, group: I8, step: I8) -> I8:
