@@ -97,8 +97,8 @@ def _run(command: list[str], mpicc: str, what: str = "the recorder") -> str:
 def _generated(header: str) -> dict[str, str]:
     from perwiz.record import wrap
 
-    known = set(re.findall(r"\b(MPI_\w+)\s*\(", header))
-    return {"names.c": wrap.names(), "wrappers.c": wrap.source(known)}
+    declared = set(re.findall(r"\b(MPI_\w+)\s*\(", header))
+    return {"names.c": wrap.names(), "wrappers.c": wrap.source(declared)}
 
 
 def _key(mpicc: str, header: str, text: dict[str, str]) -> str:

@@ -64,8 +64,8 @@ def mpicc_for(command: list[str]) -> str:
     for word in command[:1]:
         launcher = shutil.which(word) if is_launcher(word) else None
         for path in (launcher, _alternative(launcher)) if launcher else ():
-            if path and (found := _beside(path)):
-                return found
+            if path and (compiler := _beside(path)):
+                return compiler
     return "mpicc"
 
 

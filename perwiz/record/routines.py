@@ -156,7 +156,7 @@ ARGUMENTS = {
     "status": "status",
     "statuses": "statuses",
 }
-"""Kind of each argument, and of a handle what it is a handle of."""
+"""Kind of each argument, and its variant: of a handle what it is a handle of, of numbers `out` if they come back."""
 
 
 class Argument(NamedTuple):
@@ -164,7 +164,7 @@ class Argument(NamedTuple):
 
     name: str
     kind: str
-    of: str
+    variant: str
 
 
 class Routine(NamedTuple):
@@ -185,7 +185,7 @@ def counted(routine: Routine) -> str:
 
 def _kinds() -> dict[str, tuple[str, str]]:
     pairs = [(name, *kind.partition(" ")[::2]) for names, kind in ARGUMENTS.items() for name in names.split()]
-    return {name: (kind, of) for name, kind, of in pairs}
+    return {name: (kind, variant) for name, kind, variant in pairs}
 
 
 def _line(line: str) -> list[Routine]:

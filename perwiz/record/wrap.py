@@ -11,13 +11,13 @@ from perwiz.record.shapes import Shape, shape_of
 NO_CALLS = ("", "flush", "begin", "end")
 """Operations of records that are no MPI calls, in the order of recorder.h."""
 _C_TYPES = {
-    "buffer": "{of} {name}",
+    "buffer": "{variant} {name}",
     "count": "{count} {name}",
     "counts": "const {count} {name}[]",
     "displs": "const {displ} {name}[]",
     "unit": "{unit} {name}",
-    "handle": "MPI_{of} {name}",
-    "handles": "const MPI_{of} {name}[]",
+    "handle": "MPI_{variant} {name}",
+    "handles": "const MPI_{variant} {name}[]",
     "int": "int {name}",
     "ints": "const int {name}[]",
     "aints": "const MPI_Aint {name}[]",
@@ -25,8 +25,8 @@ _C_TYPES = {
     "int out": "int *{name}",
     "ints out": "int {name}[]",
     "string": "const char *{name}",
-    "new": "MPI_{of} *{name}",
-    "old": "MPI_{of} *{name}",
+    "new": "MPI_{variant} *{name}",
+    "old": "MPI_{variant} *{name}",
     "requests": "MPI_Request {name}[]",
     "status": "MPI_Status *{name}",
     "statuses": "MPI_Status {name}[]",
@@ -53,9 +53,9 @@ def names() -> str:
 
 
 def _declared(argument: Argument, types: dict[str, str]) -> str:
-    kind = argument.kind if argument.kind != "int" or argument.of != "out" else "int out"
-    kind = "ints out" if argument.kind == "ints" and argument.of == "out" else kind
-    text = _C_TYPES[kind].format(name=argument.name, of=argument.of, **types)
+    kind = argument.kind if argument.kind != "int" or argument.variant != "out" else "int out"
+    kind = "ints out" if argument.kind == "ints" and argument.variant == "out" else kind
+    text = _C_TYPES[kind].format(name=argument.name, variant=argument.variant, **types)
     return text.replace("* ", "*")
 
 
@@ -74,7 +74,7 @@ def _plain(text: str) -> str:
 
 
 def _posts(routine: Routine) -> bool:
-    return any(argument.kind == "new" and argument.of == "Request" for argument in routine.arguments)
+    return any(argument.kind == "new" and argument.variant == "Request" for argument in routine.arguments)
 
 
 def wrapper(routine: Routine, large: bool = False) -> str:
@@ -116,15 +116,15 @@ def has_large(routine: Routine) -> bool:
     return any(argument.kind in _LARGE_KINDS for argument in routine.arguments)
 
 
-def source(known: set[str]) -> str:
+def source(declared: set[str]) -> str:
     """Return all wrappers for an MPI whose header declares the functions `known`."""
     from perwiz.record.wrap_fortran import fortran
 
     parts = ['#include "wrappers_special.c"', ""]
     for routine in routines():
-        if f"MPI_{routine.name}" in known:
+        if f"MPI_{routine.name}" in declared:
             both = [wrapper(routine), fortran(routine)]
             parts += ["#ifndef SMPI_H", *both, "#endif"] if routine.name in _NOT_IN_SMPI else both
-        if has_large(routine) and f"MPI_{routine.name}_c" in known:
+        if has_large(routine) and f"MPI_{routine.name}_c" in declared:
             parts.append(wrapper(routine, large=True))
     return "\n".join(parts)

@@ -18,7 +18,7 @@ _NOT = {"Comm_set_name"}
 
 
 def _out(argument: Argument) -> bool:
-    return argument.kind == "int" and argument.of == "out"
+    return argument.kind == "int" and argument.variant == "out"
 
 
 def _prefix(argument: Argument) -> str:
@@ -32,8 +32,8 @@ def _declared(argument: Argument) -> str:
     return f"{kind} *{_prefix(argument)}"
 
 
-def _from_fortran(argument: Argument, at: str) -> str:
-    return f"PMPI_{'Type' if argument.of == 'Datatype' else argument.of}_f2c({at})"
+def _from_fortran(argument: Argument, place: str) -> str:
+    return f"PMPI_{'Type' if argument.variant == 'Datatype' else argument.variant}_f2c({place})"
 
 
 def _before(argument: Argument) -> str:
@@ -44,9 +44,9 @@ def _before(argument: Argument) -> str:
     if argument.kind == "aint":
         return f"MPI_Aint {name} = {place};"
     if argument.kind == "handle":
-        return f"MPI_{argument.of} {name} = {_from_fortran(argument, place)};"
+        return f"MPI_{argument.variant} {name} = {_from_fortran(argument, place)};"
     if argument.kind == "old":
-        return f"MPI_{argument.of} {name}_ = {_from_fortran(argument, place)}, *{name} = &{name}_;"
+        return f"MPI_{argument.variant} {name}_ = {_from_fortran(argument, place)}, *{name} = &{name}_;"
     if argument.kind == "requests":
         return "MPI_Request *requests = requests_f2c(me, n, f_requests);"
     return ""
@@ -56,7 +56,7 @@ def _after(argument: Argument, count: str) -> str:
     """Return C that makes a result readable."""
     name, place = argument.name, f"*f_{argument.name}"
     if argument.kind == "new":
-        return f"MPI_{argument.of} {name}_ = {_from_fortran(argument, place)}, *{name} = &{name}_;"
+        return f"MPI_{argument.variant} {name}_ = {_from_fortran(argument, place)}, *{name} = &{name}_;"
     if argument.kind == "status":
         return "MPI_Status status_, *status = &status_; PMPI_Status_f2c(f_status, status);"
     if argument.kind == "statuses":
@@ -104,7 +104,7 @@ def _lines(routine: Routine, shape: Shape, call: str) -> Iterator[str]:
 
 def _function(routine: Routine, entry: str, target: str) -> list[str]:
     """Return one entry point and the declaration of what it calls."""
-    posts = any(argument.kind == "new" and argument.of == "Request" for argument in routine.arguments)
+    posts = any(argument.kind == "new" and argument.variant == "Request" for argument in routine.arguments)
     shape = shape_of(routine.shape, routine.name, posts)
     declared = ", ".join([*(_declared(argument) for argument in routine.arguments), "MPI_Fint *f_error"])
     given = ", ".join(_prefix(argument) for argument in routine.arguments)
