@@ -39,4 +39,4 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     document = report.document(bound(files.read(args.trace), args.regions, model, args.clock))
-    return files.tell(args, document, report.text, document.health.incomplete)
+    return files.finish(args, document, report.text, document.health.incomplete)

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     files.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [])
     models = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
     write(models)
-    return files.tell(args, report.document(models), report.text, incomplete=False)
+    return files.finish(args, report.document(models), report.text, incomplete=False)
 
 
 def _belongs(output: str, trace: str) -> bool:
@@ -89,12 +89,7 @@ def write(models: dict[str, Calibration]) -> None:
     """Write model files: what each has, by its name."""
     from perwiz.report.calibrate import document as report
 
-    files.write({path: partial(_write, report.toml(model)) for path, model in models.items()})
-
-
-def _write(text: str, path: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    files.write({path: partial(files.write_text, report.toml(model)) for path, model in models.items()})
 
 
 def _path(output: str, pair: str, pairs: int) -> str:

@@ -67,22 +67,13 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    _check(args)
+    inputs = [args.predicted, args.measured, args.model, *options.networks(args.hypotheses)]
+    files.check([], inputs, args.plot)
     comparison = compare(files.read(args.predicted), files.read(args.measured), args.start, hypotheses, model, args.clock)
     document = report.document(comparison, args.calls, args.max_error)
-    files.write({args.plot: partial(plot, comparison, calls=args.calls)})
-    code = files.tell(args, document, text, any(side.health.incomplete for side in comparison.sides))
+    incomplete = any(side.health.incomplete for side in comparison.sides)
+    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, calls=args.calls)})
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED
     return code
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Raise UsageError if the picture cannot be written, or both traces are standard input, before anything is read."""
-    from perwiz.errors import UsageError
-
-    if args.predicted == args.measured == "-":
-        raise UsageError("-: standard input holds one trace, must be named once")
-    inputs = [args.predicted, args.measured, args.model, *options.networks(args.hypotheses)]
-    files.check([], inputs, args.plot)

@@ -96,8 +96,8 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
-    files.write({args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)})
-    return files.tell(args, document, text, state.incomplete)
+    outputs = {args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)}
+    return files.finish(args, document, text, state.incomplete, outputs)
 
 
 def _check(args: argparse.Namespace) -> None:

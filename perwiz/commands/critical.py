@@ -48,5 +48,4 @@ def run(args: argparse.Namespace) -> int:
     files.check([], [args.trace, args.model], args.plot)
     path = critical(files.read(args.trace), model, args.clock)
     document = report.document(path, args.pieces, args.slacks)
-    files.write({args.plot: partial(plot, path)})
-    return files.tell(args, document, text, document.health.incomplete)
+    return files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, path)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.cube import document as report
 
     output = getattr(args, "output", None)
-    _check(args.operands, output)
+    check_output(output, args.operands)
     cubes = [_read(path, args.clock) for path in args.operands]
     operands = [cube_algebra.percent(cube) for cube in cubes] if getattr(args, "percent", False) else cubes
     cube = _result(args.action, operands, args.operands)
@@ -73,27 +74,17 @@ def run(args: argparse.Namespace) -> int:
     differences = cube_algebra.differences(*operands) if args.action == "cmp" else None
     metric, rows = getattr(args, "metric", None), getattr(args, "rows", 0)
     document = report.document(args.action, args.operands, cube, shown, metric, rows, differences)
-    files.write({output: partial(write, cube)})
-    code = files.tell(args, document, report.text, cube.incomplete)
+    code = files.finish(args, document, report.text, cube.incomplete, {output: partial(write, cube)})
     return MISSED if differences else code
 
 
-def _check(operands: list[str], output: str | None) -> None:
-    """Raise UsageError if the result cannot be written, or several operands are standard input."""
-    from perwiz.errors import UsageError
-
-    if operands.count("-") > 1:
-        raise UsageError("-: standard input holds one trace, must be named once")
-    check_output(output, operands)
-
-
-def check_output(path: str | None, inputs: list[str | None] | list[str]) -> None:
-    """Raise UsageError if a Cube file (None: none) cannot be written, or has a name that the Cube tools do not take."""
+def check_output(path: str | None, inputs: Iterable[str | None], plot: str | None = None) -> None:
+    """Raise UsageError if a Cube file (None: none) cannot be written, or has a name that the Cube tools do not take; see `files.check`."""
     from perwiz.errors import UsageError
 
     if path is not None and not path.endswith(_SUFFIX):
         raise UsageError(f"{path}: no name for a Cube file, must end in {_SUFFIX}")
-    files.check([path], inputs)
+    files.check([path], inputs, plot)
 
 
 def write(cube: Cube, path: str) -> None:

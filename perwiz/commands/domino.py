@@ -88,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, model, args.clock, args.question, progress)
     document = _document(args, ranked)
-    files.write({args.plot: partial(plot, ranked)})
-    code = files.tell(args, document, text, document.health.incomplete)
+    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, ranked)})
     return MISSED if document.target and not document.target.reached else code
 
 

@@ -34,11 +34,13 @@ def read(path: str) -> Trace:
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:
     """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice; None is none.
 
-    `plot` is an output too, and must be a picture in a format that perwiz draws.
+    The same if standard input is named twice. `plot` is an output too, and must be a picture in a format that perwiz draws.
     """
     from perwiz.formats import files as formats
 
     given = [path for path in inputs if path is not None]
+    if given.count("-") > 1:
+        raise UsageError("-: standard input holds one trace, must be named once")
     sources = [*given, *(source for path in given for form in formats.FORMATS for source in form.sources(path))]
     folders = [os.path.realpath(source) for source in sources if os.path.isdir(source)]
     read = [os.stat(source) for source in sources if os.path.exists(source)]
@@ -100,6 +102,12 @@ def write_trace(trace: Trace, name: str, path: str) -> None:
         print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 
 
+def write_text(text: str, path: str) -> None:
+    """Write a text to a file, as a job."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
 def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
     """Let every job write its file, named by its key (None: none), in a directory of its own beside the place; move all when all are done.
 
@@ -113,9 +121,16 @@ def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
                 job(stack.enter_context(replacing(path, format_of(path).files)))
 
 
-def tell(args: argparse.Namespace, document: D, text: Callable[[D], str], incomplete: bool) -> int:
-    """Return the exit code, after printing a document, as JSON if `args` say so, else as text."""
+def finish(
+    args: argparse.Namespace,
+    document: D,
+    text: Callable[[D], str],
+    incomplete: bool,
+    outputs: Mapping[str | None, Callable[[str], None]] = {},
+) -> int:
+    """Return the exit code, after writing the outputs (see `write`) and printing a document, as JSON if `args` say so, else as text."""
     from perwiz.report.records import to_json
 
+    write(outputs)
     print(to_json(document) if args.json else text(document))
     return INCOMPLETE if incomplete else DONE

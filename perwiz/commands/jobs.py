@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
             _write_page(args, database, report)
     finally:
         database.close()
-    return files.tell(args, report, text.text, isinstance(report, FaultsDocument) and report.count > 0)
+    return files.finish(args, report, text.text, isinstance(report, FaultsDocument) and report.count > 0)
 
 
 def _ingest(args: argparse.Namespace) -> int:
@@ -153,7 +153,7 @@ def _ingest(args: argparse.Namespace) -> int:
     first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
     for complaint in (*map(str, unread), *first):
         print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
-    code = files.tell(args, document, text.ingested, done.faults > 0)
+    code = files.finish(args, document, text.ingested, done.faults > 0)
     return UNREADABLE if unread else code
 
 

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, benchmark: Benchmark) -> int:
     finally:
         database.close()
     failed = any(letter.state in ("no address", "refused", "not sent") for letter in letters)
-    return files.tell(args, document, report.text, failed)
+    return files.finish(args, document, report.text, failed)
 
 
 def _post(args: argparse.Namespace):  # type: ignore[no-untyped-def]
@@ -111,9 +111,9 @@ def _settings(args: argparse.Namespace) -> Settings:
     sender = addressees.checked(args.sender or f"perwiz@{args.domain or socket.gethostname()}", "--from")
     if not args.contact.isprintable():
         raise UsageError(f"--contact {args.contact!r}: must be one line")
-    known = addressees.addresses(args.addresses) if args.addresses else {}
+    addresses = addressees.addresses(args.addresses) if args.addresses else {}
     out = addressees.silent(args.opt_out) if args.opt_out else frozenset()
-    return addressees.Settings(sender, args.contact, args.domain, known, out, 3600 * args.least_hours, args.critical)
+    return addressees.Settings(sender, args.contact, args.domain, addresses, out, 3600 * args.least_hours, args.critical)
 
 
 def _period(args: argparse.Namespace) -> Period:

@@ -77,36 +77,36 @@ def run(args: argparse.Namespace) -> int:
 
     if args.reference is not None and args.no_causes:
         raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
-    if args.trace == args.reference == "-":
-        raise UsageError("-: standard input holds one trace, must be named once")
-    check_output(args.cube, [args.trace, args.model, *args.own])
-    files.check([args.cube], [args.trace, args.model, *args.own], args.plot)
+    check_output(args.cube, [args.trace, args.reference, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
-    known = report.known(args.of, (*BUILT_IN, *own, *TWINS))
+    pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     computed = None if args.reference is None else computation(files.read(args.reference))
     replay = replayed(arranged(files.read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
-    if known is not None and known not in findings.instances:
-        why = "all processes are on one metahost" if known in {twin.name for twin in TWINS} else "see above"
-        raise UsageError(f"pattern '{known}': not searched for in this trace, {why}")
-    drawn = "" if args.plot is None else patterns_plot.named(findings, known)
+    if pattern is not None and pattern not in findings.instances:
+        why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
+        raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
+    drawn = "" if args.plot is None else patterns_plot.named(findings, pattern)
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="pattern") as progress:
         gains = worth(replay, findings, progress)
-    document = report.document(replay, findings, gains, known, args.rows, explained)
+    document = report.document(replay, findings, gains, pattern, args.rows, explained)
     if computed is not None and document.efficiencies:
         document.reference = reference(replay, document.efficiencies, args.reference, computed)
-    files.write(
+    shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
+    return files.finish(
+        args,
+        document,
+        shown,
+        document.health.incomplete,
         {
             args.cube: partial(_cube, replay, explained.findings if explained else findings, gains),
             args.plot: partial(patterns_plot.plot, findings, drawn),
-        }
+        },
     )
-    shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
-    return files.tell(args, document, shown, document.health.incomplete)
 
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:

@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     files.check([args.output], inputs, args.plot)
     prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock)
     document = report.document(prediction, args.waits)
-    files.write({args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)})
-    return files.tell(args, document, report.text, document.health.incomplete)
+    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)}
+    return files.finish(args, document, report.text, document.health.incomplete, outputs)
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:

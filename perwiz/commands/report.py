@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
 
 from perwiz.commands import files, options
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         report = gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
-    files.write({args.output: lambda path: _write(page, path)})
+    files.write({args.output: partial(files.write_text, page)})
     print(pages.line(report, args.output, len(page)))
     return INCOMPLETE if report.incomplete else DONE
 
@@ -58,8 +59,6 @@ def _check(args: argparse.Namespace) -> None:
     """Raise UsageError if the page cannot be written, or both traces are standard input, before anything is read."""
     from perwiz.errors import UsageError
 
-    if args.trace == args.against == "-":
-        raise UsageError("-: standard input holds one trace, must be named once")
     if not args.output.lower().endswith((".html", ".htm")):
         raise UsageError(f"{args.output}: no name for a page, must end in .html")
     files.check([args.output], [args.trace, args.against, args.model, *options.networks(args.hypotheses)])
@@ -76,8 +75,3 @@ def _command(args: argparse.Namespace) -> str:
 def _option(text: str) -> tuple[str, str]:
     word, _, argument = text.partition(" ")
     return f"--{word}", argument
-
-
-def _write(page: str, path: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(page)

@@ -19,4 +19,4 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.tables import document as report
     from perwiz.trace.tables import TABLES
 
-    return files.tell(args, report.document(TABLES), report.text, incomplete=False)
+    return files.finish(args, report.document(TABLES), report.text, incomplete=False)
