@@ -96,4 +96,4 @@ def _file(name: str) -> str:
     """Return a file of this folder without what only its readers need: indentation, lines that are comments, blanks around punctuation."""
     lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
     text = "\n".join(text for text in map(str.strip, lines) if text and not text.startswith("//")) + "\n"
-    return _BLANKS.sub(lambda found: found[1] or found[2], text) if name.endswith(".js") else text
+    return _BLANKS.sub(lambda blank: blank[1] or blank[2], text) if name.endswith(".js") else text

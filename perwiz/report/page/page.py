@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report.blocks import Document
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
 from perwiz.report.page.panels import PANELS, timeline_runs
 from perwiz.report.page.panels.timeline import BUDGET
-from perwiz.report.page.tables import size
+from perwiz.report.page.tables import PanelData, size
 from perwiz.whatif.compare.compare import Comparison
 
 
@@ -30,7 +29,7 @@ def panels(report: Report, tell: Tell = silent) -> list[Panel]:
     return [Panel("timeline", "Timeline", timeline_runs.document(report, room)), *tabs]
 
 
-def head(report: Report) -> Document:
+def head(report: Report) -> PanelData:
     """Return the top of the page: the answer first."""
     trace, prediction = report.run.trace, report.prediction
     return {
@@ -51,7 +50,7 @@ def head(report: Report) -> Document:
     }
 
 
-def _comparison(comparison: Comparison | None) -> Document | None:
+def _comparison(comparison: Comparison | None) -> PanelData | None:
     if comparison is None:
         return None
     return {

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.report.blocks import Document
 from perwiz.trace.arrays import Ints
 
-Cell = str | Document
+PanelData = dict[str, Any]
+"""What a panel gives to the scripts of the page, or a part of it: texts, numbers, lists and columns by name."""
+Cell = str | PanelData
 KINDS = 7
 """Colours of the stacks of a bar."""
 _LEVEL = 6
@@ -24,13 +25,13 @@ MOST = 2**53
 
 
 def table(
-    head: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int] = (0,), caption: str = "", go: Sequence[Document | None] = ()
-) -> Document:
+    head: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int] = (0,), caption: str = "", go: Sequence[PanelData | None] = ()
+) -> PanelData:
     """Return a table; columns in `left` are set flush left, a click on a row shows `go` of it: {call} or {from, to}."""
     return {"head": list(head), "rows": [list(row) for row in rows], "left": list(left), "caption": caption, "go": list(go)}
 
 
-def bar(text: str, *parts: float, width: int = 60) -> Document:
+def bar(text: str, *parts: float, width: int = 60) -> PanelData:
     """Return a cell with a stack of bars before its text, each a part of `width` dots, from 0 to 1 together."""
     return {"text": text, "width": width, "bars": [round(width * min(1.0, max(0.0, part)), 1) for part in parts]}
 

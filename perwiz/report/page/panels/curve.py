@@ -7,10 +7,9 @@ import numpy as np
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.report import blocks
-from perwiz.report.blocks import Document
 from perwiz.report.curve import document as report
 from perwiz.report.curve.document import Segment
-from perwiz.report.page.tables import table
+from perwiz.report.page.tables import PanelData, table
 from perwiz.whatif.limits.curve import Curve, curve_of
 from perwiz.whatif.run import Run
 
@@ -20,7 +19,7 @@ POINTS = 400
 _BREAKS = 12
 
 
-def document(run: Run) -> Document:
+def document(run: Run) -> PanelData:
     """Return one curve for each parameter of the network that the model has, and in words which it does not have."""
     curves, without, whole = [], [], blocks.shares_of(run.trace, run.makespan)
     for letter, name in PARAMETERS:
@@ -33,28 +32,28 @@ def document(run: Run) -> Document:
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(["dots: another path becomes critical", *notes])}
 
 
-def _curve(curve: Curve, name: str) -> Document:
+def _curve(curve: Curve, name: str) -> PanelData:
     """Return the corners of a curve, the values of the parameter that are marked, and what is said of it."""
-    document, of = report.document(curve), curve.of
+    document, parameter = report.document(curve), curve.of
     rows = np.unique(np.linspace(0, len(curve.x) - 1, POINTS).round().astype("i8"))
     marks = [(tolerance.slower, tolerance.at) for tolerance in document.tolerances]
     return {
         "name": name,
         "recorded": curve.recorded,
-        "ns": of.endswith("_ns"),
+        "ns": parameter.endswith("_ns"),
         "x": curve.x[rows].tolist(),
         "y": curve.value[rows].tolist(),
-        "marks": [[at, f"+{100 * slower:g} %"] for slower, at in marks if at is not None and at <= curve.x[-1]],
+        "marks": [[value, f"+{100 * slower:g} %"] for slower, value in marks if value is not None and value <= curve.x[-1]],
         "said": _said(curve, name, marks[0][1]),
         "tables": [
-            table(["slower", "at"], [[f"+{100 * slower:g} %", _at(of, at)] for slower, at in marks], caption="tolerance"),
+            table(["slower", "at"], [[f"+{100 * slower:g} %", _at(parameter, value)] for slower, value in marks], caption="tolerance"),
             _segments(curve, document.segments),
         ],
     }
 
 
-def _at(of: str, value: float | None) -> str:
-    return "never" if value is None else report.amount(of, value)
+def _at(parameter: str, value: float | None) -> str:
+    return "never" if value is None else report.amount(parameter, value)
 
 
 def _said(curve: Curve, name: str, first: float | None) -> str:
@@ -65,12 +64,12 @@ def _said(curve: Curve, name: str, first: float | None) -> str:
     return f"{name} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}."
 
 
-def _segments(curve: Curve, segments: list[Segment]) -> Document:
-    of = curve.of
+def _segments(curve: Curve, segments: list[Segment]) -> PanelData:
+    parameter = curve.of
     rows = [
-        [report.amount(of, segment.begin), words.duration(round(segment.makespan_ns)), report.counted(of, segment.slope)]
+        [report.amount(parameter, segment.begin), words.duration(round(segment.makespan_ns)), report.counted(parameter, segment.slope)]
         for segment in segments[:_BREAKS]
     ]
     count = words.several(len(curve.slope), "segment") + (f", the first {_BREAKS}" if len(curve.slope) > _BREAKS else "")
     gap = f"; the curve is at most {words.duration(max(1, round(curve.gap)))} above them" if curve.gap else ""
-    return table(["from", "makespan", f"{report.heading(of)} on the path"], rows, caption=count + gap)
+    return table(["from", "makespan", f"{report.heading(parameter)} on the path"], rows, caption=count + gap)

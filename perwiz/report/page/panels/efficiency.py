@@ -8,13 +8,12 @@ from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
 from perwiz.report.balance.document import Step
-from perwiz.report.blocks import Document
 from perwiz.report.bound import document as bounds
 from perwiz.report.bound.document import BoundDocument
 from perwiz.report.critical import document as criticals
 from perwiz.report.critical.document import CriticalDocument, Part
 from perwiz.report.page.analyses import WaitStates
-from perwiz.report.page.tables import Cell, bar, fewer, table
+from perwiz.report.page.tables import Cell, PanelData, bar, fewer, table
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.balance import balance
 from perwiz.whatif.limits.bound import bound_of
@@ -30,7 +29,7 @@ MOST = 300_000_000
 """Steps times edges of the graph up to which steps are balanced: some seconds."""
 
 
-def document(states: WaitStates, critical: Critical) -> Document:
+def document(states: WaitStates, critical: Critical) -> PanelData:
     """Return blocks, each with a title, a line of words and tables side by side."""
     run = states.run
     path = criticals.document(critical, _PIECES)
@@ -39,11 +38,11 @@ def document(states: WaitStates, critical: Critical) -> Document:
     return {"blocks": blocks + _balance(run)}
 
 
-def _block(title: str, note: str, tables: list[Document], legend: Sequence[str] = ()) -> Document:
+def _block(title: str, note: str, tables: list[PanelData], legend: Sequence[str] = ()) -> PanelData:
     return {"title": title, "note": note, "tables": tables, "legend": list(legend)}
 
 
-def _efficiencies(states: WaitStates) -> Document:
+def _efficiencies(states: WaitStates) -> PanelData:
     regions = efficiency.efficiencies(states.run, states.findings.severity)
     keys = ("load_balance", "serialisation", "transfer", "parallel")
     rows = [
@@ -61,7 +60,7 @@ def _part(value: float) -> Cell:
     return bar(f"{100 * value:.1f} %{' !' if value < _ENOUGH else ''}", value, width=40)
 
 
-def _critical(path: CriticalDocument) -> Document:
+def _critical(path: CriticalDocument) -> PanelData:
     """Return the critical path by kind, and by rank, region and routine."""
     whole = path.makespan_ns
     kinds = [f"{words.percent(path.path.of(kind), whole)} {kind}" for kind in KINDS if path.path.of(kind)]
@@ -75,7 +74,7 @@ def _critical(path: CriticalDocument) -> Document:
     return _block("Critical path", f"{words.duration(whole)} in {ways}: {', '.join(kinds)}", tables, KINDS)
 
 
-def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> Document:
+def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> PanelData:
     """Return the largest parts of the path."""
     order = sorted(((label, part) for label, part in parts if part.total_ns), key=lambda labelled: -labelled[1].total_ns)
     cells: list[list[Cell]] = [
@@ -89,8 +88,8 @@ def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> Document:
     return table([name, "on the path", ""], cells, (0, 2), fewer(len(cells), len(order)))
 
 
-def _pieces(path: CriticalDocument) -> Document:
-    rows, go = [], list[Document | None]()
+def _pieces(path: CriticalDocument) -> PanelData:
+    rows, go = [], list[PanelData | None]()
     for piece in path.longest:
         begin, length, call = piece.begin_ns, piece.length_ns, piece.call
         rank, where = words.rank(piece.rank, piece.thread), words.shown(piece.region, _NAME) or "-"
@@ -100,7 +99,7 @@ def _pieces(path: CriticalDocument) -> Document:
     return table(["begins", "length", "what", "rank", "call", "where"], rows, (2, 4, 5), "its longest pieces, in the order of time", go)
 
 
-def _bounds(document: BoundDocument) -> Document:
+def _bounds(document: BoundDocument) -> PanelData:
     """Return what each combination of questions bounds."""
     regions = document.regions
     head = ["part", "longest process", *(" + ".join(bound.questions) for bound in regions[0].bounds)]
@@ -115,7 +114,7 @@ def _bounds(document: BoundDocument) -> Document:
     return _block("Lower bounds", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
 
 
-def _balance(run: Run) -> list[Document]:
+def _balance(run: Run) -> list[PanelData]:
     """Return the steps that gain most if balanced; nothing if no region is marked as parallel."""
     count, title = steps(run.trace), "Steps to balance"
     if not count:
@@ -141,6 +140,6 @@ def _step(step: Step) -> list[str]:
 
 def steps(trace: Trace) -> int:
     """Return the number of steps of all parallel regions."""
-    regions, marked = trace.regions, trace.parallel[trace.paths.region[trace.regions.path]]
-    key = trace.paths.region[regions.path[marked]].astype("i8") << 32 | regions.instance[marked]
+    marked = trace.parallel[trace.region_names]
+    key = trace.region_names[marked].astype("i8") << 32 | trace.regions.instance[marked]
     return len(set(key.tolist()))

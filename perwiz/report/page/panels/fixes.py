@@ -7,17 +7,17 @@ import shlex
 import numpy as np
 
 from perwiz import words
-from perwiz.report.blocks import Document
 from perwiz.report.domino import document as domino
 from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
 from perwiz.report.page.analyses import Report
+from perwiz.report.page.tables import PanelData
 from perwiz.whatif import selectors
 
 _ROWS = 20
 _NAME = 80
 
 
-def document(report: Report) -> Document:
+def document(report: Report) -> PanelData:
     """Return the calls and call sites that pay, and the domino path; times in ns, `id` the number of a call to show."""
     ranked = domino.document(report.domino, _ROWS)
     path = ranked.path
@@ -56,11 +56,11 @@ def _error(error: int) -> str:
     return f"the unchanged run, replayed, is {off}; a range tells the makespan if the model's costs were half or twice as large"
 
 
-def _worth(row: RankedChange | ChangedSet) -> Document:
+def _worth(row: RankedChange | ChangedSet) -> PanelData:
     return {"gain": row.gain_ns, "makespan": row.makespan_ns, "range": row.range_ns}
 
 
-def _place(row: Change) -> Document:
+def _place(row: Change) -> PanelData:
     partner = row.partner
     return {
         "id": int(row.call[1:]),
@@ -72,7 +72,7 @@ def _place(row: Change) -> Document:
     }
 
 
-def _set(report: Report, row: ChangedSet) -> Document:
+def _set(report: Report, row: ChangedSet) -> PanelData:
     change = words.shown(row.change or row.name, 300)
     return _worth(row) | {"id": _longest(report, row.change), "wait": row.wait_ns, "calls": row.calls, "change": change}
 
@@ -85,7 +85,7 @@ def _longest(report: Report, change: str | None) -> int | None:
     return int(np.where(chosen, report.run.waits.time, -1).argmax())
 
 
-def _step(row: PathStep, trigger: str | None) -> Document:
+def _step(row: PathStep, trigger: str | None) -> PanelData:
     mark = " *" if row.call == trigger else ""
     return _place(row) | {
         "number": f"{row.number}{mark}",

@@ -10,12 +10,12 @@ from perwiz import __version__, words
 from perwiz.clock.figures import Figures, figures
 from perwiz.report import blocks as parts
 from perwiz.report import misfit as misfits
-from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import Report
+from perwiz.report.page.tables import PanelData
 from perwiz.report.records import Health
 
 
-def document(report: Report) -> Document:
+def document(report: Report) -> PanelData:
     """Return blocks of facts, each with a title."""
     run = report.run
     model = parts.model_facts(parts.model(run.weighted.model))
@@ -31,11 +31,11 @@ def document(report: Report) -> Document:
     return {"blocks": blocks}
 
 
-def _block(title: str, facts: parts.Facts) -> Document:
+def _block(title: str, facts: parts.Facts) -> PanelData:
     return {"title": title, "facts": [[label, text] for label, text in facts]}
 
 
-def _health(title: str, path: str, health: Health) -> Document:
+def _health(title: str, path: str, health: Health) -> PanelData:
     return _block(title, [("file", words.shown(path, 300)), *parts.health_facts(health)])
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.report.blocks import Document
-from perwiz.report.page.tables import bar, column
+from perwiz.report.page.tables import PanelData, bar, column
 from perwiz.report.page.tables import table as htable
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Trace
@@ -18,7 +17,10 @@ from perwiz.whatif.run import Run
 SIDE = 256
 """Rows of the largest matrix."""
 KINDS = (
-    *("messages", "bytes", "receivers wait for the sender", "senders wait for the receiver"),
+    "messages",
+    "bytes",
+    "receivers wait for the sender",
+    "senders wait for the receiver",
     "waits in collectives for who came last",
 )
 _WRITTEN: tuple[Callable[[int], str], ...] = (str, words.size, *[words.duration] * 3)
@@ -26,7 +28,7 @@ _NAME = 60
 _PAIRS = 15
 
 
-def document(run: Run, side: int = SIDE) -> Document:
+def document(run: Run, side: int = SIDE) -> PanelData:
     """Return the cells of the matrix that are not 0: a row is who sends or comes late, a column who receives or waits; times in ns."""
     trace = run.trace
     names, group, told = _groups(trace, side)
@@ -52,15 +54,15 @@ def document(run: Run, side: int = SIDE) -> Document:
     }
 
 
-def _heaviest(names: list[str], key: Ints, values: list[Ints], call: Ints, kind: int) -> Document:
+def _heaviest(names: list[str], key: Ints, values: list[Ints], call: Ints, kind: int) -> PanelData:
     """Return the table of the pairs with the largest values of a kind, and what the colours of the matrix reach."""
-    mine, write = values[kind], _WRITTEN[kind]
-    order = np.argsort(-mine, kind="stable")[: min(_PAIRS, np.count_nonzero(mine))]
-    most, whole = int(mine.max()), int(mine.sum())
+    value, write = values[kind], _WRITTEN[kind]
+    order = np.argsort(-value, kind="stable")[: min(_PAIRS, np.count_nonzero(value))]
+    most, whole = int(value.max()), int(value.sum())
     rows = [
         [
-            *(names[key[k] // len(names)], names[key[k] % len(names)], bar(write(int(mine[k])), int(mine[k]) / most)),
-            *(words.percent(int(mine[k]), whole), str(values[0][k]), words.size(int(values[1][k]))),
+            *(names[key[k] // len(names)], names[key[k] % len(names)], bar(write(int(value[k])), int(value[k]) / most)),
+            *(words.percent(int(value[k]), whole), str(values[0][k]), words.size(int(values[1][k]))),
         ]
         for k in order.tolist()
     ]
@@ -92,9 +94,9 @@ def _late(run: Run) -> NDArray[np.uint8]:
     table, waits = run.trace.messages, run.waits
     out = np.where((waits.time > 0) & (waits.partner >= 0), 3, 0).astype("u1")
     done = table.send_done
-    known = done >= 0
-    for kind, call, other in ((2, done[known], table.receive[known]), (1, table.receive_done, table.send)):
-        rows = call[(waits.partner[call] == other) & (waits.time[call] > 0)]
+    completed = done >= 0
+    for kind, call, partner in ((2, done[completed], table.receive[completed]), (1, table.receive_done, table.send)):
+        rows = call[(waits.partner[call] == partner) & (waits.time[call] > 0)]
         out[rows] = kind
     return out
 

@@ -16,9 +16,8 @@ from perwiz.patterns import topology
 from perwiz.patterns.metrics import Metric
 from perwiz.patterns.severity import Cells, Severity, added
 from perwiz.report import blocks
-from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import WaitStates
-from perwiz.report.page.tables import column, size
+from perwiz.report.page.tables import PanelData, column, size
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
 
@@ -31,7 +30,7 @@ _PER_CELL = 3
 """Characters of a cell, about."""
 
 
-def document(states: WaitStates, budget: int = BUDGET) -> Document:
+def document(states: WaitStates, budget: int = BUDGET) -> PanelData:
     """Return the data of the panel: metrics, call tree, places, and the rows and cells of the cube."""
     cube = states.findings.severity
     kept = _present(cube)
@@ -74,9 +73,9 @@ def _own(cube: Severity, metric: Metric) -> Cells:
     """Return what a metric has beside those that it contains."""
     parts = [cube.cells[metric.name]] if metric.name in cube.cells else []
     parts += [
-        Cells(cube.cells[other.name].node, -cube.cells[other.name].value)
-        for other in cube.metrics
-        if other.parent == metric.name and other.name in cube.cells
+        Cells(cube.cells[part.name].node, -cube.cells[part.name].value)
+        for part in cube.metrics
+        if part.parent == metric.name and part.name in cube.cells
     ]
     return added(parts, len(cube.trace.locations))
 
@@ -97,7 +96,7 @@ def _blocks(cells: Cells, order: I8, block: int) -> Cells:
     return Cells(cells.node[rows], value[rows])
 
 
-def _packed(cube: Severity, kept: list[Metric], owns: list[Cells], most: int) -> Document:
+def _packed(cube: Severity, kept: list[Metric], owns: list[Cells], most: int) -> PanelData:
     """Return rows and cells, with at most so many cells beside those of whole metrics."""
     told = _told(cube, kept, owns, most)
     node, total, count, location, value, left = [], [], [], [], [], 0
@@ -138,14 +137,14 @@ def _told(cube: Severity, kept: list[Metric], owns: list[Cells], most: int) -> l
 
 
 def _top(cube: Severity, metric: Metric) -> str:
-    above = {other.name: other.parent for other in cube.metrics}
+    above = {row.name: row.parent for row in cube.metrics}
     name = metric.name
     while above.get(name) in above:
         name = above[name]
     return name
 
 
-def _metrics(kept: list[Metric]) -> list[Document]:
+def _metrics(kept: list[Metric]) -> list[PanelData]:
     row = {metric.name: k for k, metric in enumerate(kept)}
     return [
         {
@@ -158,41 +157,41 @@ def _metrics(kept: list[Metric]) -> list[Document]:
     ]
 
 
-def _tree(cube: Severity) -> Document:
+def _tree(cube: Severity) -> PanelData:
     names, name = np.unique(np.array(cube.tree.name, dtype=object), return_inverse=True)
     return {"names": [words.shown(text, _NAME) for text in names.tolist()], "name": column(name), "parent": column(cube.tree.parent)}
 
 
-def _system(trace: Trace, order: I8, block: int) -> Document:
+def _system(trace: Trace, order: I8, block: int) -> PanelData:
     """Return the tree of processes: metahosts and nodes where there are several, then ranks, and threads where a process has several."""
     table = trace.locations
     levels = [(table.metahost, trace.metahosts, "metahost"), (table.node, trace.nodes, "node")]
     levels = [level for level in levels if len(np.unique(level[0])) > 1]
     made: list[tuple[str, int, int]] = [("all processes", -1, -1)]
-    known: dict[tuple[str, ...], int] = {}
+    row_of: dict[tuple[str, ...], int] = {}
     for place, row in enumerate(order[::block].tolist()):
         path = [_named(names, word, int(key[row])) for key, names, word in levels]
         path += [f"rank {table.process[row]}"] if block == 1 and table.thread.any() else []
-        at = 0
+        above = 0
         for depth in range(len(path)):
             key = tuple(path[: depth + 1])
-            if key not in known:
-                known[key] = len(made)
-                made.append((path[depth], at, -1))
-            at = known[key]
+            if key not in row_of:
+                row_of[key] = len(made)
+                made.append((path[depth], above, -1))
+            above = row_of[key]
         last = int(table.process[order[min(place * block + block, len(order)) - 1]])
         label = f"thread {table.thread[row]}" if table.thread.any() else f"rank {table.process[row]}"
-        made.append((f"ranks {table.process[row]} to {last}" if block > 1 else label, at, place))
+        made.append((f"ranks {table.process[row]} to {last}" if block > 1 else label, above, place))
     names, parent, places = zip(*made, strict=True)
     return {"names": names, "parent": parent, "place": places, "row": order[::block].tolist(), "block": block}
 
 
 def _named(names: tuple[str, ...], word: str, row: int) -> str:
-    known = names[row] if 0 <= row < len(names) else ""
-    return words.shown(known, _NAME) or f"{word} {row if row >= 0 else 'unknown'}"
+    name = names[row] if 0 <= row < len(names) else ""
+    return words.shown(name, _NAME) or f"{word} {row if row >= 0 else 'unknown'}"
 
 
-def _topologies(trace: Trace, order: I8) -> list[Document]:
+def _topologies(trace: Trace, order: I8) -> list[PanelData]:
     """Return the topology of the most processes: its sizes, and the coordinates of each place, one dimension after the other."""
     main = topology.main(trace)
     if main is None or not main.sizes:
@@ -207,7 +206,7 @@ def _topologies(trace: Trace, order: I8) -> list[Document]:
     ]
 
 
-def _gains(states: WaitStates, kept: list[Metric]) -> Document:
+def _gains(states: WaitStates, kept: list[Metric]) -> PanelData:
     """Return, per pattern whose calls wait, call path and (in the row behind the last) all together: what its waits are worth, ns, and the
     most severe call.
     """
@@ -216,13 +215,13 @@ def _gains(states: WaitStates, kept: list[Metric]) -> Document:
     for k, metric in enumerate(kept):
         if metric.name not in states.worth.whole:
             continue
-        some = instances[metric.name]
-        node = tree.of_calls(states.run.trace, some.call)
-        order = np.lexsort((-some.call, some.severity, node))
+        waits = instances[metric.name]
+        node = tree.of_calls(states.run.trace, waits.call)
+        order = np.lexsort((-waits.call, waits.severity, node))
         last = order[np.flatnonzero(np.append(np.diff(node[order]), 1))]
-        for at, call in zip(node[last].tolist(), some.call[last].tolist(), strict=True):
-            rows.append((k, at, makespan - states.worth.by_node[metric.name, at], call))
-        rows.append((k, len(tree), makespan - states.worth.whole[metric.name], int(some.call[some.severity.argmax()])))
+        for path, call in zip(node[last].tolist(), waits.call[last].tolist(), strict=True):
+            rows.append((k, path, makespan - states.worth.by_node[metric.name, path], call))
+        rows.append((k, len(tree), makespan - states.worth.whole[metric.name], int(waits.call[waits.severity.argmax()])))
     table = np.array(rows, "i8").reshape(-1, 4).T
     return dict(zip(("metric", "node", "gain", "call"), map(column, table), strict=True))
 

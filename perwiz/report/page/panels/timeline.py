@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.report.blocks import Document
-from perwiz.report.page.tables import column, size
+from perwiz.report.page.tables import PanelData, column, size
 from perwiz.report.picture.lanes import GROUP, GROUPS, origin
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints
@@ -68,7 +67,7 @@ class Overlays:
     """Timelines shown at first; -1 is none."""
 
 
-def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) -> Document:
+def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) -> PanelData:
     """Return the data of the timeline panel, in the finest unit of time that fits the budget."""
     tables = [_Run(shown, _kept(shown, overlays if not k else Overlays())) for k, shown in enumerate(runs)]
     fixed = [run.tables() for run in tables]
@@ -120,7 +119,7 @@ class _Run:
         self.location = self.trace.calls.location[keep].astype("i8")
         self.bands = _bands(self.trace)
 
-    def tables(self) -> Document:
+    def tables(self) -> PanelData:
         """Return what does not depend on times."""
         trace, keep = self.trace, self.keep
         used, op = np.unique(trace.calls.op[keep], return_inverse=True)
@@ -149,7 +148,7 @@ class _Run:
             "bands": self._bands(),
         }
 
-    def _messages(self) -> Document:
+    def _messages(self) -> PanelData:
         table = self.trace.messages
         send, receive = (self.place[rows] for rows in (table.send, table.receive_done))
         rows = np.flatnonzero((send >= 0) & (receive >= 0))
@@ -166,10 +165,10 @@ class _Run:
         location = np.append(self.location, -1)
         return np.lexsort((first, location[second], location[first]))
 
-    def _bands(self) -> Document:
+    def _bands(self) -> PanelData:
         regions, rows = self.trace.regions, self.bands
         return {
-            "all": int(self.trace.parallel[self.trace.paths.region[regions.path]].sum()),
+            "all": int(self.trace.parallel[self.trace.region_names].sum()),
             "location": column(regions.location[rows], running=True),
             "path": column(regions.path[rows]),
             "instance": column(regions.instance[rows], running=True),
@@ -178,15 +177,15 @@ class _Run:
 
 def _bands(trace: Trace) -> NDArray[np.int64]:
     """Return the instances of parallel regions that are kept: all, or of too many the longest."""
-    rows = np.flatnonzero(trace.parallel[trace.paths.region[trace.regions.path]])
+    rows = np.flatnonzero(trace.parallel[trace.region_names])
     times = trace.timeline.regions
     length = (times.leave - times.enter)[rows]
     return rows if len(rows) <= BANDS else np.sort(rows[np.argpartition(length, len(rows) - BANDS)[len(rows) - BANDS :]])
 
 
-def _timelines(run: _Run, number: int, unit: int) -> list[Document]:
+def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
     """Return the timelines of a run in some unit, those behind the first as differences from it where their calls have its order."""
-    out: list[Document] = []
+    out: list[PanelData] = []
     first = None
     for moments in run.shown.moments:
         ends, gap, length, order = _steps(run, moments, unit)
@@ -235,7 +234,7 @@ def _steps(run: _Run, moments: Moments, unit: int) -> tuple[tuple[Ints, Ints], I
     return ends, enter - before, leave - enter, order
 
 
-def _waits(run: _Run, waits: Waits | None, unit: int, first: Waits | None) -> Document | None:
+def _waits(run: _Run, waits: Waits | None, unit: int, first: Waits | None) -> PanelData | None:
     """Return the calls that wait, for which call and how long; behind a first timeline those that wait otherwise than there."""
     if waits is None:
         return None
@@ -252,7 +251,7 @@ def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[Ints, Ints]:
     return time, np.where(time > 0, run.place[waits.partner[run.keep]], -1)
 
 
-def _band_times(run: _Run, timeline: Timeline, unit: int) -> Document:
+def _band_times(run: _Run, timeline: Timeline, unit: int) -> PanelData:
     enter, leave = (_units(timeline, times[run.bands], unit) for times in (timeline.regions.enter, timeline.regions.leave))
     return {"enter": column(enter, running=True), "length": column(leave - enter)}
 

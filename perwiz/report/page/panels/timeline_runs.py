@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.report.blocks import Document
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
+from perwiz.report.page.tables import PanelData
 from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.limits.critical import Critical
@@ -15,7 +15,7 @@ from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import replayed
 
 
-def document(report: Report, budget: int = BUDGET) -> Document:
+def document(report: Report, budget: int = BUDGET) -> PanelData:
     """Return the data of the timeline panel."""
     run, prediction, clocks = report.run, report.prediction, report.run.clocks
     moments = [Moments("corrected" if clocks.correction else str(run.trace.timeline.origin), run.trace.timeline, run.waits)]

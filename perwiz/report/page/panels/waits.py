@@ -8,8 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks
-from perwiz.report.blocks import Document
-from perwiz.report.page.tables import table
+from perwiz.report.page.tables import PanelData, table
 from perwiz.report.records import Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U1
@@ -22,7 +21,7 @@ EDGES = np.array([step * 10**power for power in range(13) for step in (1, 2, 5)]
 _ROWS = 25
 
 
-def document(run: Run) -> Document:
+def document(run: Run) -> PanelData:
     """Return the answer, two charts (waits and ns, per bin a number for each routine) and two tables."""
     time = run.waits.time
     names, edges, count, total = histogram(run)
@@ -62,14 +61,14 @@ def _routines(op: U1, time: I8) -> tuple[list[str], I8]:
     return names if len(names) <= ROUTINES else [*names[:ROUTINES], f"{len(names) - ROUTINES} others"], place[op]
 
 
-def _chart(title: str, names: list[str], edges: I8, value: I8, write: Callable[[int], str]) -> Document:
+def _chart(title: str, names: list[str], edges: I8, value: I8, write: Callable[[int], str]) -> PanelData:
     """Return what is drawn, parts of the highest bar, and what is said of each bin."""
-    said = []
+    lines = []
     for k, row in enumerate(value.tolist()):
         each = ", ".join(f"{name} {write(part)}" for name, part in zip(names, row, strict=True) if part)
-        said.append(f"{_span(edges, k)}: {write(sum(row))}{f' ({each})' if each else ''}")
+        lines.append(f"{_span(edges, k)}: {write(sum(row))}{f' ({each})' if each else ''}")
     most = max(1, int(value.sum(axis=1).max(initial=0)))
-    return {"title": title, "bars": np.round(value / most, 5).tolist(), "said": said}
+    return {"title": title, "bars": np.round(value / most, 5).tolist(), "said": lines}
 
 
 def _round(ns: int) -> str:
@@ -82,7 +81,7 @@ def _span(edges: I8, k: int) -> str:
     return f"{_round(int(edges[k]))} " + (f"to {_round(int(edges[k + 1]))}" if k + 1 < len(edges) else "and more")
 
 
-def _bins(edges: I8, count: I8, total: I8) -> Document:
+def _bins(edges: I8, count: I8, total: I8) -> PanelData:
     whole = int(total.sum())
     rows = [
         [
@@ -94,7 +93,7 @@ def _bins(edges: I8, count: I8, total: I8) -> Document:
     return table(["wait", "calls", "time", "", "and longer"], rows, caption="the histogram in numbers")
 
 
-def _longest(run: Run) -> Document:
+def _longest(run: Run) -> PanelData:
     waits = blocks.longest(run.trace, run.waits, _ROWS)
     head = ["waits", "call", "rank", "routine", "for", "where"]
     return table(
@@ -105,7 +104,10 @@ def _longest(run: Run) -> Document:
 def _cells(wait: Wait) -> list[str]:
     partner = wait.partner
     return [
-        *(words.duration(wait.wait_ns), wait.call, words.rank(wait.rank, wait.thread), wait.routine),
+        words.duration(wait.wait_ns),
+        wait.call,
+        words.rank(wait.rank, wait.thread),
+        wait.routine,
         f"{partner.call}, rank {words.rank(partner.rank, partner.thread)}" if partner else "-",
         words.shown(wait.region, 80) or "-",
     ]
