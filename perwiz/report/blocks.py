@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from perwiz.whatif import health as whatif
 from perwiz.whatif import selectors
 from perwiz.whatif.waits import Waits
 
-Document = dict[str, Any]
+R = TypeVar("R")
 Facts = list[tuple[str, str]]
 """Labels, and what is to be said under them."""
 _FAULTS = 8
@@ -68,11 +68,25 @@ def largest(value: I8, most: int) -> I8:
     return np.asarray(rows[np.lexsort((rows, -value[rows]))][:most], np.int64)
 
 
+def foremost(rows: Sequence[R], most: int, key: Callable[[R], Any]) -> list[R]:
+    """Return the `most` rows with the least keys, ties by place, in the order in which they stand."""
+    return [rows[k] for k in sorted(sorted(range(len(rows)), key=lambda k: key(rows[k]))[:most])]
+
+
+def more(rows: Sequence[object], shown: int, what: str = "") -> list[str]:
+    """Return the line below a table that shows so many of some rows: how many more there are, and what is said of them; none if all."""
+    return [f"and {len(rows) - shown} more{what} (--json lists all)"] if len(rows) > shown else []
+
+
 def wait_lines(waits: Sequence[Wait], *times: str) -> list[str]:
     """Return the table of some waits; `times` names its columns of times, one, or two of compared waits."""
     lines = [
         [
-            *(row.call, words.rank(row.rank, row.thread), row.routine, partner(row.partner), words.shown(row.region, _REGION) or "-"),
+            row.call,
+            words.rank(row.rank, row.thread),
+            row.routine,
+            partner(row.partner),
+            words.shown(row.region, _REGION) or "-",
             *(words.duration(time) for time in _times(row)[: len(times)]),
         ]
         for row in waits

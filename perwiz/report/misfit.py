@@ -57,25 +57,25 @@ def closing(document: Modelled, more: Facts | None = None) -> list[str]:
 def facts(misfit: Misfit, replay_error: int, engine: str = "") -> Facts:
     """Return in words how far recording and model contradict each other."""
     replayed = f"is at most {words.duration(replay_error)} off the recorded one" if replay_error else "is exactly the recorded one"
-    said = []
+    lines = []
     if misfit.messages:
-        said.append(f"messages that came faster than the model says: {misfit.messages_lowered} of {misfit.messages}")
+        lines.append(f"messages that came faster than the model says: {misfit.messages_lowered} of {misfit.messages}")
     if misfit.messages_lowered > _MANY * misfit.messages:
-        said.append("so many say that the model is of another machine: see perwiz calibrate")
+        lines.append("so many say that the model is of another machine: see perwiz calibrate")
     if misfit.requests_lowered:
-        said.append(f"synchronous sends shorter than their own request: {misfit.requests_lowered} of {misfit.requests}")
+        lines.append(f"synchronous sends shorter than their own request: {misfit.requests_lowered} of {misfit.requests}")
     if misfit.gaps_lowered:
-        said.append(f"sends that followed the one before sooner than the model says: {misfit.gaps_lowered} of {misfit.gaps}")
+        lines.append(f"sends that followed the one before sooner than the model says: {misfit.gaps_lowered} of {misfit.gaps}")
     if misfit.eager_after_all:
-        said.append(f"messages above S_bytes that did not hold their sender: {misfit.eager_after_all}")
+        lines.append(f"messages above S_bytes that did not hold their sender: {misfit.eager_after_all}")
     if misfit.violations:
-        said.append(f"effects recorded before their cause, which stay as far before it: {misfit.violations}")
+        lines.append(f"effects recorded before their cause, which stay as far before it: {misfit.violations}")
     if misfit.inner:
-        said.append(f"waits inside rooted collectives, taken to be for the last that came before they ended: {misfit.inner}")
+        lines.append(f"waits inside rooted collectives, taken to be for the last that came before they ended: {misfit.inner}")
     if misfit.held:
-        said.append(_held(misfit.held))
+        lines.append(_held(misfit.held))
     ran = f"the unchanged run {replayed}{f' (engine {engine})' if engine else ''}"
-    return [("replay", ran), *(("" if k else "misfit", text) for k, text in enumerate(said))]
+    return [("replay", ran), *(("" if k else "misfit", text) for k, text in enumerate(lines))]
 
 
 def _held(sends: Held) -> str:

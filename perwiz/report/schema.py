@@ -60,9 +60,9 @@ def files(package: ModuleType, common: str = "") -> dict[str, str]:
         values = {field.name: field.default for field in msgspec.structs.fields(group[0])}
         words = [values.get("command", _folder(group[0]).rpartition("/")[2])]
         words += [values["report"]] if len(group) == 1 and "report" in values else []
-        schema, other = described(group, f"perwiz {' '.join(words)} --json, version {values['version']}", common)
+        schema, outside = described(group, f"perwiz {' '.join(words)} --json, version {values['version']}", common)
         texts[f"{_folder(group[0])}/{'_'.join(words)}.schema.json"] = layout(schema)
-        shared |= other
+        shared |= outside
     if common:
         head = {"$schema": _DIALECT, "title": "What several documents of perwiz hold"}
         texts[f"{package.__name__.replace('.', '/')}/{common}"] = layout(head | {"$defs": dict(sorted(shared.items()))})
@@ -82,12 +82,12 @@ def described(documents: Sequence[type[Record]], title: str, common: str = "") -
     records = {record.__name__: record for document in documents for record in _records(msgspec.inspect.type_info(document))}
     complete = {name: _completed(schemas[name], record) for name, record in records.items()}
     own = [name for name, record in records.items() if not common or _folder(record) == _folder(documents[0])]
-    here = {name: f"#/$defs/{name}" for name in records}
-    places = {name: here[name] if name in own else f"../{common}{here[name]}" for name in records}
+    inside = {name: f"#/$defs/{name}" for name in records}
+    places = {name: inside[name] if name in own else f"../{common}{inside[name]}" for name in records}
     root = _root(documents, complete)
     defs = {name: _placed(complete[name], places) for name in sorted(own) if complete[name] is not root}
     schema = {"$schema": _DIALECT, "title": title} | _placed(root, places) | ({"$defs": defs} if defs else {})
-    return schema, {name: _placed(complete[name], here) for name in records if name not in own}
+    return schema, {name: _placed(complete[name], inside) for name in records if name not in own}
 
 
 def _root(documents: Sequence[type[Record]], complete: Schema) -> Schema:

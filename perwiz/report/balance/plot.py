@@ -46,9 +46,9 @@ def cells(value: F8, row: NDArray[np.int64], step: NDArray[np.int64], most: tupl
     many = [int(index.max(initial=0)) + 1 for index in (row, step)]
     size = [-(-number // limit) for number, limit in zip(many, most, strict=True)]
     shape = [-(-number // width) for number, width in zip(many, size, strict=True)]
-    at = row // size[0] * shape[1] + step // size[1]
-    count = np.bincount(at, minlength=shape[0] * shape[1])
-    total = np.bincount(at, value, minlength=len(count))
+    cell = row // size[0] * shape[1] + step // size[1]
+    count = np.bincount(cell, minlength=shape[0] * shape[1])
+    total = np.bincount(cell, value, minlength=len(count))
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return mean.reshape(shape), size[0], size[1]
 
@@ -75,8 +75,8 @@ def _draw(balance: Balance, drawn: list[Balanced]) -> Figure:
         _gains(below, balance, region, together)
     left_out = len(balance.regions) - len(drawn)
     note = f"; regions left out that gain less: {left_out}" if left_out else ""
-    said = f"white: the process takes no part; triangles: steps that gain most{note}"
-    figure.text(left, 0.14 / total, said, size=8, color="#444444", parse_math=False)
+    legend = f"white: the process takes no part; triangles: steps that gain most{note}"
+    figure.text(left, 0.14 / total, legend, size=8, color="#444444", parse_math=False)
     return figure
 
 

@@ -164,13 +164,11 @@ def _part_lines(regions: list[Region]) -> list[str]:
 
 def _process_lines(processes: list[Breakdown]) -> list[str]:
     """Return the table of processes: all, or those of the longest sums."""
-    kept = sorted(sorted(range(len(processes)), key=lambda k: (-sum(processes[k].parts), k))[:_PROCESSES])
     rows = [
         [words.rank(process.rank, process.thread), *map(words.duration, (sum(process.parts), *process.parts))]
-        for process in (processes[k] for k in kept)
+        for process in blocks.foremost(processes, _PROCESSES, lambda process: -sum(process.parts))
     ]
-    more = [f"and {len(processes) - len(kept)} more, which take less (--json lists all)"] if len(kept) < len(processes) else []
-    return [*words.table(["rank", "time", *PARTS], rows), *more]
+    return [*words.table(["rank", "time", *PARTS], rows), *blocks.more(processes, len(rows), ", which take less")]
 
 
 def _name(region: Region) -> str:

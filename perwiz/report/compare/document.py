@@ -24,7 +24,6 @@ from perwiz.report.compare.records import (
     Step,
 )
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans
 
@@ -159,7 +158,7 @@ def furthest(comparison: Comparison, most: int) -> list[FurthestCall]:
     """Return the calls whose durations differ most, largest difference first, ties by call; those that do not differ left out."""
     enter, leave, duration = comparison.calls()
     pairs, calls = comparison.alignment, []
-    for k in differing(duration, most).tolist():
+    for k in blocks.largest(np.abs(duration.error), most).tolist():
         pair = int(comparison.compared[k])
         calls.append(
             FurthestCall(
@@ -172,12 +171,3 @@ def furthest(comparison: Comparison, most: int) -> list[FurthestCall]:
             )
         )
     return calls
-
-
-def differing(spans: Spans, most: int) -> I8:
-    """Return the rows of the largest errors, at most so many, largest first, ties by row."""
-    off = np.abs(spans.error)
-    rows = np.flatnonzero(off > 0)
-    if 0 < most < len(rows):
-        rows = rows[off[rows] >= np.partition(off[rows], -most)[-most]]
-    return np.asarray(rows[np.lexsort((rows, -off[rows]))][:most])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perwiz import words
-from perwiz.report.compare.document import differing
+from perwiz.report import blocks
 from perwiz.report.compare.text import signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
@@ -29,7 +29,7 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
-    worst = comparison.compared[differing(comparison.calls()[2], min(calls, MOST_MARKS))]
+    worst = comparison.compared[blocks.largest(np.abs(comparison.calls()[2].error), min(calls, MOST_MARKS))]
     first, second = (since_start(side) for side in comparison.sides)
     titles = [f"{side.timeline.origin}: {side.trace.path}" for side in comparison.sides]
     rows = [
@@ -65,13 +65,13 @@ class Curves:
     def notes(self) -> list[str]:
         """Return who is furthest off, and which curves are left out."""
         names, rest = lanes.labels(self.comparison.predicted.trace.locations), len(self.differing) - len(self.drawn)
-        said = [f"the picture begins {BEGINS.get(self.comparison.start, f'at the return of {self.comparison.start}')}"]
+        lines = [f"the picture begins {BEGINS.get(self.comparison.start, f'at the return of {self.comparison.start}')}"]
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))
             who = names[lanes.lanes(self.comparison.predicted.trace.locations)[worst]]
-            said.append(f"furthest off: {who}, {signed(int(self.off[k]))} at {words.duration(int(self.at[k]))} of the lower run")
-        return [*said, f"errors of {len(self.drawn)} of {len(self.differing)} processes drawn, those furthest off"] if rest else said
+            lines.append(f"furthest off: {who}, {signed(int(self.off[k]))} at {words.duration(int(self.at[k]))} of the lower run")
+        return [*lines, f"errors of {len(self.drawn)} of {len(self.differing)} processes drawn, those furthest off"] if rest else lines
 
     def draw(self, axes: Axes, scene: lanes.Scene) -> None:
         """Draw the curves, and beside them the ranks in their colours."""

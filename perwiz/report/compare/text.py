@@ -108,13 +108,11 @@ def _table(name: str, rows: Sequence[Row], heads: Heads, title: str) -> list[str
     """Return the table of what is furthest off, in the order of `rows`; none without rows."""
     if not rows:
         return []
-    kept = sorted(sorted(range(len(rows)), key=lambda k: (-abs(rows[k][3]), k))[:_LONGEST])
     cells = [
         [label, words.duration(predicted), words.duration(measured), error(off, measured)]
-        for label, predicted, measured, off in (rows[k] for k in kept)
+        for label, predicted, measured, off in blocks.foremost(rows, _LONGEST, lambda row: -abs(row[3]))
     ]
-    more = [f"and {len(rows) - len(kept)} more, which differ less (--json lists all)"] if len(kept) < len(rows) else []
-    return ["", title, *words.table([name, *heads, "error"], cells), *more]
+    return ["", title, *words.table([name, *heads, "error"], cells), *blocks.more(rows, len(cells), ", which differ less")]
 
 
 def _furthest(calls: list[FurthestCall], heads: Heads) -> list[str]:

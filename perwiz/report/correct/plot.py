@@ -67,8 +67,8 @@ class Curves:
     def notes(self) -> list[str]:
         """Return which curves are left out."""
         count, rest = len(self.trace.locations), self.moved - len(self.drawn)
-        said = [f"corrections of {len(self.drawn)} of {self.moved} corrected processes drawn, those moved furthest"] if rest else []
-        return [*said, f"{count - self.moved} of {words.several(count, 'process')} not moved"] if 0 < self.moved < count else said
+        lines = [f"corrections of {len(self.drawn)} of {self.moved} corrected processes drawn, those moved furthest"] if rest else []
+        return [*lines, f"{count - self.moved} of {words.several(count, 'process')} not moved"] if 0 < self.moved < count else lines
 
     def draw(self, axes: Axes, scene: lanes.Scene) -> None:
         """Draw the curves, and beside them the ranks in their colours."""

@@ -70,10 +70,10 @@ def _broken(document: CorrectDocument) -> str:
 def _furthest(document: CorrectDocument) -> str:
     """Return the processes moved furthest."""
     rows = sorted((row for row in document.processes if row.largest_ns), key=lambda row: (-row.largest_ns, row.rank, row.thread))
-    said = [f"rank {words.rank(row.rank, row.thread)} by {words.duration(row.largest_ns)}" for row in rows[:_PROCESSES]]
+    names = [f"rank {words.rank(row.rank, row.thread)} by {words.duration(row.largest_ns)}" for row in rows[:_PROCESSES]]
     more = f" and {len(rows) - _PROCESSES} more by less" if len(rows) > _PROCESSES else ""
     still = len(document.processes) - len(rows)
-    return f"{', '.join(said)}{more}{f'; {still} not at all' if still else ''}"
+    return f"{', '.join(names)}{more}{f'; {still} not at all' if still else ''}"
 
 
 def _pair_lines(document: CorrectDocument) -> list[str]:

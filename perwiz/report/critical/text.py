@@ -65,8 +65,7 @@ def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels:
         counts = map(str, (part.calls, part.calls_without_slack, part.calls_within_1_percent))
         slack = ("-" if ns is None else words.duration(ns) for ns in (part.least_slack_ns, part.median_slack_ns))
         cells.append([labels[k], *times, *counts, *slack])
-    more = [f"and {len(parts) - _ROWS} more (--json lists all)"] if len(parts) > _ROWS else []
-    return [*words.table(heads, cells), *more]
+    return [*words.table(heads, cells), *blocks.more(parts, len(cells))]
 
 
 def _slackless(part: Part) -> float:

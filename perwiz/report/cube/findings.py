@@ -103,8 +103,8 @@ def _program(trace: Trace, tree: CallTree) -> tuple[list[Region], list[CallPath]
 
 def _region(name: str, source: str) -> Region:
     file, _, line = source.rpartition(":")
-    known = bool(file) and line.isascii() and line.isdigit()
-    return Region(name, name, file if known else source, int(line) if known else -1, paradigm="user", role="function")
+    located = bool(file) and line.isascii() and line.isdigit()
+    return Region(name, name, file if located else source, int(line) if located else -1, paradigm="user", role="function")
 
 
 def _role(op: int) -> str:
@@ -148,22 +148,22 @@ def _locations(trace: Trace, order: Ints, groups: list[Group]) -> list[Location]
 def _carts(trace: Trace, order: Ints) -> list[Cart]:
     out = []
     processes = trace.locations.process[order].tolist()
-    for one in trace.topologies:
-        ranks = trace.communicators.members(one.comm).tolist()
-        at = {rank: tuple(place) for rank, place in zip(ranks, one.coordinates.tolist(), strict=False) if min(place, default=-1) >= 0}
-        places = tuple((row, at[process]) for row, process in enumerate(processes) if process in at)
-        out.append(Cart(one.name, tuple(zip(one.dimensions, one.sizes, one.periodic, strict=True)), places))
+    for topology in trace.topologies:
+        pairs = zip(trace.communicators.members(topology.comm).tolist(), topology.coordinates.tolist(), strict=False)
+        coordinates = {rank: tuple(place) for rank, place in pairs if min(place, default=-1) >= 0}
+        places = tuple((row, coordinates[process]) for row, process in enumerate(processes) if process in coordinates)
+        out.append(Cart(topology.name, tuple(zip(topology.dimensions, topology.sizes, topology.periodic, strict=True)), places))
     return out
 
 
 def _severities(severity: Severity, order: Ints) -> tuple[list[Metric], dict[str, Cells]]:
-    metrics, cells, known = list[Metric](), dict[str, Cells](), {metric.name for metric in severity.metrics}
+    metrics, cells, names = list[Metric](), dict[str, Cells](), {metric.name for metric in severity.metrics}
     for metric in severity.metrics:
         timed = metric.unit == searched.NS
         part = severity.cells.get(metric.name)
         least = 0 if part is None else part.value.min(initial=0)
         kind = DOUBLE if timed else SIGNED if least < 0 else UNSIGNED
-        parent = metric.parent if metric.parent in known else ""
+        parent = metric.parent if metric.parent in names else ""
         metrics.append(Metric(metric.name, metric.title, parent, _UNITS.get(metric.unit, metric.unit), kind, metric.meaning))
         if part is not None:
             value = part.value[:, order]
@@ -180,14 +180,14 @@ def _gains(run: Run, findings: Findings, worth: Worth, order: Ints) -> Mapping[s
     """Return, per pattern, gains in s: of each call path on the location that waits most there, and at the root what is left."""
     out = {}
     for name, whole in worth.whole.items():
-        found = findings.severity.cells[name]
+        cells = findings.severity.cells[name]
         gain = {node: run.makespan - value for (pattern, node), value in worth.by_node.items() if pattern == name}
         rest = run.makespan - whole - sum(gain.values())
         node = np.array(sorted({0, *gain}), "i4")
         value = np.zeros((len(node), len(order)))
-        for at, ns in gain.items():
-            waited = found.value[np.searchsorted(found.node, at)][order]
-            value[np.searchsorted(node, at), waited.argmax()] = ns / 1e9
-        value[0, found.value.sum(axis=0)[order].argmax()] += rest / 1e9
+        for path, ns in gain.items():
+            waited = cells.value[np.searchsorted(cells.node, path)][order]
+            value[np.searchsorted(node, path), waited.argmax()] = ns / 1e9
+        value[0, cells.value.sum(axis=0)[order].argmax()] += rest / 1e9
         out[name] = Cells(node, value)
     return out

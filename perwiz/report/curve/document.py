@@ -139,52 +139,53 @@ def text(curve: CurveDocument) -> str:
     return "\n".join([*lines, "", *misfit.closing(curve, grows)])
 
 
-def amount(of: str, value: float) -> str:
+def amount(parameter: str, value: float) -> str:
     """Return a value of a parameter in words: 2.500 us, 6 ns/B, 1.5."""
-    if of.endswith("_ns"):
+    if parameter.endswith("_ns"):
         return words.duration(round(value))
-    return f"{value:.5g} ns/B" if of in NETWORK else f"{value:.5g}"
+    return f"{value:.5g} ns/B" if parameter in NETWORK else f"{value:.5g}"
 
 
-def counted(of: str, slope: float) -> str:
+def counted(parameter: str, slope: float) -> str:
     """Return a slope in words: how many latencies, or how many ns of computation."""
-    return f"{slope:.6g}" if of in NETWORK else words.duration(round(slope))
+    return f"{slope:.6g}" if parameter in NETWORK else words.duration(round(slope))
 
 
-def heading(of: str) -> str:
+def heading(parameter: str) -> str:
     """Return what a slope counts."""
-    return _COUNTED[of][1] if of in NETWORK else "computation"
+    return _COUNTED[parameter][1] if parameter in NETWORK else "computation"
 
 
 def _answer(curve: CurveDocument) -> Facts:
-    of, slope, first = curve.of, curve.recorded_slope, curve.tolerances[0]
-    network = of in NETWORK
-    spent = f"{counted(of, slope)} {_COUNTED[of][slope != 1]}" if network else f"{counted(of, slope)} of its computation"
+    parameter, slope, first = curve.of, curve.recorded_slope, curve.tolerances[0]
+    network = parameter in NETWORK
+    spent = f"{counted(parameter, slope)} {_COUNTED[parameter][slope != 1] if network else 'of its computation'}"
     grows = "may grow without end, the run is never 1 % slower"
     if first.at is not None and first.more is not None:
-        more = f"grow by {amount(of, first.more)}" if network else f"compute {first.at:.5g} times as long"
+        more = f"grow by {amount(parameter, first.more)}" if network else f"compute {first.at:.5g} times as long"
         grows = f"may {more} before the run is 1 % slower"
-    name = words.shown(of) if network else f"the factor of {words.shown(of)}"
-    least, most = (amount(of, x) for x in curve.interval)
+    name = words.shown(parameter) if network else f"the factor of {words.shown(parameter)}"
+    least, most = (amount(parameter, x) for x in curve.interval)
     above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
     return [
-        ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(of, curve.recorded)}"),
+        ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(parameter, curve.recorded)}"),
         *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns),
-        ("tolerance", f"{words.shown(of)} {grows}"),
+        ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
     ]
 
 
 def _tolerance_lines(curve: CurveDocument) -> list[str]:
-    of = curve.of
+    parameter = curve.of
     rows = []
     for row in curve.tolerances:
         cells = ["-", "-", "never"]
         if row.at is not None and row.more is not None:
-            cells = [f"+{amount(of, row.more)}", amount(of, row.at), f"{row.at / curve.recorded:.4g}" if curve.recorded else "-"]
+            times = f"{row.at / curve.recorded:.4g}" if curve.recorded else "-"
+            cells = [f"+{amount(parameter, row.more)}", amount(parameter, row.at), times]
         rows.append([f"{100 * row.slower:g} %", *cells])
-    return words.table(["slower by", "change", f"{words.shown(of)} at", "times"], rows)
+    return words.table(["slower by", "change", f"{words.shown(parameter)} at", "times"], rows)
 
 
 def _loss(curve: CurveDocument, makespan: float) -> str:
@@ -207,14 +208,13 @@ def _cells(curve: CurveDocument, row: Multiple | Point) -> list[str]:
 
 def _segment_lines(curve: CurveDocument) -> list[str]:
     """Return the table of segments: all, or those along which the makespan grows most."""
-    of, segments = curve.of, curve.segments
-    order = sorted(range(len(segments)), key=lambda k: (-segments[k].slope * (segments[k].end - segments[k].begin), k))
+    parameter, segments = curve.of, curve.segments
     cells = [
         [
-            *(amount(of, segment.begin), amount(of, segment.end), counted(of, segment.slope)),
+            *(amount(parameter, segment.begin), amount(parameter, segment.end), counted(parameter, segment.slope)),
             *(words.duration(round(segment.makespan_ns)), _loss(curve, segment.makespan_ns)),
         ]
-        for segment in (segments[k] for k in sorted(order[:_SEGMENTS]))
+        for segment in blocks.foremost(segments, _SEGMENTS, lambda segment: -segment.slope * (segment.end - segment.begin))
     ]
-    more = [f"and {len(segments) - _SEGMENTS} more, along which it grows less (--json lists all)"] if len(segments) > _SEGMENTS else []
-    return [*words.table(["from", "to", heading(of), "makespan", "change"], cells, left=()), *more]
+    more = blocks.more(segments, len(cells), ", along which it grows less")
+    return [*words.table(["from", "to", heading(parameter), "makespan", "change"], cells, left=()), *more]

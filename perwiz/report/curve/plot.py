@@ -85,13 +85,13 @@ def _tolerances(axes: Axes, curve: Curve, scale: int) -> None:
     least, most = curve.x[0], curve.x[-1]
     labelled = curve.recorded
     style: dict[str, Any] = {"color": _TOLERANCE, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2}
-    found = [(share, at) for share in SHARES if (at := curve.tolerance(share)) is not None and least <= at <= most]
-    for number, (share, at) in enumerate(found):
+    tolerances = [(share, value) for share in SHARES if (value := curve.tolerance(share)) is not None and least <= value <= most]
+    for number, (share, value) in enumerate(tolerances):
         top = curve.run.makespan * (1 + share) / scale
-        axes.plot([at, at], [low, top], label=None if number else "tolerance", **style)
-        if at - labelled >= _APART * (most - least):
-            axes.annotate(f"{100 * share:g} %", (at, top), (-3, 4), textcoords="offset points", size=8, ha="right", color=_TOLERANCE)
-            labelled = at
+        axes.plot([value, value], [low, top], label=None if number else "tolerance", **style)
+        if value - labelled >= _APART * (most - least):
+            axes.annotate(f"{100 * share:g} %", (value, top), (-3, 4), textcoords="offset points", size=8, ha="right", color=_TOLERANCE)
+            labelled = value
 
 
 def _slope(axes: Axes, curve: Curve) -> None:

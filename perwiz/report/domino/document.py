@@ -40,9 +40,7 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         gaining_calls=int((domino.value < run.makespan).sum()),
-        changes=[
-            RankedChange(**asdict(_change(domino, call)), range_ns=spread) for call, spread in zip(calls, ranges[: len(calls)], strict=True)
-        ],
+        changes=[_ranked(domino, call, spread) for call, spread in zip(calls, ranges[: len(calls)], strict=True)],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
         family=family,

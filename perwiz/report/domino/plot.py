@@ -92,5 +92,5 @@ class _Path:
 
     def notes(self) -> list[str]:
         """Return what of the path is not drawn, and how to read it."""
-        said = ["domino path: calls numbered in the order of time, arrows from the call that each waits for"]
-        return said if self._steps <= MOST else [f"{said[0]}; the first {MOST} of {self._steps} steps drawn"]
+        lines = ["domino path: calls numbered in the order of time, arrows from the call that each waits for"]
+        return lines if self._steps <= MOST else [f"{lines[0]}; the first {MOST} of {self._steps} steps drawn"]

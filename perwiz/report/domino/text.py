@@ -128,8 +128,9 @@ def _where(row: Change) -> str:
     return words.shown(row.site or row.region, _WHERE) or "-"
 
 
-def _rank(row: Change) -> str:
-    return words.rank(row.rank, row.thread)
+def _made(row: Change) -> tuple[str, str, str]:
+    """Return the rank that makes a call, its routine, and what it waits for."""
+    return words.rank(row.rank, row.thread), row.routine, blocks.partner(row.partner)
 
 
 def _range(spread: tuple[int, int]) -> str:
@@ -150,7 +151,7 @@ def _changes(domino: DominoDocument) -> list[str]:
         [
             *(row.change, words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns)),
             *(words.duration(row.makespan_ns), *(_promise(row) if also else [_spread(row)])),
-            *(words.duration(_removed(domino, row)), _rank(row), row.routine, blocks.partner(row.partner), _where(row)),
+            *(words.duration(_removed(domino, row)), *_made(row), _where(row)),
         ]
         for row in domino.changes
     ]
@@ -171,7 +172,7 @@ def _path(domino: DominoDocument) -> list[str]:
     head = ["", "call", "rank", "routine", "waits for", "waits", "then", "alone gains", "others wait less", "and more", "where"]
     rows = [
         [
-            *(f"{row.number}{' *' if row.call == path.trigger else ''}", row.call, _rank(row), row.routine, blocks.partner(row.partner)),
+            *(f"{row.number}{' *' if row.call == path.trigger else ''}", row.call, *_made(row)),
             *(words.duration(row.wait_ns), words.duration(row.wait_then_ns), words.duration(row.gain_ns)),
             f"{words.duration(row.less_ns)} in {row.fewer_calls}",
             *(words.duration(row.more_ns), _where(row)),
@@ -198,7 +199,8 @@ def _sets(domino: DominoDocument) -> list[str]:
     rows = [
         [
             *(words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)),
-            *(_spread(row), words.duration(row.wait_ns), words.percent(row.wait_ns, domino.waiting_ns), str(row.calls)),
+            *(_spread(row), words.duration(row.wait_ns), words.percent(row.wait_ns, domino.waiting_ns)),
+            str(row.calls),
             words.shown(row.change or f"({row.name})", _WHOLE),
         ]
         for row in domino.sets
@@ -218,7 +220,8 @@ def _steps(domino: DominoDocument, fixes: Sequence[NextFix]) -> list[str]:
     head = ["", "waited", "makespan", "gain", "in all", "all wait then", "change"]
     rows = [
         [
-            *(str(number), words.duration(fix.wait_ns), words.duration(fix.makespan_ns), words.duration(fix.gain_ns)),
+            str(number),
+            *map(words.duration, (fix.wait_ns, fix.makespan_ns, fix.gain_ns)),
             words.percent(domino.replayed_ns - fix.makespan_ns, domino.shares_of_ns),
             *(words.duration(fix.waiting_ns), words.shown(fix.change or fix.name, _WHOLE)),
         ]
@@ -238,16 +241,16 @@ def _target(domino: DominoDocument, target: Target) -> list[str]:
     makespan = fixes[-1].makespan_ns if fixes else domino.replayed_ns
     changes = words.several(len(fixes), "change")
     if target.reached and not fixes:
-        said = "the run is as fast already"
+        verdict = "the run is as fast already"
     elif target.reached:
-        said = f"reached by {changes}, the fewest found (each gains most behind the ones before it; spare ones left out)"
+        verdict = f"reached by {changes}, the fewest found (each gains most behind the ones before it; spare ones left out)"
     elif domino.bound_ns > target.makespan_ns and domino.question != "advance":
         least = f"{words.duration(domino.bound_ns)} even if no call {_WORDS[domino.question][0]}"
-        said = f"out of reach: {least}; {changes} give {words.duration(makespan)}"
+        verdict = f"out of reach: {least}; {changes} give {words.duration(makespan)}"
     else:
-        said = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"
+        verdict = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"
     command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(fix.change or f"({fix.name})" for fix in fixes)])
-    lines = words.facts([("target", f"{target.asked}, {goal}: {said}")])
+    lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
     if not target.range_ns:
         return lines
     spread = words.facts([("", f"{_range(target.range_ns)} if the model's costs were half or twice as large")])

@@ -129,7 +129,7 @@ def _routines(trace: Trace, waits: Waits) -> list[Routine]:
 
 def _regions(trace: Trace) -> list[Region]:
     """Return the user regions by name, those with most time first."""
-    names = trace.paths.region[trace.regions.path]
+    names = trace.region_names
     times = np.where(_nested(trace)[trace.regions.path], 0, trace.timeline.regions.leave - trace.timeline.regions.enter)
     spent = np.zeros((len(trace.names), len(trace.locations)), "i8")
     np.add.at(spent, (names, trace.regions.location), times)
@@ -218,8 +218,12 @@ def _region_fact(regions: list[Region], listed: bool) -> str:
 def _routine_lines(info: InfoDocument) -> list[str]:
     cells = [
         [
-            *(row.routine, str(row.calls), words.duration(row.time_ns), words.percent(row.time_ns, info.processes_ns)),
-            *(words.duration(row.waiting_ns), words.size(row.bytes_sent)),
+            row.routine,
+            str(row.calls),
+            words.duration(row.time_ns),
+            words.percent(row.time_ns, info.processes_ns),
+            words.duration(row.waiting_ns),
+            words.size(row.bytes_sent),
         ]
         for row in info.routines
     ]
@@ -232,8 +236,11 @@ def _region_lines(regions: list[Region]) -> list[str]:
         return ["no user regions"]
     cells = [
         [
-            *(words.shown(row.region, _NAME), "yes" if row.parallel else "-", str(row.instances), str(row.steps)),
-            *(words.duration(time) for time in (row.time_ns, row.mean_ns, row.largest_ns)),
+            words.shown(row.region, _NAME),
+            "yes" if row.parallel else "-",
+            str(row.instances),
+            str(row.steps),
+            *map(words.duration, (row.time_ns, row.mean_ns, row.largest_ns)),
             f"{row.largest_ns / row.mean_ns:.2f}" if row.mean_ns else "-",
         ]
         for row in regions

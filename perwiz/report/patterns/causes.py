@@ -48,14 +48,14 @@ def causes(explained: Explained | None, rows: int) -> Causes | None:
 def _costly(explained: Explained, node: int) -> CostlyPath:
     """Return what a call path costs others."""
     kinds, cube = explained.causes.waits.kinds, explained.findings.severity
-    here: F8 = explained.causes.cost[:, :, :, node]
-    by_location, by_kind = here.sum(axis=(0, 1)), here.sum(axis=(1, 2))
+    delay: F8 = explained.causes.cost[:, :, :, node]
+    by_location, by_kind = delay.sum(axis=(0, 1)), delay.sum(axis=(1, 2))
     worst = int(by_location.argmax())
     return CostlyPath(
         call_path=cube.tree.full_name(node),
-        cost_ns=round(float(here.sum())),
-        short_term_ns=round(float(here[:, 0].sum())),
-        long_term_ns=round(float(here[:, 1].sum())),
+        cost_ns=round(float(delay.sum())),
+        short_term_ns=round(float(delay[:, 0].sum())),
+        long_term_ns=round(float(delay[:, 1].sum())),
         worst=blocks.location(cube.trace, worst),
         worst_ns=round(float(by_location[worst])),
         patterns={name: round(float(cost)) for name, cost in zip(kinds, by_kind, strict=True) if cost},

@@ -32,11 +32,13 @@ def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
     return name
 
 
-def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: int, explained: Explained | None = None) -> PatternsDocument:
+def document(
+    run: Run, findings: Findings, worth: Worth, pattern: str | None, rows: int, explained: Explained | None = None
+) -> PatternsDocument:
     """Return the findings: the tree of metrics, per metric the `rows` call paths with most of it."""
     findings = findings if explained is None else explained.findings
     cube = findings.severity
-    chosen = _below(findings, of)
+    chosen = _below(findings, pattern)
     base = blocks.shares_of(run.trace, run.makespan, run.makespan - worth.every)
     part = _shares(run, findings, base)
     return PatternsDocument(
@@ -46,15 +48,15 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
         waiting_ns=worth.waiting,
         model_waiting_ns=int(run.waits.time.sum()),
         bound_ns=worth.every,
-        of=of,
+        of=pattern,
         metrics=[_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
         call_paths=_call_paths(findings, worth, run.makespan, chosen, rows),
-        instances=_instances(run, findings, [name for name in chosen if name in findings.waits] if of is None else chosen[:1], rows),
-        statistics=tables.statistics(findings, list(findings.instances) if of is None else chosen),
+        instances=_instances(run, findings, [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1], rows),
+        statistics=tables.statistics(findings, list(findings.instances) if pattern is None else chosen),
         causes=causes.causes(explained, rows),
         efficiencies=causes.efficiencies(run, explained),
         reference=None,
-        processes=_processes(run, findings, of),
+        processes=_processes(run, findings, pattern),
         metahosts=tables.metahosts(findings),
         failures=list(findings.failures),
         eager_late_receivers=_eager(run, findings),
@@ -62,9 +64,9 @@ def document(run: Run, findings: Findings, worth: Worth, of: str | None, rows: i
     )
 
 
-def _below(findings: Findings, of: str | None) -> list[str]:
+def _below(findings: Findings, pattern: str | None) -> list[str]:
     """Return the patterns to list: that one and its special cases, by default those that are a special case of none."""
-    if of is None:
+    if pattern is None:
         return [
             metric.name
             for metric in findings.severity.metrics
@@ -72,7 +74,7 @@ def _below(findings: Findings, of: str | None) -> list[str]:
         ]
     out: list[str] = []
     for metric in findings.severity.metrics:
-        if metric.name == of or metric.parent in out:
+        if metric.name == pattern or metric.parent in out:
             out.append(metric.name)
     return [name for name in out if name in findings.instances]
 
@@ -84,11 +86,11 @@ def _refines(findings: Findings, parent: str) -> bool:
 def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
     """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it."""
     cube, rows = findings.severity, selectors.init_calls(run.trace)
-    calls, known = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
+    calls, metrics = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
     left_out = int((calls.leave[rows] - calls.enter[rows]).sum()) if base != run.makespan else 0
-    above = ancestors("mpi_init_exit", known) if left_out else []
+    above = ancestors("mpi_init_exit", metrics) if left_out else []
     whole = cube.total("time") - left_out
-    timed = [name for name in known if known[name].unit == NS and whole > 0 and name not in NAMES]
+    timed = [name for name in metrics if metrics[name].unit == NS and whole > 0 and name not in NAMES]
     timed = [name for name in timed if not (left_out and name == "mpi_init_completion")]
     return {name: (cube.total(name) - left_out * (name in above)) / whole for name in timed}
 
@@ -161,10 +163,10 @@ def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> lis
     return sorted(severe, key=lambda instance: -instance.severity_ns)[:rows]
 
 
-def _processes(run: Run, findings: Findings, of: str | None) -> list[ProcessTimes]:
+def _processes(run: Run, findings: Findings, pattern: str | None) -> list[ProcessTimes]:
     """Return, per location, its time, its time in MPI, and the severity of every pattern there."""
     cube = findings.severity
-    names = [name for name in findings.instances if cube.total(name)] if of is None else _below(findings, of)
+    names = [name for name in findings.instances if cube.total(name)] if pattern is None else _below(findings, pattern)
     columns = {f"{name}_ns": cube.by_location(name) for name in ("time", "mpi", *names)}
     return [
         asdict(blocks.location(run.trace, row)) | {name: int(values[row]) for name, values in columns.items()}

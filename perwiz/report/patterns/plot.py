@@ -42,7 +42,7 @@ def plot(findings: Findings, name: str, path: str) -> None:
 def named(findings: Findings, name: str | None) -> str:
     """Return the pattern to draw: by default the one that waits most. Raises UsageError for one not searched for in this trace."""
     if name is None:
-        return max(findings.waits, key=lambda one: (findings.severity.total(one), one))
+        return max(findings.waits, key=lambda pattern: (findings.severity.total(pattern), pattern))
     if name not in findings.instances:
         raise UsageError(f"pattern '{name}': not searched for in this trace, so there is no picture of it")
     return name
@@ -53,7 +53,7 @@ def slices(field: F8) -> tuple[F8, list[str]]:
     if field.ndim < 2:
         return field.reshape(1, 1, -1), [""]
     planes = field.reshape(-1, *field.shape[-2:])
-    names = [", ".join(map(str, at)) for at in np.ndindex(*field.shape[:-2])]
+    names = [", ".join(map(str, place)) for place in np.ndindex(*field.shape[:-2])]
     return planes, names
 
 
@@ -85,8 +85,8 @@ def _figure(findings: Findings, name: str, height: float, note: str) -> Figure:
     figure = Figure(figsize=(_WIDTH, total))
     FigureCanvasAgg(figure)
     title = next(metric.title for metric in cube.metrics if metric.name == name)
-    said = f"{words.shown(title)} ({words.shown(name, 40)}): {words.duration(cube.total(name))} in all"
-    figure.text(0.12 / _WIDTH, 1 - 0.12 / total, said, size=12, weight="bold", va="top", parse_math=False)
+    heading = f"{words.shown(title)} ({words.shown(name, 40)}): {words.duration(cube.total(name))} in all"
+    figure.text(0.12 / _WIDTH, 1 - 0.12 / total, heading, size=12, weight="bold", va="top", parse_math=False)
     figure.text(0.12 / _WIDTH, 1 - 0.38 / total, lanes.title(cube.trace), size=9, va="top", color="#444444", parse_math=False)
     figure.text(0.12 / _WIDTH, 0.12 / total, note, size=8, color="#444444", parse_math=False)
     return figure
@@ -139,13 +139,13 @@ def _name_axes(axes: Axes, grid: Topology, plane: str, lowest: bool, leftmost: b
 def _over_paths(findings: Findings, name: str) -> Figure:
     """Return one row per call path, those with most of it, and one column per process or thread."""
     cube = findings.severity
-    found = cube.cells[name]
-    order = np.argsort(-found.value.sum(axis=1), kind="stable")[:MOST_PATHS]
+    cells = cube.cells[name]
+    order = np.argsort(-cells.value.sum(axis=1), kind="stable")[:MOST_PATHS]
     lane = lanes.lanes(cube.trace.locations)
     value = np.zeros((max(len(order), 1), len(lane)))
-    value[: len(order), lane] = found.value[order]
-    texts = [words.shown(cube.tree.full_name(node), _TEXT) for node in found.node[order].tolist()] or [""]
-    left_out = len(found.node) - len(order)
+    value[: len(order), lane] = cells.value[order]
+    texts = [words.shown(cube.tree.full_name(node), _TEXT) for node in cells.node[order].tolist()] or [""]
+    left_out = len(cells.node) - len(order)
     many = "a cell is the mean of several; " if len(lane) > MOST_RANKS else ""
     note = f"{many}call paths left out that have less: {left_out}" if left_out else f"{many}all call paths that have it"
     height = max(_ROW * len(value), 0.6)

@@ -9,6 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.patterns.library import grid
 from perwiz.patterns.search import Findings
+from perwiz.report import blocks
 from perwiz.report.patterns.records import Metahosts, MetahostWaits, Statistics
 from perwiz.trace.arrays import I8
 
@@ -88,7 +89,6 @@ def _time(ns: float | None) -> str:
 def metahost_lines(metahosts: Metahosts) -> list[str]:
     """Return a table per pattern: a row per metahost that waits, a column per metahost of the late process."""
     names = [words.shown(name, 20) for name in metahosts.names[:_METAHOSTS]]
-    more = len(metahosts.names) - len(names)
     cells = [
         [words.shown(row.title), name, *(words.duration(value) for value in waits[: len(names)])]
         for row in metahosts.patterns
@@ -96,4 +96,4 @@ def metahost_lines(metahosts: Metahosts) -> list[str]:
         if any(waits)
     ]
     lines = words.table(["pattern", "who waits", *(f"for {name}" for name in names)], cells, left=(0, 1))
-    return [*lines, *([f"and {more} more metahosts (--json lists all)"] if more else [])]
+    return [*lines, *blocks.more(metahosts.names, len(names), " metahosts")]

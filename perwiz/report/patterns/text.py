@@ -62,9 +62,9 @@ def _eager(document: PatternsDocument) -> Facts:
     row = next((row for row in document.metrics if row.name == "mpi_latereceiver"), None)
     if row is None or not document.eager_late_receivers:
         return []
-    some = f"{document.eager_late_receivers} of {row.instances} late receivers"
+    eager = f"{document.eager_late_receivers} of {row.instances} late receivers"
     return [
-        ("eager", f"{some}: by the model their messages (up to S_bytes) hold up no sender, so their waits count as work and gain nothing")
+        ("eager", f"{eager}: by the model their messages (up to S_bytes) hold up no sender, so their waits count as work and gain nothing")
     ]
 
 
@@ -130,11 +130,9 @@ def _location_lines(document: PatternsDocument) -> list[str]:
     names = [column.removesuffix("_ns") for column in columns if column not in ("time_ns", "mpi_ns")]
     waits = [f"{name}_ns" for name in names if name in titles and not name.startswith(("grid_", "ngrid_"))]
     shown = sorted(waits, key=lambda column: -sum(times[column] for times in processes))[:5]
-    order = sorted(range(len(processes)), key=lambda row: -sum(processes[row][column] for column in shown))
     rows = [
         [words.rank(times["rank"], times["thread"]), *(words.duration(times[column]) for column in ("time_ns", "mpi_ns", *shown))]
-        for times in (processes[row] for row in sorted(order[:_PROCESSES]))
+        for times in blocks.foremost(processes, _PROCESSES, lambda times: -sum(times[column] for column in shown))
     ]
-    more = len(processes) - len(rows)
     heads = [words.shown(titles[column.removesuffix("_ns")]) for column in shown]
-    return [*words.table(["rank", "time", "MPI", *heads], rows), *([f"and {more} more (--json lists all)"] if more else [])]
+    return [*words.table(["rank", "time", "MPI", *heads], rows), *blocks.more(processes, len(rows))]

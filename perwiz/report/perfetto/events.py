@@ -80,9 +80,9 @@ class _Arrows:
     def sent(self, timeline: Timeline, calls: slice) -> Ints:
         """Return when the last of the messages that each of a range of calls receives was sent, ns; far in the past if there is none."""
         order, call = self._ends[RECEIVE]
-        here = slice(*np.searchsorted(call, (calls.start, calls.stop)).tolist())
+        received = slice(*np.searchsorted(call, (calls.start, calls.stop)).tolist())
         out = np.full(calls.stop - calls.start, np.iinfo("i8").min)
-        np.maximum.at(out, call[here] - calls.start, timeline.calls.enter[self._send[order[here]]])
+        np.maximum.at(out, call[received] - calls.start, timeline.calls.enter[self._send[order[received]]])
         return out
 
 
@@ -153,13 +153,13 @@ def _events(slices: _Slices, bounds: Ints, track: int, arrows: _Arrows, late: ND
 
     `late` tells the calls, from number `first` on, in which that is a slice of its own.
     """
-    at, ends = bounds >> 1, (bounds & 1) == 1
-    kind, row, time = slices.kind[at], slices.row[at], np.where(ends, slices.leave[at], slices.enter[at])
-    events = Events(np.where(ends, END, kind).astype("u1"), row, time, slices.location[at], np.full(len(at), track))
+    slice_of, ends = bounds >> 1, (bounds & 1) == 1
+    kind, row, time = slices.kind[slice_of], slices.row[slice_of], np.where(ends, slices.leave[slice_of], slices.enter[slice_of])
+    events = Events(np.where(ends, END, kind).astype("u1"), row, time, slices.location[slice_of], np.full(len(slice_of), track))
     called = np.flatnonzero(kind == CALL)
     tails = called[~ends[called]]
     heads = np.concatenate([np.flatnonzero((kind == ARRIVED) & ends), called[ends[called] & ~late[row[called] - first]]])
-    parts, keys = [events], [4 * np.arange(len(at)) + 1]
+    parts, keys = [events], [4 * np.arange(len(slice_of)) + 1]
     for end, holders, place in ((SEND, tails, 2), (RECEIVE, heads, 0)):
         kinds, message, which = arrows.of(end, row[holders])
         parts.append(dataclasses.replace(events[holders[which]], kind=kinds, row=message))

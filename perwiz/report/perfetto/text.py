@@ -19,7 +19,21 @@ from perwiz.whatif.waits import Waits
 LONGEST = 300
 """Characters of a name; the middle of a longer one is left out."""
 _COLUMNS = (
-    *("pid", "tid", "time", "name", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site"),
+    "pid",
+    "tid",
+    "time",
+    "name",
+    "number",
+    "partner",
+    "tag",
+    "comm",
+    "root",
+    "sent",
+    "received",
+    "wait",
+    "cause",
+    "instance",
+    "site",
     "bytes",
 )
 _PLACE = '"pid":%(pid)d,"tid":%(tid)d,"ts":%(time)u'
@@ -59,7 +73,7 @@ class Calls:
         calls, messages = trace.calls, trace.messages
         self.partner = calls.peer.copy()
         anybody = np.flatnonzero(calls.peer[messages.receive] < -1)
-        self.partner[messages.receive[anybody]] = trace.locations.process[calls.location[messages.send[anybody]]]
+        self.partner[messages.receive[anybody]] = trace.processes_of_calls[messages.send[anybody]]
         self.collective = np.full(len(calls), -1, "i4")
         self.collective[trace.members.call] = trace.members.collective
 
@@ -81,39 +95,39 @@ class Rows:
         self._put(cells, np.arange(len(events)), "tid", self._tracks.tid(self._run, events.location, events.track))
         self._put(cells, np.arange(len(events)), "time", events.time + later)
         for kind, fill in ((REGION, self._regions), (CALL, self._called)):
-            at = np.flatnonzero(events.kind == kind)
-            fill(cells, at, events.row[at])
-        at = np.flatnonzero(events.kind >= SEND)
-        self._messages(cells, at, events.row[at])
+            lines = np.flatnonzero(events.kind == kind)
+            fill(cells, lines, events.row[lines])
+        lines = np.flatnonzero(events.kind >= SEND)
+        self._messages(cells, lines, events.row[lines])
         return self._calls.templates.fill(events.kind, cells)
 
-    def _put(self, cells: NDArray[np.int64], at: Ints, column: str, values: Ints, least: int | None = None) -> None:
+    def _put(self, cells: NDArray[np.int64], lines: Ints, column: str, values: Ints, least: int | None = None) -> None:
         """Fill in a column; values below the least one are none."""
         values = values.astype("i8")
-        cells[at, _COLUMNS.index(column)] = values if least is None else np.where(values >= least, values, ABSENT)
+        cells[lines, _COLUMNS.index(column)] = values if least is None else np.where(values >= least, values, ABSENT)
 
-    def _regions(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
+    def _regions(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
         trace = self._trace
-        self._put(cells, at, "name", self._calls.name + trace.paths.region[trace.regions.path[row]])
-        self._put(cells, at, "instance", trace.regions.instance[row])
+        self._put(cells, lines, "name", self._calls.name + trace.paths.region[trace.regions.path[row]])
+        self._put(cells, lines, "instance", trace.regions.instance[row])
 
-    def _called(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
-        calls, known = self._trace.calls, self._calls
-        self._put(cells, at, "name", known.op + calls.op[row].astype("i8"))
-        self._put(cells, at, "number", row)
-        for column, values in (("partner", known.partner), ("tag", calls.tag), ("root", calls.root), ("instance", known.collective)):
-            self._put(cells, at, column, values[row], 0)
-        self._put(cells, at, "comm", known.comm + calls.comm[row].astype("i8"), known.comm)
-        self._put(cells, at, "sent", self._sent[row], 1)
-        self._put(cells, at, "received", self._received[row], 1)
+    def _called(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
+        calls, pool = self._trace.calls, self._calls
+        self._put(cells, lines, "name", pool.op + calls.op[row].astype("i8"))
+        self._put(cells, lines, "number", row)
+        for column, values in (("partner", pool.partner), ("tag", calls.tag), ("root", calls.root), ("instance", pool.collective)):
+            self._put(cells, lines, column, values[row], 0)
+        self._put(cells, lines, "comm", pool.comm + calls.comm[row].astype("i8"), pool.comm)
+        self._put(cells, lines, "sent", self._sent[row], 1)
+        self._put(cells, lines, "received", self._received[row], 1)
         if len(self._trace.site):
-            self._put(cells, at, "site", known.site + self._trace.site[row].astype("i8"), known.site)
+            self._put(cells, lines, "site", pool.site + self._trace.site[row].astype("i8"), pool.site)
         if self._waits is not None:
-            self._put(cells, at, "wait", self._waits.time[row], 1)
-            self._put(cells, at, "cause", np.where(self._waits.time[row] > 0, self._waits.partner[row], -1), 0)
+            self._put(cells, lines, "wait", self._waits.time[row], 1)
+            self._put(cells, lines, "cause", np.where(self._waits.time[row] > 0, self._waits.partner[row], -1), 0)
 
-    def _messages(self, cells: NDArray[np.int64], at: Ints, row: Ints) -> None:
+    def _messages(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
         messages = self._trace.messages
-        self._put(cells, at, "number", self._run * len(messages) + row.astype("i8"))
-        self._put(cells, at, "bytes", self._size[row])
-        self._put(cells, at, "tag", messages.tag[row])
+        self._put(cells, lines, "number", self._run * len(messages) + row.astype("i8"))
+        self._put(cells, lines, "bytes", self._size[row])
+        self._put(cells, lines, "tag", messages.tag[row])

@@ -45,14 +45,14 @@ def bars(
     lane, group, left, right = lane[seen], group[seen], left[seen].clip(0), right[seen]
     wide = np.flatnonzero(right - left >= 1)
     narrow = np.flatnonzero(right - left < 1)
-    some = _columnwise(lane[narrow], group[narrow], left[narrow], right[narrow], columns)
+    short = _columnwise(lane[narrow], group[narrow], left[narrow], right[narrow], columns)
     return Bars(
-        lane=np.concatenate([lane[wide], some.lane]),
-        group=np.concatenate([group[wide].astype(np.int64), some.group]),
-        left=np.concatenate([left[wide], some.left]),
-        right=np.concatenate([right[wide], some.right]),
-        share=np.concatenate([np.ones(len(wide)), some.share]),
-        merged=some.merged,
+        lane=np.concatenate([lane[wide], short.lane]),
+        group=np.concatenate([group[wide].astype(np.int64), short.group]),
+        left=np.concatenate([left[wide], short.left]),
+        right=np.concatenate([right[wide], short.right]),
+        share=np.concatenate([np.ones(len(wide)), short.share]),
+        merged=short.merged,
     )
 
 

@@ -31,8 +31,8 @@ def messages(wait: NDArray[np.int64], length: NDArray[np.float64], place: NDArra
     stripe = (place[order] * _STRIPES).astype(np.int64)
     fits = np.zeros(len(order), np.bool_)
     for number in np.unique(stripe):
-        mine = np.flatnonzero(stripe == number)
-        fits[mine] = np.cumsum(ink[order[mine]]) <= 2 * _INK * area / _STRIPES
+        own = np.flatnonzero(stripe == number)
+        fits[own] = np.cumsum(ink[order[own]]) <= 2 * _INK * area / _STRIPES
     order = order[fits]
     return np.sort(order[np.cumsum(ink[order]) <= _INK * area][:MOST_MESSAGES])
 

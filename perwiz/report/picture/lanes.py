@@ -121,7 +121,7 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64]
         lane=lanes(trace.locations),
         labels=labels(trace.locations),
         zeroed=np.unique(zeroed),
-        bands=np.flatnonzero(trace.parallel[trace.paths.region[trace.regions.path]]),
+        bands=np.flatnonzero(trace.parallel[trace.region_names]),
         messages=np.empty(0, np.int64),
         early=bool(len(early(trace, timelines[0], np.arange(len(trace.messages))))),
         marks="none",
@@ -135,9 +135,9 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64]
 
 def joined(scenes: Sequence[Scene]) -> list[Scene]:
     """Return the scenes of several traces, at least one, with one time axis, and the end of the first to compare with."""
-    cut = min(one.origin for one in scenes)
-    span = max(one.origin + one.span for one in scenes) - cut
-    return [dataclasses.replace(one, origin=cut, span=span, recorded=scenes[0].recorded, meaning=scenes[0].meaning) for one in scenes]
+    cut = min(scene.origin for scene in scenes)
+    span = max(scene.origin + scene.span for scene in scenes) - cut
+    return [dataclasses.replace(scene, origin=cut, span=span, recorded=scenes[0].recorded, meaning=scenes[0].meaning) for scene in scenes]
 
 
 def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
@@ -253,20 +253,20 @@ def title(trace: Trace) -> str:
 
 def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
     """Return what the picture leaves out or changes, given the number of calls too short to be drawn on their own."""
-    said = []
+    lines = []
     if drawn.origin:
-        said.append(f"0 to {words.duration(drawn.origin)}, until the last process left MPI_Init, is not drawn")
+        lines.append(f"0 to {words.duration(drawn.origin)}, until the last process left MPI_Init, is not drawn")
     if len(drawn.messages) < len(trace.messages):
         first = "those received before they were sent, then " if drawn.early else ""
-        said.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
+        lines.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
     if drawn.marks == "strips":
-        said.append(
+        lines.append(
             f"{words.several(len(drawn.zeroed), drawn.meaning)} marked by strips above the bars, pale where they cover little of a dot"
         )
     if drawn.marks == "none":
-        said.append(f"{words.several(len(drawn.zeroed), drawn.meaning)} not marked, as lanes are too thin")
+        lines.append(f"{words.several(len(drawn.zeroed), drawn.meaning)} not marked, as lanes are too thin")
     if merged:
         measure = "height" if drawn.size.lane > FINE else "strength"
         short = f"{merged} of {len(trace.calls)} calls are shorter than a dot: per dot"
-        said.append(f"{short} the colour is the kind that lasts longest, the {measure} the share of time in calls")
-    return said
+        lines.append(f"{short} the colour is the kind that lasts longest, the {measure} the share of time in calls")
+    return lines

@@ -141,13 +141,13 @@ def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curv
     from matplotlib.figure import Figure
 
     traces = [row.trace or trace for row in rows]
-    calls = [lanes.calls(of, row.timeline, scene) for of, row, scene in zip(traces, rows, scenes, strict=True)]
-    handles, said = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
-    said += curves.notes() if curves else []
+    calls = [lanes.calls(shown, row.timeline, scene) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
+    handles, lines = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
+    lines += curves.notes() if curves else []
     if overlay:
         handles += overlay.handles()
-        said += overlay.notes()
-    legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(said) * _NOTE + 0.12
+        lines += overlay.notes()
+    legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(lines) * _NOTE + 0.12
     heights = [scene.size.lane * max(1, len(scene.labels)) / _DPI for scene in scenes]
     lowest = _AXIS + legend + 0.1 + notes
     below = _HEAD + curves.height if curves else 0
@@ -170,7 +170,7 @@ def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curv
         _time_axis(axes, scenes[0], last=True)
         curves.draw(axes, scenes[0])
     _legend(figure, handles, (left, notes / total, width, legend / total))
-    for line, text in enumerate(said):
+    for line, text in enumerate(lines):
         figure.text(left, (notes - (line + 1) * _NOTE) / total, text, size=8, color="#444444", parse_math=False)
     return figure
 
@@ -225,10 +225,10 @@ def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
 
 def _notes(traces: Sequence[Trace], scenes: Sequence[lanes.Scene], calls: Sequence[Bars]) -> list[str]:
     """Return what the picture leaves out, of one trace, or panel by panel."""
-    if all(of is traces[0] for of in traces):
+    if all(shown is traces[0] for shown in traces):
         return lanes.notes(traces[0], scenes[0], max(bars.merged for bars in calls))
-    said = [lanes.notes(of, scene, bars.merged) for of, scene, bars in zip(traces, scenes, calls, strict=True)]
-    return [f"panel {number}: {text}" for number, notes in enumerate(said, 1) for text in notes]
+    lines = [lanes.notes(shown, scene, bars.merged) for shown, scene, bars in zip(traces, scenes, calls, strict=True)]
+    return [f"panel {number}: {text}" for number, notes in enumerate(lines, 1) for text in notes]
 
 
 def _seen(trace: Trace, row: Row, scene: lanes.Scene) -> NDArray[np.integer[Any]]:
@@ -248,12 +248,12 @@ def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lane
     if len(trace.locations):
         handles.append((Line2D([], [], color=marks.COMPUTATION, linewidth=3), "computation"))
     if len(scene.bands):
-        names = {trace.names[name] for name in trace.paths.region[trace.regions.path[scene.bands]]}
+        names = {trace.names[name] for name in trace.region_names[scene.bands]}
         meaning = f"region {words.shown(names.pop(), 24)}" if len(names) == 1 else "parallel regions"
         handles.append((tuple(Patch(color=shade) for shade in marks.SHADES), meaning))
     if len(scene.messages):
         handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8), "message"))
-    if any(len(lanes.early(of, row.timeline, drawn.messages)) for of, row, drawn in panels):
+    if any(len(lanes.early(shown, row.timeline, drawn.messages)) for shown, row, drawn in panels):
         handles.append((Line2D([], [], color=marks.EARLY, linewidth=0.8), "received before it was sent"))
     if len(scene.zeroed) and scene.marks != "none":
         sample = {"marker": "v", "linewidth": 0, "markersize": 7} if scene.marks == "frames" else {"linewidth": 3}

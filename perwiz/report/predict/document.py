@@ -223,12 +223,11 @@ def _zeroed(zeroed: Zeroed) -> str:
 def _process_lines(predict: PredictDocument) -> list[str]:
     """Return the table of processes: all, or those whose ends move most, or else wait most."""
     rows, asked = predict.processes, bool(predict.hypotheses)
-    order = sorted(range(len(rows)), key=lambda k: (-abs(rows[k].gain_ns), -rows[k].waiting_ns, k))
     head = ["end", "predicted", "gain", "waiting", "predicted"] if asked else ["end", "waiting"]
     cells = []
-    for row in (rows[k] for k in sorted(order[:_PROCESSES])):
+    for row in blocks.foremost(rows, _PROCESSES, lambda row: (-abs(row.gain_ns), -row.waiting_ns)):
         ends = (row.recorded_end_ns, row.predicted_end_ns, row.gain_ns) if asked else (row.recorded_end_ns,)
         waits = (row.waiting_ns, row.waiting_predicted_ns) if asked else (row.waiting_ns,)
         cells.append([words.rank(row.rank, row.thread), *map(words.duration, ends + waits)])
-    more = f"and {len(rows) - len(cells)} more, which {'gain or wait' if asked else 'wait'} less (--json lists all)"
-    return [*words.table(["rank", *head], cells), *([more] if len(cells) < len(rows) else [])]
+    less = f", which {'gain or wait' if asked else 'wait'} less"
+    return [*words.table(["rank", *head], cells), *blocks.more(rows, len(cells), less)]

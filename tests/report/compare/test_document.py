@@ -9,6 +9,7 @@ import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
+from perwiz.report import blocks
 from perwiz.report.compare import document as report
 from perwiz.report.compare.text import error, text, too_far
 from perwiz.whatif.compare.compare import Spans, compare
@@ -202,10 +203,10 @@ def test_error(value, whole, text):
     assert error(value, whole) == text
 
 
-def test_differing():
+def test_largest_errors():
     """Errors of 0 3 -5 5 1: the largest first, equal ones by row, none that is 0."""
     spans = Spans(np.array([0, 3, 0, 5, 1]), np.array([0, 0, 5, 0, 0]))
-    assert [report.differing(spans, most).tolist() for most in (0, 1, 3, 9)] == [[], [2], [2, 3, 1], [2, 3, 1, 4]]
+    assert [blocks.largest(np.abs(spans.error), most).tolist() for most in (0, 1, 3, 9)] == [[], [2], [2, 3, 1], [2, 3, 1, 4]]
 
 
 def test_missed():
