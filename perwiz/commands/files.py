@@ -37,6 +37,7 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     The same if standard input is named twice. `plot` is an output too, and must be a picture in a format that perwiz draws.
     """
     from perwiz.formats import files as formats
+    from perwiz.report.picture.figure import suffix
 
     given = [path for path in inputs if path is not None]
     if given.count("-") > 1:
@@ -60,7 +61,8 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
         if os.path.dirname(own[0]) in folders or any(os.path.samestat(new, old) for new in written for old in read):
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
         formats.format_of(path).check(path)
-    _check_picture(plot)
+    if plot is not None:
+        suffix(plot)
 
 
 def _clash(own: list[str], given: list[str]) -> str:
@@ -83,14 +85,6 @@ def _check_place(path: str) -> None:
         raise UsageError(f"{path}: there is no directory {folder}, must be in one that exists")
     if not os.access(folder, os.W_OK | os.X_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
         raise UsageError(f"{path}: cannot be written: permission denied")
-
-
-def _check_picture(path: str | None) -> None:
-    from perwiz.report.picture.timeline import SUFFIXES
-
-    suffix = os.path.splitext(path or "")[1]
-    if path is not None and suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
 
 
 def write_trace(trace: Trace, name: str, path: str) -> None:

@@ -5,7 +5,7 @@ The amount drawn is bounded: neighbouring steps, and neighbouring processes, sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from perwiz import words
 from perwiz.report.balance.document import gains
 from perwiz.report.picture import lanes
+from perwiz.report.picture.figure import empty, save
 from perwiz.trace.arrays import F8
 from perwiz.whatif.limits.balance import Balance, Balanced
 
@@ -22,23 +23,16 @@ if TYPE_CHECKING:
 
 MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
 """Regions drawn, columns and rows of cells, steps marked."""
-_DPI, _WIDTH, _LEFT, _RIGHT, _TOP, _FOOT = 150, 12.0, 0.95, 1.0, 0.35, 0.35
+_WIDTH, _LEFT, _RIGHT, _TOP, _FOOT = 12.0, 0.95, 1.0, 0.35, 0.35
 _LANE, _LOWEST, _HIGHEST, _GAINS, _HEAD, _AXIS = 0.25, 1.0, 4.0, 1.2, 0.45, 0.45
 _TIME, _MESSAGES, _BAR = "#0072B2", "#E69F00", 0.4
 
 
 def plot(balance: Balance, path: str) -> None:
     """Write the picture; the suffix of `path` (.png, .svg, .pdf) says in which format."""
-    import matplotlib
-
     best = sorted(range(len(balance.regions)), key=lambda k: (-int(gains(balance, balance.regions[k]).max()), k))
     drawn = [balance.regions[k] for k in sorted(best[:MOST_REGIONS])]
-    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    kind = path.rpartition(".")[2].lower()
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"svg.hashsalt": "perwiz", "pdf.fonttype": 42})
-        _draw(balance, drawn).savefig(path, format=kind, dpi=_DPI, metadata=undated[kind])
+    save(lambda: _draw(balance, drawn), path)
 
 
 def cells(value: F8, row: NDArray[np.int64], step: NDArray[np.int64], most: tuple[int, int]) -> tuple[F8, int, int]:
@@ -55,15 +49,11 @@ def cells(value: F8, row: NDArray[np.int64], step: NDArray[np.int64], most: tupl
 
 def _draw(balance: Balance, drawn: list[Balanced]) -> Figure:
     """Return the whole picture, places reckoned in inches from the top."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     trace = balance.run.trace
     height = min(max(_LANE * len(trace.locations), _LOWEST), _HIGHEST)
     panel = height + _GAINS + 2 * _HEAD + _AXIS
     total = _TOP + len(drawn) * panel + _FOOT
-    figure = Figure(figsize=(_WIDTH, total))
-    FigureCanvasAgg(figure)
+    figure = empty(_WIDTH, total)
     left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
     for number, region in enumerate(drawn):

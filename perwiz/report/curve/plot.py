@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import UsageError
 from perwiz.report.curve.document import SHARES, heading
-from perwiz.report.picture import lanes, timeline
+from perwiz.report.picture import lanes
+from perwiz.report.picture.figure import empty, save
 from perwiz.whatif.limits.curve import NETWORK, Curve
 
 if TYPE_CHECKING:
@@ -30,23 +29,11 @@ def plot(curve: Curve, path: str) -> None:
 
     Raises UsageError for another suffix or a place that cannot be written.
     """
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in timeline.SUFFIXES:
-        raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(timeline.SUFFIXES)}")
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
-        timeline.write(_draw(curve), path, suffix[1:])
+    save(lambda: _draw(curve), path)
 
 
 def _draw(curve: Curve) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_SIZE)
-    FigureCanvasAgg(figure)
+    figure = empty(*_SIZE)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     figure.subplots_adjust(left=0.12, right=0.97, top=0.86, bottom=0.1, hspace=0.12)
     figure.text(0.12, 0.965, lanes.title(curve.run.trace), size=11, weight="bold", va="top", parse_math=False)

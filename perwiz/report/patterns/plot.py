@@ -14,7 +14,8 @@ from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.patterns import topology
 from perwiz.patterns.search import Findings
-from perwiz.report.picture import lanes, timeline
+from perwiz.report.picture import lanes
+from perwiz.report.picture.figure import empty, save
 from perwiz.trace.arrays import F8
 from perwiz.trace.trace import Topology
 
@@ -31,12 +32,7 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _FOOT, _ROW, _AXIS = 10.0, 0.9, 1.2, 0.8, 0.35, 0.3
 
 def plot(findings: Findings, name: str, path: str) -> None:
     """Write the picture of a pattern; the suffix of `path` (.png, .svg, .pdf) says in which format."""
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
-        timeline.write(_draw(findings, name), path, path.rpartition(".")[2].lower())
+    save(lambda: _draw(findings, name), path)
 
 
 def named(findings: Findings, name: str | None) -> str:
@@ -77,13 +73,9 @@ def _draw(findings: Findings, name: str) -> Figure:
 
 def _figure(findings: Findings, name: str, height: float, note: str) -> Figure:
     """Return an empty picture with its title and a note at its foot."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     cube = findings.severity
     total = height + _TOP + _FOOT
-    figure = Figure(figsize=(_WIDTH, total))
-    FigureCanvasAgg(figure)
+    figure = empty(_WIDTH, total)
     title = next(metric.title for metric in cube.metrics if metric.name == name)
     heading = f"{words.shown(title)} ({words.shown(name, 40)}): {words.duration(cube.total(name))} in all"
     figure.text(0.12 / _WIDTH, 1 - 0.12 / total, heading, size=12, weight="bold", va="top", parse_math=False)

@@ -18,24 +18,9 @@ from perwiz.whatif.waits import Waits
 
 LONGEST = 300
 """Characters of a name; the middle of a longer one is left out."""
-_COLUMNS = (
-    "pid",
-    "tid",
-    "time",
-    "name",
-    "number",
-    "partner",
-    "tag",
-    "comm",
-    "root",
-    "sent",
-    "received",
-    "wait",
-    "cause",
-    "instance",
-    "site",
-    "bytes",
-)
+_TRACK = ("pid", "tid", "time")
+_VALUES = ("name", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site", "bytes")
+_COLUMNS = _TRACK + _VALUES
 _PLACE = '"pid":%(pid)d,"tid":%(tid)d,"ts":%(time)u'
 _TAIL = ',\n{"ph":"s",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d,"args":{"bytes":%(bytes)d,"tag":%(tag)d}}'
 _HEAD = ',\n{"ph":"f","bp":"e",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d}'

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,21 +14,19 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.formats.whole import writing
 from perwiz.report.picture import lanes, marks
 from perwiz.report.picture.bars import Bars
+from perwiz.report.picture.figure import DPI, empty, save
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg", ".pdf")
-
 _SOLID: dict[str, Any] = {"color": "black", "linewidth": 1.4}
 _DASHED: dict[str, Any] = {"color": "black", "linewidth": 1.2, "linestyle": (0, (4, 3))}
 _BREAK: dict[str, Any] = {"color": "black", "marker": [(-1, -2), (1, 2)], "markersize": 9, "markeredgewidth": 1}
-_DPI, _WIDTH, _LEFT, _RIGHT = 150, 12.0, 0.95, 0.3
+_WIDTH, _LEFT, _RIGHT = 12.0, 0.95, 0.3
 _TOP, _HEAD, _AXIS, _LEGEND_ROW, _NOTE = 0.4, 0.5, 0.5, 0.22, 0.17
 _LEGEND_COLUMNS, _TEXT = 6, 0.15
 _LANE, _LOWEST, _HIGHEST = 0.32, 0.8, 14.0
@@ -92,18 +89,10 @@ def plot(
     of its own. The file appears complete or not at all.
     Raises UsageError for another suffix, no rows, a call that is not there, or a place that cannot be written.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path}: a picture of type '{suffix}', must be one of {' '.join(SUFFIXES)}")
     if not rows:
         raise UsageError(f"{path}: no timeline to draw, must be one or more")
     scenes = _scenes(trace, rows, np.asarray(zeroed, np.int64), meaning)
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.hashsalt"] = "perwiz"
-        write(_draw(trace, rows, scenes, curves, overlay), path, suffix[1:])
+    save(lambda: _draw(trace, rows, scenes, curves, overlay), path)
 
 
 def _scenes(trace: Trace, rows: Sequence[Row], zeroed: NDArray[np.int64], meaning: str) -> list[lanes.Scene]:
@@ -118,28 +107,13 @@ def _scenes(trace: Trace, rows: Sequence[Row], zeroed: NDArray[np.int64], meanin
 def _size(lanes_drawn: int, panels: int) -> lanes.Size:
     """Return the size of a panel; columns of the time axis are one and a half dots wide or, with many lanes, more."""
     height = min(max(_LANE * lanes_drawn, _LOWEST), _HIGHEST / panels)
-    width = (_WIDTH - _LEFT - _RIGHT) * _DPI
+    width = (_WIDTH - _LEFT - _RIGHT) * DPI
     columns = max(_FEWEST, min(int(width) * 2 // 3, _MOST_BOXES // max(1, lanes_drawn)))
-    return lanes.Size(width=width, lane=height / max(1, lanes_drawn) * _DPI, columns=columns)
-
-
-def write(figure: Figure, path: str, kind: str) -> None:
-    """Write the figure, whole or not at all. Raises UsageError when it cannot be written.
-
-    A PDF embeds its fonts as TrueType: publishers refuse the Type 3 fonts that matplotlib writes otherwise.
-    """
-    import matplotlib
-
-    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    with matplotlib.rc_context({"pdf.fonttype": 42}), writing(path) as file:
-        figure.savefig(file, format=kind, dpi=_DPI, metadata=undated[kind])
+    return lanes.Size(width=width, lane=height / max(1, lanes_drawn) * DPI, columns=columns)
 
 
 def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curves: Curves | None, overlay: Overlay | None) -> Figure:
     """Return the whole picture; places are reckoned in inches from the top, so nothing overlaps at any height."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     traces = [row.trace or trace for row in rows]
     calls = [lanes.calls(shown, row.timeline, scene) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
     handles, lines = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
@@ -148,12 +122,11 @@ def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curv
         handles += overlay.handles()
         lines += overlay.notes()
     legend, notes = -(-len(handles) // _LEGEND_COLUMNS) * _LEGEND_ROW, len(lines) * _NOTE + 0.12
-    heights = [scene.size.lane * max(1, len(scene.labels)) / _DPI for scene in scenes]
+    heights = [scene.size.lane * max(1, len(scene.labels)) / DPI for scene in scenes]
     lowest = _AXIS + legend + 0.1 + notes
     below = _HEAD + curves.height if curves else 0
     total = _TOP + sum(_HEAD + height for height in heights) + below + lowest
-    figure = Figure(figsize=(_WIDTH, total))
-    FigureCanvasAgg(figure)
+    figure = empty(_WIDTH, total)
     left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
     low = total - _TOP
@@ -180,7 +153,7 @@ def _frame(axes: Axes, row: Row, scene: lanes.Scene, last: bool) -> None:
     _time_axis(axes, scene, last)
     count = max(1, len(scene.labels))
     axes.set_ylim(count - 0.4, -0.6)
-    step = lanes.label_step(scene.size.lane / _DPI, _TEXT)
+    step = lanes.label_step(scene.size.lane / DPI, _TEXT)
     axes.set_yticks(range(0, len(scene.labels), step), scene.labels[::step], size=8)
     axes.tick_params("y", length=0)
     axes.annotate(words.shown(row.title, 120), (0, 1), (0, 17), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)

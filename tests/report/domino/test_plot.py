@@ -17,7 +17,7 @@ from perwiz.whatif.worth.domino import domino
 def drawn(monkeypatch, tmp_path):
     """Return drawn(found): the figure that is written."""
     figures = []
-    monkeypatch.setattr(timeline, "write", lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(timeline, "save", lambda draw, _: figures.append(draw()))
 
     def run(found):
         domino_plot.plot(found, str(tmp_path / "domino.png"))
