@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.balance.document import gains
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import empty, save
-from perwiz.trace.arrays import F8
+from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.limits.balance import Balance, Balanced
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def plot(balance: Balance, path: str) -> None:
     save(lambda: _draw(balance, drawn), path)
 
 
-def cells(value: F8, row: NDArray[np.int64], step: NDArray[np.int64], most: tuple[int, int]) -> tuple[F8, int, int]:
+def cells(value: F8, row: I8, step: I8, most: tuple[int, int]) -> tuple[F8, int, int]:
     """Return (mean of the values of each cell, NaN where there is none; rows a cell; steps a cell), of at most so many rows and steps."""
     many = [int(index.max(initial=0)) + 1 for index in (row, step)]
     size = [-(-number // limit) for number, limit in zip(many, most, strict=True)]
@@ -123,7 +122,7 @@ def _gains(axes: Axes, balance: Balance, region: Balanced, together: int) -> Non
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=3, fontsize=8, frameon=False, borderaxespad=0)
 
 
-def _ends(value: NDArray[np.int64], first: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(value: I8, first: I8) -> tuple[I8, I8]:
     return np.maximum.reduceat(value, first), np.minimum.reduceat(value, first)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 from msgspec.structs import asdict
-from numpy.typing import NDArray
 
 from perwiz.clock import cycles
 from perwiz.clock import figures as clock_figures
@@ -19,6 +18,7 @@ from perwiz.clock.logical import Correction
 from perwiz.clock.schemes import scheme_of
 from perwiz.report import blocks
 from perwiz.report.records import CallId, Cost, Health, Location, Makespan, Natural, Record, Share, TraceDocument, choice
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import health as whatif
 
@@ -222,7 +222,7 @@ def _processes(trace: Trace, correction: Correction) -> list[MovedProcess]:
     ]
 
 
-def shifts(trace: Trace, before: Timeline, after: Timeline) -> NDArray[np.int64]:
+def shifts(trace: Trace, before: Timeline, after: Timeline) -> I8:
     """Return, per location, the largest distance of an event from where it was before, int64 ns, in either direction."""
     out = np.zeros(len(trace.locations), "i8")
     every = np.arange(len(out))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.correct.document import shifts
 from perwiz.report.picture import lanes, timeline
+from perwiz.trace.arrays import F8, I8
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _COLOURS = (
     "#8C8C8C",
     "#A6004B",
 )
-Points = NDArray[np.float64]
+Points = F8
 
 
 def plot(trace: Trace, before: Timeline, after: Timeline, path: str) -> None:
@@ -77,7 +77,7 @@ class Curves:
         draw(axes, scene, curves, [names[scene.lane[location]] for location in self.drawn], "corrected minus recorded time")
 
 
-def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, NDArray[np.int64]]], names: Sequence[str], heading: str) -> None:
+def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, I8]], names: Sequence[str], heading: str) -> None:
     """Draw curves of (columns, ns), and beside them the ranks in their colours."""
     scale, unit = lanes.unit(max((int(np.abs(y).max(initial=0)) for _, y in curves), default=0))
     for number, (x, y) in enumerate(curves):
@@ -95,7 +95,7 @@ def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, NDArray[
         axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=_COLOURS[number])
 
 
-def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[Points, NDArray[np.int64]]:
+def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[Points, I8]:
     """Return (columns, ns): where the events of a location were recorded, and how far each was moved; of each column four at most."""
     first, end = trace.first_calls[location : location + 2]
     times = []
@@ -107,7 +107,7 @@ def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene:
     return x[kept], y[kept]
 
 
-def thinned(column: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
+def thinned(column: I8, value: I8) -> I8:
     """Return the rows, ascending, to draw of many: of each column, these rise, the first, the last, a smallest and a largest value."""
     if not len(column):
         return np.zeros(0, "i8")

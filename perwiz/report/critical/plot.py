@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.report.correct.plot import thinned
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
+from perwiz.trace.arrays import F8, I8
 from perwiz.trace.trace import Timeline
 from perwiz.whatif.limits.critical import KINDS, Critical
 
@@ -54,7 +54,7 @@ class Path:
         return []
 
 
-def points(critical: Critical, timeline: Timeline, scene: lanes.Scene) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def points(critical: Critical, timeline: Timeline, scene: lanes.Scene) -> tuple[F8, I8]:
     """Return (columns, lanes): the corners of the path in the order of time, of each column four at most.
 
     A transfer begins on the lane that the path comes from.

@@ -31,7 +31,7 @@ from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
@@ -111,7 +111,7 @@ def _role(op: int) -> str:
     return "barrier" if operations.OPS[op] in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(operations.KIND[op]), "function")
 
 
-def _system(trace: Trace) -> tuple[Ints, list[Group], list[Place]]:
+def _system(trace: Trace) -> tuple[I8, list[Group], list[Place]]:
     """Return (rows of Trace.locations in the order of the tree, processes, machines and nodes)."""
     where, first = trace.locations, dict[int, int]()
     for row, process in enumerate(where.process.tolist()):
@@ -139,13 +139,13 @@ def _machine(trace: Trace, host: int) -> str:
     return f"machine {trace.metahosts[host] if host < len(trace.metahosts) else host}"
 
 
-def _locations(trace: Trace, order: Ints, groups: list[Group]) -> list[Location]:
+def _locations(trace: Trace, order: I8, groups: list[Group]) -> list[Location]:
     row_of = {group.rank: row for row, group in enumerate(groups)}
     pairs = zip(trace.locations.process[order].tolist(), trace.locations.thread[order].tolist(), strict=True)
     return [Location(f"thread {thread}" if thread else "Master thread", thread, row_of[process]) for process, thread in pairs]
 
 
-def _carts(trace: Trace, order: Ints) -> list[Cart]:
+def _carts(trace: Trace, order: I8) -> list[Cart]:
     out = []
     processes = trace.locations.process[order].tolist()
     for topology in trace.topologies:
@@ -156,7 +156,7 @@ def _carts(trace: Trace, order: Ints) -> list[Cart]:
     return out
 
 
-def _severities(severity: Severity, order: Ints) -> tuple[list[Metric], dict[str, Cells]]:
+def _severities(severity: Severity, order: I8) -> tuple[list[Metric], dict[str, Cells]]:
     metrics, cells, names = list[Metric](), dict[str, Cells](), {metric.name for metric in severity.metrics}
     for metric in severity.metrics:
         timed = metric.unit == searched.NS
@@ -176,7 +176,7 @@ def _gain(severity: Severity, name: str) -> Metric:
     return Metric(GAIN + name, f"Gain without {title}", meaning=_GAIN)
 
 
-def _gains(run: Run, findings: Findings, worth: Worth, order: Ints) -> Mapping[str, Cells]:
+def _gains(run: Run, findings: Findings, worth: Worth, order: I8) -> Mapping[str, Cells]:
     """Return, per pattern, gains in s: of each call path on the location that waits most there, and at the root what is left."""
     out = {}
     for name, whole in worth.whole.items():

@@ -13,7 +13,7 @@ from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.run import Run
 
 _PATH = 56
@@ -116,7 +116,7 @@ def efficiencies(run: Run, explained: Explained | None) -> list[Efficiencies]:
     return rows
 
 
-def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: Ints) -> Reference:
+def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8) -> Reference:
     """Return how a run scales from a reference run, whose computation per process is given; `rows` are the efficiencies."""
     share = efficiency.scaling(efficiency.computation(run.trace), computation)
     return Reference(

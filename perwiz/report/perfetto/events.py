@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.kernels import nesting as kernel
-from perwiz.trace.arrays import Ints, chunks
+from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
@@ -22,16 +21,16 @@ _SLICES_AT_ONCE = 1 << 17
 class Events:
     """Equally long columns: kind; row of regions, of calls (CALL, WAIT, ARRIVED) or of messages; time, ns; location; its track, from 0."""
 
-    kind: NDArray[np.uint8]
-    row: Ints
-    time: NDArray[np.int64]
-    location: Ints
-    track: Ints
+    kind: U1
+    row: I4
+    time: I8
+    location: I4
+    track: I8
 
     def __len__(self) -> int:
         return len(self.kind)
 
-    def __getitem__(self, rows: slice | Ints) -> Events:
+    def __getitem__(self, rows: slice | I8) -> Events:
         """Return some of the events."""
         return Events(*(getattr(self, field.name)[rows] for field in dataclasses.fields(self)))
 
@@ -68,7 +67,7 @@ class _Arrows:
             order = np.argsort(call, kind="stable").astype("i4")
             self._ends[kind] = order, call[order]
 
-    def of(self, kind: int, calls: Ints) -> tuple[NDArray[np.uint8], Ints, Ints]:
+    def of(self, kind: int, calls: I4) -> tuple[U1, I4, I8]:
         """Return kind and message of each arrow that begins, or ends, in some calls, and which of them that is."""
         order, call = self._ends[kind]
         first = np.searchsorted(call, calls)
@@ -77,7 +76,7 @@ class _Arrows:
         message = order[np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)]
         return np.where(self._early[message], kind + LATE_SEND - SEND, kind).astype("u1"), message, which
 
-    def sent(self, timeline: Timeline, calls: slice) -> Ints:
+    def sent(self, timeline: Timeline, calls: slice) -> I8:
         """Return when the last of the messages that each of a range of calls receives was sent, ns; far in the past if there is none."""
         order, call = self._ends[RECEIVE]
         received = slice(*np.searchsorted(call, (calls.start, calls.stop)).tolist())
@@ -101,18 +100,18 @@ def _batch(trace: Trace, timeline: Timeline, waits: Waits | None, arrows: _Arrow
 class _Slices:
     """Equally long columns of slices of time, ordered so that what may lie in others stands behind them."""
 
-    kind: NDArray[np.uint8]
-    row: Ints
-    location: NDArray[np.int32]
-    enter: NDArray[np.int64]
-    leave: NDArray[np.int64]
+    kind: U1
+    row: I4
+    location: I4
+    enter: I8
+    leave: I8
 
-    def take(self, rows: Ints) -> _Slices:
+    def take(self, rows: I8) -> _Slices:
         """Return some of them."""
         return _Slices(*(np.ascontiguousarray(getattr(self, field.name)[rows]) for field in dataclasses.fields(self)))
 
 
-_Inside = list[tuple[int, Ints, Ints, Ints]]
+_Inside = list[tuple[int, I8, I8, I8]]
 
 
 def _inside(timeline: Timeline, waits: Waits | None, arrows: _Arrows, calls: slice) -> _Inside:
@@ -140,7 +139,7 @@ def _slices(trace: Trace, timeline: Timeline, inside: _Inside, calls: slice, reg
     return every.take(np.lexsort((-every.leave, every.enter, every.location)))
 
 
-def _nested(slices: _Slices) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+def _nested(slices: _Slices) -> tuple[I8, U1]:
     """Return the begins (2 i) and ends (2 i + 1) of the slices that nest, in order, and a 1 for each that does not."""
     missed, out = np.zeros(len(slices.kind), "u1"), np.empty(2 * len(slices.kind), "i8")
     stack, fixed = np.empty(len(slices.kind), "i4"), (slices.kind != REGION).astype("u1")
@@ -148,7 +147,7 @@ def _nested(slices: _Slices) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return bounds[missed[bounds >> 1] == 0] if missed.any() else bounds, missed
 
 
-def _events(slices: _Slices, bounds: Ints, track: int, arrows: _Arrows, late: NDArray[np.bool_], first: int) -> Events:
+def _events(slices: _Slices, bounds: I8, track: int, arrows: _Arrows, late: Mask, first: int) -> Events:
     """Return events of slices, with the ends of arrows behind the begins of calls, and before the ends of what receives.
 
     `late` tells the calls, from number `first` on, in which that is a slice of its own.

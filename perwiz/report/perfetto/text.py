@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.formats.templates import ABSENT, Templates
 from perwiz.report.perfetto.events import CALL, REGION, SEND, Events
 from perwiz.report.perfetto.tracks import Tracks
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.trace import Trace
 from perwiz.whatif.waits import Waits
 
@@ -66,7 +65,7 @@ class Calls:
 class Rows:
     """Makes text of the events of one run."""
 
-    def __init__(self, trace: Trace, calls: Calls, tracks: Tracks, run: int, waits: Waits | None, size: Ints) -> None:
+    def __init__(self, trace: Trace, calls: Calls, tracks: Tracks, run: int, waits: Waits | None, size: I8) -> None:
         self._trace, self._calls, self._tracks, self._run, self._waits, self._size = trace, calls, tracks, run, waits, size
         more = size - trace.messages.bytes
         self._sent, self._received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
@@ -86,17 +85,17 @@ class Rows:
         self._messages(cells, lines, events.row[lines])
         return self._calls.templates.fill(events.kind, cells)
 
-    def _put(self, cells: NDArray[np.int64], lines: Ints, column: str, values: Ints, least: int | None = None) -> None:
+    def _put(self, cells: I8, lines: I8, column: str, values: Ints, least: int | None = None) -> None:
         """Fill in a column; values below the least one are none."""
         values = values.astype("i8")
         cells[lines, _COLUMNS.index(column)] = values if least is None else np.where(values >= least, values, ABSENT)
 
-    def _regions(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
+    def _regions(self, cells: I8, lines: I8, row: I4) -> None:
         trace = self._trace
         self._put(cells, lines, "name", self._calls.name + trace.paths.region[trace.regions.path[row]])
         self._put(cells, lines, "instance", trace.regions.instance[row])
 
-    def _called(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
+    def _called(self, cells: I8, lines: I8, row: I4) -> None:
         calls, pool = self._trace.calls, self._calls
         self._put(cells, lines, "name", pool.op + calls.op[row].astype("i8"))
         self._put(cells, lines, "number", row)
@@ -111,7 +110,7 @@ class Rows:
             self._put(cells, lines, "wait", self._waits.time[row], 1)
             self._put(cells, lines, "cause", np.where(self._waits.time[row] > 0, self._waits.partner[row], -1), 0)
 
-    def _messages(self, cells: NDArray[np.int64], lines: Ints, row: Ints) -> None:
+    def _messages(self, cells: I8, lines: I8, row: I4) -> None:
         messages = self._trace.messages
         self._put(cells, lines, "number", self._run * len(messages) + row.astype("i8"))
         self._put(cells, lines, "bytes", self._size[row])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perwiz.report.picture import lanes
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
 
 
@@ -29,13 +29,13 @@ class Tracks:
                     f"{label}, {named[group.reshape(-1)[row]]}" for label, row in zip(self._names, self._order.tolist(), strict=True)
                 ]
 
-    def pid(self, run: int, location: Ints) -> Ints:
+    def pid(self, run: int, location: Ints) -> I8:
         """Return the numbers of the groups of some locations in a run, int64, from 1."""
         return 1 + run * len(self._groups) + self._group[location]
 
-    def tid(self, run: int, location: Ints, track: Ints) -> Ints:
+    def tid(self, run: int, location: Ints, track: I8) -> I8:
         """Return the numbers of tracks, int64, above those of all groups; those of a location count from 0, further ones hold overlaps."""
-        number: Ints = 1 + self._runs * len(self._groups) + (track * self._runs + run) * self._places + location.astype(np.int64)
+        number: I8 = 1 + self._runs * len(self._groups) + (track * self._runs + run) * self._places + location.astype(np.int64)
         return number
 
     def groups(self, run: int) -> Iterator[tuple[int, str]]:

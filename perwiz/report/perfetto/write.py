@@ -20,7 +20,7 @@ from perwiz.formats.whole import writing
 from perwiz.report.perfetto.events import batches
 from perwiz.report.perfetto.text import Calls, Rows, quoted
 from perwiz.report.perfetto.tracks import Tracks
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
@@ -32,7 +32,7 @@ class View:
     title: str
     timeline: Timeline
     waits: Waits | None = None
-    bytes: Ints | None = None
+    bytes: I8 | None = None
     """Bytes per message; None: those of the trace."""
 
 

@@ -7,6 +7,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.trace.arrays import F8, I8
+
 SHARES = 4
 """Steps in which a bar tells how much of its columns calls cover."""
 
@@ -15,11 +17,11 @@ SHARES = 4
 class Bars:
     """Bars in drawing order, later ones on top; their ends are in columns from the left edge of the picture."""
 
-    lane: NDArray[np.int64]
-    group: NDArray[np.int64]
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    share: NDArray[np.float64]
+    lane: I8
+    group: I8
+    left: F8
+    right: F8
+    share: F8
     """How much of its columns the intervals cover, in steps of 1 / SHARES; never 0."""
     merged: int
     """Intervals narrower than a column, which were put together column by column."""
@@ -29,10 +31,10 @@ class Bars:
 
 
 def bars(
-    lane: NDArray[np.int64],
+    lane: I8,
     group: NDArray[np.integer],
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
+    left: F8,
+    right: F8,
     columns: int,
 ) -> Bars:
     """Return what to draw for many intervals, at most two bars per lane and column.
@@ -56,9 +58,7 @@ def bars(
     )
 
 
-def _columnwise(
-    lane: NDArray[np.int64], group: NDArray[np.integer], left: NDArray[np.float64], right: NDArray[np.float64], columns: int
-) -> Bars:
+def _columnwise(lane: I8, group: NDArray[np.integer], left: F8, right: F8, columns: int) -> Bars:
     """Return runs of columns whose dominant group and share are the same; only columns with the middle of an interval count."""
     first, middle, last = (lane * columns + x.clip(0, columns - 1).astype(np.int64) for x in (left, (left + right) / 2, right))
     inside = np.minimum(right, left.astype(np.int64) + 1) - left
@@ -79,9 +79,7 @@ def _columnwise(
     )
 
 
-def _dominant(
-    cell: NDArray[np.int64], group: NDArray[np.integer], width: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _dominant(cell: I8, group: NDArray[np.integer], width: F8) -> tuple[I8, F8]:
     """Return per cell the group with the largest sum of widths and the sum over all groups; a width of zero still counts a little."""
     if not len(cell):
         return np.empty(0, np.int64), np.empty(0)
@@ -90,9 +88,7 @@ def _dominant(
     return cover.argmax(axis=1), cover.sum(axis=1)
 
 
-def boxes(
-    lane: NDArray[np.floating | np.integer], left: NDArray[np.float64], right: NDArray[np.float64], height: NDArray[np.float64] | float
-) -> NDArray[np.float64]:
+def boxes(lane: NDArray[np.floating | np.integer], left: F8, right: F8, height: F8 | float) -> F8:
     """Return the corners (n, 4, 2) of boxes centred on their lanes; `height` is in lanes."""
     low, high = lane - height / 2, lane + height / 2
     return np.stack([np.stack([left, left, right, right], 1), np.stack([low, high, high, low], 1)], 2)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from perwiz.trace.arrays import F8, I8
 
 FEW_MESSAGES, MOST_MESSAGES, MOST_MARKS = 60, 2000, 400
 _INK = 0.04
@@ -16,7 +17,7 @@ _GOLDEN = 0.6180339887498949
 _STRIPES = 12
 
 
-def messages(wait: NDArray[np.int64], length: NDArray[np.float64], place: NDArray[np.float64], area: float) -> NDArray[np.int64]:
+def messages(wait: I8, length: F8, place: F8, area: float) -> I8:
     """Return the messages to draw, ascending rows: all, or of more than a few those with the longest waits, spread evenly among equal ones.
 
     Lines together cover at most a small share of the panel, and of each twelfth of it at most twice that share.
@@ -37,7 +38,7 @@ def messages(wait: NDArray[np.int64], length: NDArray[np.float64], place: NDArra
     return np.sort(order[np.cumsum(ink[order]) <= _INK * area][:MOST_MESSAGES])
 
 
-def crowded(lane: NDArray[np.int64], place: NDArray[np.float64]) -> bool:
+def crowded(lane: I8, place: F8) -> bool:
     """Return whether marks at these places would hide each other: very many, or over a quarter closer than a mark is wide."""
     if len(lane) > MOST_MARKS:
         return True

@@ -17,6 +17,7 @@ from perwiz.errors import UsageError
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import choice
 from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.tables import Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -70,15 +71,15 @@ class Size:
 class Scene:
     """What all panels of one picture share."""
 
-    lane: NDArray[np.int64]
+    lane: I8
     """Lane per location."""
     labels: list[str]
     """Text per lane."""
-    zeroed: NDArray[np.int64]
+    zeroed: I8
     """Rows of calls, ascending."""
-    bands: NDArray[np.int64]
+    bands: I8
     """Rows of regions: the instances of parallel regions."""
-    messages: NDArray[np.int64]
+    messages: I8
     """Rows of the messages to draw."""
     early: bool
     """Whether messages are received before they are sent in the first panel."""
@@ -99,16 +100,16 @@ class Scene:
         """Return the nanoseconds and the name of the unit of the time axis."""
         return unit(self.origin + self.span)
 
-    def columns(self, timeline: Timeline, moments: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, timeline: Timeline, moments: I8) -> F8:
         """Return where moments of a run lie, in columns from the left edge; what is cut off is below 0."""
         return (moments - (start(timeline) + self.origin)) / self.span * self.size.columns
 
-    def times(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, columns: F8) -> F8:
         """Return where columns lie, in units of the time axis."""
         return (self.origin + columns / self.size.columns * self.span) / self.unit[0]
 
 
-def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: NDArray[np.int64], size: Size) -> Scene:
+def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: I8, size: Size) -> Scene:
     """Return what the panels share; the first timeline, one of at least one, decides which messages are drawn.
 
     Raises UsageError for a row of `zeroed` that is not a call.
@@ -150,7 +151,7 @@ def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
     return min(ends) if late and min(ends) < max(timeline.makespan for timeline in timelines) else 0
 
 
-def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> NDArray[np.int64]:
+def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> I8:
     """Return the messages to draw: as many as leave the lanes visible in every panel, those received too early first."""
     send, done = trace.messages.send, trace.messages.receive_done
     width, lane, first = drawn.size.width / drawn.size.columns, drawn.size.lane, timelines[0]
@@ -166,7 +167,7 @@ def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> NDAr
     return choice.messages(wait, length, place, drawn.size.width * lane * len(drawn.lane))
 
 
-def early(trace: Trace, timeline: Timeline, messages: NDArray[np.int64]) -> NDArray[np.int64]:
+def early(trace: Trace, timeline: Timeline, messages: I8) -> I8:
     """Return those of some messages that are received before they are sent, as rows of the table of messages."""
     send, done = trace.messages.send[messages], trace.messages.receive_done[messages]
     return messages[timeline.calls.leave[done] < timeline.calls.enter[send]]
@@ -185,8 +186,8 @@ def bars(
     scene: Scene,
     timeline: Timeline,
     times: Times,
-    rows: NDArray[np.int64],
-    location: NDArray[np.int32],
+    rows: I8,
+    location: I4,
     group: NDArray[np.integer],
 ) -> lanes_bars.Bars:
     """Return the bars of some rows of a table, whose times are part of a timeline; location and group: one per row of the table."""
@@ -204,7 +205,7 @@ def start(timeline: Timeline) -> int:
     return int(timeline.locations.enter.min()) if len(timeline.locations) else 0
 
 
-def lanes(locations: Locations) -> NDArray[np.int64]:
+def lanes(locations: Locations) -> I8:
     """Return the lane per location, from 0 on top, in the order of ranks and their threads."""
     lane = np.empty(len(locations), np.int64)
     lane[np.lexsort((locations.thread, locations.process))] = np.arange(len(locations))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
+from perwiz.trace.arrays import F8
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def panel(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene, call
     (_frames if scene.marks == "frames" else _strips)(axes, zeroed, scene)
 
 
-def _shares(calls: lanes_bars.Bars) -> NDArray[np.float64]:
+def _shares(calls: lanes_bars.Bars) -> F8:
     """Return the heights of bars: thin where calls cover little of the columns, but higher than the bar of computation."""
     return _THIN + (_BAR - _THIN) * calls.share
 
 
-def _boxes(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene, height: NDArray[np.float64] | float, colours: Sequence[str]) -> None:
+def _boxes(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene, height: F8 | float, colours: Sequence[str]) -> None:
     """Draw bars as one artist, each in the colour of its group; in fine lanes they are full and pale where calls cover little."""
     from matplotlib.colors import to_rgb
 
@@ -61,7 +62,7 @@ def _boxes(axes: Axes, bars: lanes_bars.Bars, scene: lanes.Scene, height: NDArra
     _add(axes, corners, facecolors=faces, linewidths=0, antialiaseds=fine, zorder=2)
 
 
-def _corners(bars: lanes_bars.Bars, scene: lanes.Scene, middle: NDArray[Any], height: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _corners(bars: lanes_bars.Bars, scene: lanes.Scene, middle: NDArray[Any], height: F8 | float) -> F8:
     return lanes_bars.boxes(middle, scene.times(bars.left), scene.times(bars.right), height)
 
 

@@ -17,6 +17,7 @@ from perwiz.errors import UsageError
 from perwiz.report.picture import lanes, marks
 from perwiz.report.picture.bars import Bars
 from perwiz.report.picture.figure import DPI, empty, save
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def plot(
     save(lambda: _draw(trace, rows, scenes, curves, overlay), path)
 
 
-def _scenes(trace: Trace, rows: Sequence[Row], zeroed: NDArray[np.int64], meaning: str) -> list[lanes.Scene]:
+def _scenes(trace: Trace, rows: Sequence[Row], zeroed: I8, meaning: str) -> list[lanes.Scene]:
     """Return what each panel shows; panels of one trace share it."""
     size = _size(max(len((row.trace or trace).locations) for row in rows), len(rows))
     shared = lanes.scene(trace, [row.timeline for row in rows if row.trace is None], zeroed, size)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.page.tables import PanelData, bar, column
 from perwiz.report.page.tables import table as htable
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
@@ -54,7 +53,7 @@ def document(run: Run, side: int = SIDE) -> PanelData:
     }
 
 
-def _heaviest(names: list[str], key: Ints, values: list[Ints], call: Ints, kind: int) -> PanelData:
+def _heaviest(names: list[str], key: I8, values: list[I8], call: I8, kind: int) -> PanelData:
     """Return the table of the pairs with the largest values of a kind, and what the colours of the matrix reach."""
     value, write = values[kind], _WRITTEN[kind]
     order = np.argsort(-value, kind="stable")[: min(_PAIRS, np.count_nonzero(value))]
@@ -71,7 +70,7 @@ def _heaviest(names: list[str], key: Ints, values: list[Ints], call: Ints, kind:
     return htable(head, rows, (0, 1), caption, go)
 
 
-def _groups(trace: Trace, side: int) -> tuple[list[str], Ints, str]:
+def _groups(trace: Trace, side: int) -> tuple[list[str], I8, str]:
     """Return the names of the rows of the matrix, the row of each location, and in words what a row is."""
     places = trace.locations
     order = np.lexsort((places.thread, places.process))
@@ -89,7 +88,7 @@ def _groups(trace: Trace, side: int) -> tuple[list[str], Ints, str]:
     return names, group, f"{len(order)} processes, put together in blocks of {block}; "
 
 
-def _late(run: Run) -> NDArray[np.uint8]:
+def _late(run: Run) -> U1:
     """Return, per call, what it waits for: 1 a sender, 2 a receiver, 3 another member of a collective; 0 nothing."""
     table, waits = run.trace.messages, run.waits
     out = np.where((waits.time > 0) & (waits.partner >= 0), 3, 0).astype("u1")
@@ -101,13 +100,13 @@ def _late(run: Run) -> NDArray[np.uint8]:
     return out
 
 
-def _sum(cell: Ints, value: Ints | int, cells: int) -> Ints:
+def _sum(cell: I8, value: I8 | int, cells: int) -> I8:
     out = np.zeros(cells, "i8")
     np.add.at(out, cell, value)
     return out
 
 
-def _worst(cell: Ints, call: Ints, none: Ints, wait: Ints, waits: Ints, time: Ints, cells: int) -> Ints:
+def _worst(cell: I8, call: I4, none: I8, wait: I8, waits: I8, time: I8, cells: int) -> I8:
     """Return, per cell, the call that waits longest, or one that receives."""
     place, calls, length = np.concatenate([cell, wait]), np.concatenate([call, waits]), np.concatenate([none, time])
     order = np.lexsort((-calls, length, place))

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.report.page.tables import PanelData, column, size
 from perwiz.report.picture.lanes import GROUP, GROUPS, origin
 from perwiz.trace import operations
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
@@ -39,7 +38,7 @@ class Moments:
     name: str
     timeline: Timeline
     waits: Waits | None = None
-    order: Ints | None = None
+    order: I8 | None = None
     """Rows of calls by location and time; None: they are in this order."""
 
 
@@ -57,9 +56,9 @@ class Overlays:
 
     path: tuple[int, ...] = ()
     """Calls of the domino path."""
-    worth: Ints | None = None
+    worth: I8 | None = None
     """ns that the run gains, per call, if that one does not wait."""
-    critical: tuple[Ints, Ints, Ints] | None = None
+    critical: tuple[I8, I8, I8] | None = None
     """Location, begin and length, ns, of stretches of the critical path."""
     pairs: tuple[Ints, Ints] | None = None
     """Calls of the first run, and the same ones of the second."""
@@ -94,7 +93,7 @@ def _span(runs: Sequence[Shown]) -> int:
     return max((moments.timeline.makespan for shown in runs for moments in shown.moments), default=0)
 
 
-def _kept(shown: Shown, overlays: Overlays) -> Ints:
+def _kept(shown: Shown, overlays: Overlays) -> I8:
     """Return the rows of the calls that are kept, ascending."""
     count = len(shown.trace.calls)
     if count <= CALLS:
@@ -112,7 +111,7 @@ def _kept(shown: Shown, overlays: Overlays) -> Ints:
 class _Run:
     """A run, and which of its calls are kept."""
 
-    def __init__(self, shown: Shown, keep: Ints) -> None:
+    def __init__(self, shown: Shown, keep: I8) -> None:
         self.shown, self.trace, self.keep = shown, shown.trace, keep
         self.place = np.full(len(self.trace.calls) + 1, -1, "i8")
         self.place[keep] = np.arange(len(keep))
@@ -160,7 +159,7 @@ class _Run:
             "bytes": column(table.bytes[rows]),
         }
 
-    def sorted(self, first: Ints, second: Ints) -> Ints:
+    def sorted(self, first: I8, second: I8) -> I8:
         """Return the order of pairs of calls by their locations, then by the first call; -1 is no call."""
         location = np.append(self.location, -1)
         return np.lexsort((first, location[second], location[first]))
@@ -175,7 +174,7 @@ class _Run:
         }
 
 
-def _bands(trace: Trace) -> NDArray[np.int64]:
+def _bands(trace: Trace) -> I8:
     """Return the instances of parallel regions that are kept: all, or of too many the longest."""
     rows = np.flatnonzero(trace.parallel[trace.region_names])
     times = trace.timeline.regions
@@ -213,13 +212,13 @@ def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
     return out
 
 
-def _units(timeline: Timeline, moments: Ints, unit: int) -> Ints:
+def _units(timeline: Timeline, moments: I8, unit: int) -> I8:
     """Return moments in units since the first instant of a timeline."""
     begin = int(timeline.locations.enter.min(initial=np.iinfo("i8").max)) if len(timeline.locations) else 0
     return np.asarray((moments - begin + unit // 2) // unit, "i8")
 
 
-def _steps(run: _Run, moments: Moments, unit: int) -> tuple[tuple[Ints, Ints], Ints, Ints, Ints | None]:
+def _steps(run: _Run, moments: Moments, unit: int) -> tuple[tuple[I8, I8], I8, I8, I8 | None]:
     """Return the ends of locations, the gap before each call and its length, and the order of the calls if they have another one."""
     timeline, rows, order = moments.timeline, run.keep, None
     if moments.order is not None:
@@ -245,7 +244,7 @@ def _waits(run: _Run, waits: Waits | None, unit: int, first: Waits | None) -> Pa
     return {"call": column(rows, running=True), "partner": column(partner[rows], running=True), "time": column(time[rows])}
 
 
-def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[Ints, Ints]:
+def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[I8, I8]:
     """Return how long each call waits, in units, and for which; waits of less than half a unit are none."""
     time = (waits.time[run.keep] + unit // 2) // unit
     return time, np.where(time > 0, run.place[waits.partner[run.keep]], -1)
