@@ -35,7 +35,6 @@ _COLOURS = (
     "#8C8C8C",
     "#A6004B",
 )
-Points = F8
 
 
 def plot(trace: Trace, before: Timeline, after: Timeline, path: str) -> None:
@@ -77,7 +76,7 @@ class Curves:
         draw(axes, scene, curves, [names[scene.lane[location]] for location in self.drawn], "corrected minus recorded time")
 
 
-def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, I8]], names: Sequence[str], heading: str) -> None:
+def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[F8, I8]], names: Sequence[str], heading: str) -> None:
     """Draw curves of (columns, ns), and beside them the ranks in their colours."""
     scale, unit = lanes.unit(max((int(np.abs(y).max(initial=0)) for _, y in curves), default=0))
     for number, (x, y) in enumerate(curves):
@@ -95,7 +94,7 @@ def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[Points, I8]], na
         axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=_COLOURS[number])
 
 
-def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[Points, I8]:
+def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[F8, I8]:
     """Return (columns, ns): where the events of a location were recorded, and how far each was moved; of each column four at most."""
     first, end = trace.first_calls[location : location + 2]
     times = []
