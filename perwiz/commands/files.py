@@ -48,15 +48,15 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     if "-" in given:
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
-    known: set[str] = set()
+    taken: set[str] = set()
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
         for form in formats.FORMATS:
             form.check_name(path)
         own = [*formats.format_of(path).files(os.path.realpath(path))]
-        if not known.isdisjoint(own):
+        if not taken.isdisjoint(own):
             raise UsageError(f"{path}: to be written twice, must be two files")
-        known.update(own)
+        taken.update(own)
         written = [os.stat(part) for part in own if os.path.exists(part)]
         if os.path.dirname(own[0]) in folders or any(os.path.samestat(new, old) for new in written for old in read):
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")

@@ -194,3 +194,7 @@ def test_plot(patterns):
 def test_refused__picture(patterns, words, complaint):
     assert patterns("in.alog", *words) == (2, "", f"perwiz: {complaint}\n")
     assert sorted(path.name for path in pathlib.Path().iterdir()) == ["in.alog"]
+
+
+def test_refused__standard_input_twice(patterns):
+    assert patterns("-", "--reference", "-") == (2, "", "perwiz: -: standard input holds one trace, must be named once\n")
