@@ -166,9 +166,10 @@ def _open(trace: Trace) -> Mask:
 
 def _partial(trace: Trace) -> Mask:
     """Return which calls post more requests for messages than the trace has messages of, bool per call."""
-    kind, more = operations.KIND[trace.calls.op], np.zeros(len(trace.calls), "i4")
-    for call, step in ((trace.requests.posted_by, 1), (trace.messages.send, -1), (trace.messages.receive, -1)):
-        np.add.at(more, call, step)
+    kind, count = operations.KIND[trace.calls.op], len(trace.calls)
+    more = np.bincount(trace.requests.posted_by, minlength=count).astype("i4")
+    for call in (trace.messages.send, trace.messages.receive):
+        more -= np.bincount(call, minlength=count).astype("i4")
     return np.asarray((more > 0) & ~_to_nobody(trace) & ((kind == operations.ISEND) | (kind == operations.IRECV)))
 
 
