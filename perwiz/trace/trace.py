@@ -222,7 +222,7 @@ class Trace:
 
 
 def check(trace: Trace) -> None:
-    """Raise TraceError naming the first call whose times contradict program order."""
+    """Raise TraceError naming the first call whose times contradict program order, or the first message of less than no bytes."""
     times, location = trace.timeline.calls, trace.calls.location
     if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
         raise TraceError(f"{trace.path}: a timeline of other length than its tables")
@@ -240,3 +240,7 @@ def check(trace: Trace) -> None:
         e = int(bad[0])
         before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
         raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")
+    bad = np.flatnonzero(trace.messages.bytes < 0)
+    if len(bad):
+        e, sent = int(trace.messages.send[bad[0]]), trace.messages.bytes[bad[0]]
+        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) sends {sent} bytes, must be at least 0")

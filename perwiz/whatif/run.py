@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
-from perwiz.errors import UsageError
+from perwiz.errors import TraceError, UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model as models
@@ -29,6 +30,8 @@ from perwiz.whatif.waits import Waits, recorded_waits, waiting
 ENGINES = {"sweep": sweep, "replay": replay}
 COSTS = (0.5, 2.0)
 """Factors on the costs of a model between which the true ones are taken to lie."""
+_MOST = 2**60
+"""ns that all locations may take together, and bytes of all messages: sums of them are whole numbers of 64 bits."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,8 +92,20 @@ def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc",
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
     asked, model, engine = parse_all(hypotheses), choose_model(model, trace), check_engine(engine)
-    clocks = treat(trace, clock)
+    clocks = treated(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, model, asked), model, engine)
+
+
+def treated(trace: Trace, clock: str = "clc") -> Treated:
+    """Return a trace with its clocks treated. Raises ClockError, and TraceError if its times or its bytes are too many to be added up."""
+    clocks = treat(trace, clock)
+    span, sent = clocks.trace.timeline.makespan, float(trace.messages.bytes.sum(dtype="f8"))
+    if span * len(trace.locations) > _MOST:
+        many = f"{words.duration(span)} of {words.several(len(trace.locations), 'process')}"
+        raise TraceError(f"{trace.path}: {many} add up to more than 2^60 ns, must be less")
+    if sent > _MOST:
+        raise TraceError(f"{trace.path}: its messages add up to {sent:.3g} bytes, must be at most 2^60")
+    return clocks
 
 
 def replay_of(clocks: Treated, graph: Graph, model: Model, engine: str = "sweep") -> Run:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.treatment import treat
 from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import I8
@@ -21,7 +20,7 @@ from perwiz.whatif.compare.align import Alignment, align
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import choose_model
+from perwiz.whatif.run import choose_model, treated
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,7 +155,7 @@ def _first(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model | None, 
 
 
 def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:
-    clocks = treat(trace, clock)
+    clocks = treated(trace, clock)
     dropped = clocks.correction.graph.contradictions if clocks.correction else 0
     return clocks.trace, health(clocks.trace, dropped, clocks)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.treatment import Treated, treat
+from perwiz.clock.treatment import Treated
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
@@ -24,7 +24,7 @@ from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.stretch import Segments, level
 from perwiz.whatif.limits.message_sizes import Sizes
-from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan
+from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan, treated
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
@@ -99,7 +99,7 @@ def balance(
     `report` is progress how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
     names, model = chosen(trace, regions), choose_model(model, trace)
-    clocks = treat(trace, clock)
+    clocks = treated(trace, clock)
     trace = clocks.trace
     sizes = [Sizes(trace, name) for name in names]
     asked = [question for size in sizes for question in size.questions()]

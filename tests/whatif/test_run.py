@@ -1,0 +1,47 @@
+"""What cannot be added up is refused before anything is asked of it."""
+
+import pytest
+
+from build import Builder, hand_model
+from perwiz.errors import TraceError
+from perwiz.whatif.limits.balance import balance
+from perwiz.whatif.run import replayed
+
+
+def lasting(ns):
+    """Return two processes, of which one waits for a message that the other sends after so many ns, in a region step."""
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step"):
+            b.compute(rank, ns * (1 - rank))
+            b.send(0, 1, 1) if rank == 0 else b.recv(1, 0)
+    return b.trace()
+
+
+def test_treated__times_that_cannot_be_added_up():
+    """Two processes of 2^60 ns wait and compute longer than 2^60 ns together; of 2^58 they do not."""
+    assert replayed(lasting(2**58), hand_model()).makespan > 2**58
+    with pytest.raises(TraceError) as caught:
+        replayed(lasting(2**60), hand_model())
+    assert str(caught.value) == "built: 1152921505 s of 2 processes add up to more than 2^60 ns, must be less"
+
+
+def test_treated__bytes_that_cannot_be_added_up():
+    """Balancing messages of 2^62 bytes each would overflow their sum."""
+    b = Builder(2)
+    for rank in (0, 1):
+        with b.region(rank, "step"):
+            for k in range(3):
+                b.send(0, 1, 2**62, at=(k, k + 1)) if rank == 0 else b.recv(1, 0, at=(k, k + 1))
+    with pytest.raises(TraceError) as caught:
+        balance(b.trace(), ["step"], hand_model())
+    assert str(caught.value) == "built: its messages add up to 1.38e+19 bytes, must be at most 2^60"
+
+
+def test_check__a_message_of_less_than_no_bytes():
+    b = Builder(2)
+    b.send(0, 1, -7)
+    b.recv(1, 0)
+    with pytest.raises(TraceError) as caught:
+        b.trace()
+    assert str(caught.value) == "built: e0 (rank 0) sends -7 bytes, must be at least 0"
