@@ -10,6 +10,7 @@ from perwiz.report.balance import document as balance
 from perwiz.report.critical import document as critical
 from perwiz.report.critical import text as critical_text
 from perwiz.report.curve import document as curve
+from perwiz.report.curve import plot as curve_plot
 from perwiz.report.domino import document as domino
 from perwiz.report.domino import text as domino_text
 from perwiz.report.predict import document as prediction
@@ -69,3 +70,15 @@ def test_critical__slack():
     assert block.shares_of_ns == 100
     assert [row.calls for row in block.slack.within] == [int((path_of(late(), hand_model()).slack <= n).sum()) for n in (0, 0, 1, 5, 10)]
     assert " of the 100 ns after MPI_Init " in " ".join(critical_text.text(block).split())
+
+
+@pytest.mark.slow
+def test_curve__the_picture_marks_what_the_text_says(monkeypatch):
+    """1 % of the 100 ns after MPI_Init is a latency more of 1 ns, 2 and 5 % are 2 and 5 ns; of the 1000 ns they would be 10, 20 and 50."""
+    figures = []
+    monkeypatch.setattr("perwiz.report.curve.plot.save", lambda draw, path: figures.append(draw()))
+    found = curve_of(late(), "L", most=16, model=hand_model(), clock="none")
+    curve_plot.plot(found, "curve.svg")
+    drawn = [line.get_xydata().tolist() for line in figures[0].axes[0].lines if line.get_linestyle() == "--"]
+    assert [(x, top) for (_, _), (x, top) in drawn] == [(11, 1.001), (12, 1.002), (15, 1.005)]
+    assert [row.at for row in curve.tolerances(found)] == [11, 12, 15, 20]

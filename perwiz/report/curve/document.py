@@ -97,20 +97,19 @@ class CurveDocument(TraceDocument, kw_only=True):
 
 def document(curve: Curve, points: int = 0) -> CurveDocument:
     """Return the curve, with so many samples, evenly spaced."""
-    run, recorded = curve.run, curve.run.makespan
-    whole = blocks.shares_of(run.trace, recorded)
+    run = curve.run
     columns = (column.tolist() for column in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1]))
     return CurveDocument(
         **blocks.head(run.trace),
         of=curve.of,
         recorded=curve.recorded,
-        recorded_ns=recorded,
-        shares_of_ns=whole,
+        recorded_ns=run.makespan,
+        shares_of_ns=shares_of(curve),
         recorded_slope=curve.recorded_slope,
         interval=(float(curve.x[0]), float(curve.x[-1])),
         gap_ns=curve.gap,
         multiples=[_multiple(curve, factor) for factor in MULTIPLES if curve.recorded],
-        tolerances=[_tolerance(curve, share, share * whole / recorded if recorded else share) for share in SHARES],
+        tolerances=tolerances(curve),
         segments=[Segment(begin=x, end=end, slope=slope, makespan_ns=value) for x, end, slope, value in zip(*columns, strict=True)],
         points=[Point(at=x, makespan_ns=curve.at(x)) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
         sweeps=curve.lines.sweeps,
@@ -122,10 +121,16 @@ def _multiple(curve: Curve, factor: float) -> Multiple:
     return Multiple(factor=factor, at=factor * curve.recorded, makespan_ns=curve.at(factor * curve.recorded))
 
 
-def _tolerance(curve: Curve, share: float, slower: float) -> Tolerance:
-    """Return where the run is slower by a share; of the whole run that is `slower`."""
-    x = curve.tolerance(slower)
-    return Tolerance(slower=share, at=x, more=None if x is None else x - curve.recorded)
+def tolerances(curve: Curve) -> list[Tolerance]:
+    """Return where the run is slower by each of SHARES of what its shares are of."""
+    recorded, whole = curve.run.makespan, shares_of(curve)
+    at = [curve.tolerance(share * whole / recorded if recorded else share) for share in SHARES]
+    return [Tolerance(slower=share, at=x, more=None if x is None else x - curve.recorded) for share, x in zip(SHARES, at, strict=True)]
+
+
+def shares_of(curve: Curve) -> int:
+    """Return the ns that shares of a curve are of."""
+    return blocks.shares_of(curve.run.trace, curve.run.makespan)
 
 
 def text(curve: CurveDocument) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perwiz import words
-from perwiz.report.curve.document import SHARES, heading
+from perwiz.report.curve.document import heading, shares_of, tolerances
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import empty, save
 from perwiz.whatif.limits.curve import NETWORK, Curve
@@ -72,9 +72,9 @@ def _tolerances(axes: Axes, curve: Curve, scale: int) -> None:
     least, most = curve.x[0], curve.x[-1]
     labelled = curve.recorded
     style: dict[str, Any] = {"color": _TOLERANCE, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2}
-    tolerances = [(share, value) for share in SHARES if (value := curve.tolerance(share)) is not None and least <= value <= most]
-    for number, (share, value) in enumerate(tolerances):
-        top = curve.run.makespan * (1 + share) / scale
+    inside = [(row.slower, row.at) for row in tolerances(curve) if row.at is not None and least <= row.at <= most]
+    for number, (share, value) in enumerate(inside):
+        top = (curve.run.makespan + share * shares_of(curve)) / scale
         axes.plot([value, value], [low, top], label=None if number else "tolerance", **style)
         if value - labelled >= _APART * (most - least):
             axes.annotate(f"{100 * share:g} %", (value, top), (-3, 4), textcoords="offset points", size=8, ha="right", color=_TOLERANCE)
