@@ -21,7 +21,7 @@ lists the calls and groups of calls by what the whole run gains. A change that b
 stands. Percentages are of the time after MPI_Init, where the trace shows it.
 
 --question advance asks for the fix itself, another order of calls. What runs ahead of a receive may need what that brings, which no
-trace tells: such changes come last, and the domino path has none of them unless nothing else gains.
+trace tells: the list says how many receives each change passes.
 
 examples:
   perwiz domino run.alog                    what to change first

@@ -170,7 +170,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     gaining_calls: Natural
     """Calls of which each alone gains."""
     changes: list[RankedChange]
-    """Largest gain first, those that pass receives behind all that pass none; of equal ones that which waits least."""
+    """Largest gain first; of equal ones that which waits least."""
     longest_wait: Change | None
     """The call that waits longest, changed."""
     path: Path

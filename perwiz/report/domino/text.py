@@ -27,7 +27,7 @@ _SETS = {
 
 
 _MOVES = [
-    "what runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass receives come last.",
+    "what runs ahead of a receive (passes) is a fix only if it needs nothing that this brings.",
     "what would move: perwiz predict TRACE --advance eN",
 ]
 _NO_OPTION = "(...): no option of perwiz predict names these calls; --json lists them"

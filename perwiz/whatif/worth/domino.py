@@ -98,11 +98,8 @@ class Domino:
         return self.paths.listed[0] if self.paths.listed else ()
 
     def ranked(self, most: int) -> I8:
-        """Return the calls that gain, at most so many, largest gain first; of equal ones that which waits least.
-
-        Those that pass receives come behind all that pass none.
-        """
-        return ranked(self.run, self.value, most, self.passed)
+        """Return the calls that gain, at most so many, largest gain first; of equal ones that which waits least."""
+        return ranked(self.run, self.value, most)
 
     def steps(self, most: int = LISTED) -> list[Step]:
         """Return steps of the first domino path, at most so many, that up to the trigger among them; each costs a sweep."""
@@ -116,8 +113,7 @@ def domino(
 
     `question` is zero-wait (the call does not wait), zero-time (it takes no time), advance (what it waits for runs earlier) or
     `advance by REGION` (the instance of the region that this lies in does); `model` and `clock` are those of `predict`; `tell` is
-    told how many calls of how many are tried, where that takes long. A domino path of `advance` has no call that makes another pass a
-    receive, unless only such calls gain. Raises UsageError, ModelError, ClockError.
+    told how many calls of how many are tried, where that takes long. Raises UsageError, ModelError, ClockError.
     """
     return domino_of(replayed(trace, model, clock), question, tell)
 
@@ -126,21 +122,18 @@ def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = N
     """Return what changing each single call of a run is worth, and the domino paths. Raises UsageError for an unknown question."""
     value, passed = worth.values(run, worth.check_question(question, worth.ALL), tell)
     promise = value if question == "zero-wait" else worth.values(run, "zero-wait")[0]
-    domino_paths = paths(run, worth.sound(run, value, passed))
-    return Domino(run, question, value, passed, promise, domino_paths, worth.bound(run, question))
+    return Domino(run, question, value, passed, promise, paths(run, value), worth.bound(run, question))
 
 
-def ranked(run: Run, value: I8, most: int, passed: I8 | None = None) -> I8:
+def ranked(run: Run, value: I8, most: int) -> I8:
     """Return the calls whose `value` is below the makespan, at most so many, least first.
 
-    Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph. With `passed` those
-    that pass receives come last.
+    Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph.
     """
     calls = np.flatnonzero(value < run.makespan)
-    last = np.zeros(len(value), bool) if passed is None else passed > 0
-    if 0 < most < len(calls) and not last.any():
+    if 0 < most < len(calls):
         calls = calls[value[calls] <= np.partition(value[calls], most - 1)[most - 1]]
-    return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls], last[calls]))][:most]
+    return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls]))][:most]
 
 
 def paths(run: Run, value: I8, most: int = LISTED) -> Paths:

@@ -60,7 +60,7 @@ def by_gain(question: str, family: str | None = None) -> Chooser:
     """
 
     def choose(run: Run) -> Choice | None:
-        value = worth.sound(run, *worth.values(run, question))
+        value, _ = worth.values(run, question)
         best = ranked(run, value, 1)
         call = _call(question, best) if len(best) else None
         least = value[best[0]] if len(best) else run.makespan

@@ -83,12 +83,6 @@ def _passed(weighted: Weighted, run: Run) -> int:
     return sum(move.receives(run.trace) for move in moves)
 
 
-def sound(run: Run, value: I8, passed: I8) -> I8:
-    """Return the makespans of `values` with that of the run for the calls that pass receives, unless no other call gains."""
-    out = np.where(passed > 0, run.makespan, value)
-    return out if (out < run.makespan).any() else value
-
-
 def _recorded(weighted: Weighted, value: I8) -> I8:
     """Return a value per recorded call, given one per call in the order of a graph."""
     return value[weighted.call] if isinstance(weighted, Reordered) else value

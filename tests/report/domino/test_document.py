@@ -284,7 +284,7 @@ def test_text__advance_says_what_a_receive_may_bring():
     block = document(b.trace(), question="advance")
     assert [row.receives_passed for row in block.changes] == [1]
     assert lines(block, "best call").endswith(" only if it needs nothing of the 1 receive it then runs ahead of")
-    assert "\nwhat runs ahead of a receive is a fix only if it needs nothing that this brings: those that pass" in text(block)
+    assert "\nwhat runs ahead of a receive (passes) is a fix only if it needs nothing that this brings." in text(block)
 
 
 def test_document__sets_without_an_option_list_their_calls():

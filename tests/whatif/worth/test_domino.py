@@ -265,8 +265,8 @@ def test_advance__what_lies_outside_the_region_stays():
     assert domino(b.trace(), hand_model(), question="advance by point").path == ()
 
 
-def passing():
-    """Return a run in which the wait that is worth something asks rank 0 to send ahead of a receive.
+def passing_so_far():
+    """Return a builder of a run in which the wait that is worth something asks rank 0 to send ahead of a receive.
 
     A message takes o + L = 12 ns; calls do no work.
 
@@ -283,23 +283,41 @@ def passing():
     b.send(1, 0)
     b.recv(1, 0)
     b.compute(1, 100)
-    return b.trace("passing.alog")
+    return b
+
+
+def passing():
+    return passing_so_far().trace("passing.alog")
 
 
 def test_advance__what_passes_a_receive_is_told():
     run = replayed(passing(), hand_model())
     value, passed = worth.values(run, "advance")
     assert (run.makespan, value.tolist(), passed.tolist()) == (624, [624, 624, 624, 412], [0, 0, 0, 1])
-    assert worth.sound(run, value, passed) is value, "nothing else gains"
     assert domino_of(run, "advance").path == (3,)
 
 
-def test_ranked__what_passes_receives_comes_last():
-    run = replayed(falling(), hand_model())
-    value, passed = np.array([834, 700, 772, 834, 790, 824]), np.array([0, 2, 0, 0, 1, 0])
-    assert ranked(run, value, 9, passed).tolist() == [2, 5, 1, 4]
-    assert ranked(run, value, 3, passed).tolist() == [2, 5, 1]
-    assert worth.sound(run, value, passed).tolist() == [834, 834, 772, 834, 834, 824]
+def test_ranked__by_gain_whatever_is_passed():
+    """Behind `passing` rank 1 sends e7 at 624, computes 130 and receives e8; rank 0 receives e2 until 636, computes 60, asks for its rank
+    (e3), computes 90 and sends e4 at 786, which is there at 798, 44 after 754; rank 1 then computes 100: 898.
+
+    e4 ahead of e3 is in time: 854, and passes no receive. e1 ahead of the receive e0 gains 212, as before: 686; e7 ahead of e6 (for e2)
+    gains 124: 774.
+    """
+    b = passing_so_far()
+    b.recv(0, 1)
+    b.compute(0, 60)
+    b.call(0, "Comm_rank", work=0)
+    b.compute(0, 90)
+    b.send(0, 1)
+    b.send(1, 0)
+    b.compute(1, 130)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    found = domino_of(replayed(b.trace(), hand_model()), "advance")
+    assert (found.run.makespan, found.value[[6, 2, 8]].tolist(), found.passed[[6, 2, 8]].tolist()) == (898, [686, 774, 854], [1, 1, 0])
+    assert found.ranked(9).tolist() == [6, 2, 8]
+    assert (found.paths.trigger, found.paths.makespan) == (6, 686)
 
 
 def test_values__tell_how_many_are_tried():
