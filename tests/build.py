@@ -548,6 +548,25 @@ def late_sender():
 
 
 @listed
+def kept_apart():
+    """Rank 0 sends 4 bytes to 1, each of the others computes 300 and sends on: the round takes until 948; rank 0 sends 4 bytes again.
+
+    A message takes 12 ns, calls do no work; rank 0 computes 10 and ends at 958, rank 1 at 960. Nobody computes longer than 300.
+    """
+    b = Builder(4, latency=12, per_byte=0, work=0)
+    b.send(0, 1, 4)
+    for rank in (1, 2, 3):
+        b.recv(rank, rank - 1)
+        b.compute(rank, 300)
+        b.send(rank, (rank + 1) % 4, 4)
+    b.recv(0, 3)
+    b.send(0, 1, 4)
+    b.compute(0, 10)
+    b.recv(1, 0)
+    return b.trace("apart.alog")
+
+
+@listed
 def late_receiver():
     b = Builder(2)
     b.send(0, 1, 70_000)

@@ -47,6 +47,8 @@ class Spent(Record, kw_only=True):
     """Work in calls."""
     transfer_ns: int
     """Lags of messages."""
+    gap_ns: int
+    """Between sends that the model keeps apart."""
     total_ns: int
 
     def of(self, kind: str) -> int:
@@ -147,7 +149,7 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> CriticalD
         makespan_ns=run.makespan,
         shares_of_ns=whole,
         changes=critical.changes,
-        path=Spent(**_spent(path.sums(np.zeros(len(path), "i8"), 1)[0])),
+        path=Spent(**spent(path.sums(np.zeros(len(path), "i8"), 1)[0])),
         processes=_processes(critical),
         regions=_regions(critical),
         routines=_routines(critical),
@@ -159,7 +161,8 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> CriticalD
     )
 
 
-def _spent(sums: I8) -> dict[str, Any]:
+def spent(sums: I8) -> dict[str, Any]:
+    """Return the fields of Spent, given the ns per kind."""
     return {f"{kind}_ns": int(value) for kind, value in zip(KINDS, sums, strict=True)} | {"total_ns": int(sums.sum())}
 
 
@@ -201,7 +204,7 @@ def _parts(critical: Critical, sums: I8, group: Ints) -> list[dict[str, Any]]:
     ascending = slack[np.lexsort((slack, group))]
     return [
         {
-            **_spent(sums[k]),
+            **spent(sums[k]),
             "calls": int(count[k]),
             "calls_without_slack": int(tight[k]),
             "calls_within_1_percent": int(near[k]),

@@ -16,11 +16,12 @@ _ROWS = 10
 """Rows of the longest table."""
 _NAME = 28
 """Columns of a region in a table."""
-_HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer"}
+_HEADS = {"start": "start", "computation": "computation", "calls": "in calls", "transfer": "transfer", "gap": "gap"}
 _MEANINGS = {
     "computation": "between calls",
     "calls": "work inside MPI calls, no waiting",
     "transfer": "messages under way, from the entry of the call that sends",
+    "gap": "between sends of one process, which the model keeps apart",
     "start": "until the first process on the path began",
 }
 

@@ -9,12 +9,17 @@ import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.report import blocks, misfit
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Path, PathStep, RankedChange, Target
+from perwiz.report.critical.document import spent
+from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Pace, Path, PathStep, RankedChange, Target
 from perwiz.trace.trace import Trace
+from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix, Plan
 from perwiz.whatif.worth.groups import Group, gaining
+
+_LITTLE = 0.05
+"""Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
 
 def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell | None = None) -> DominoDocument:
@@ -28,14 +33,17 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
     sets = [*(np.array([call]) for call in calls), *(group.choice.calls for group in groups)]
     ranges = worth.spreads(run, question, sets, [*domino.value[calls].tolist(), *(group.makespan for group in groups)])
     asked, region = worth.parts(question)
+    shares_of = blocks.shares_of(trace, run.makespan, run.makespan - domino.bound)
+    little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
         question=asked,
         block=region,
         recorded_ns=trace.timeline.makespan,
         replayed_ns=run.makespan,
-        shares_of_ns=blocks.shares_of(trace, run.makespan, run.makespan - domino.bound),
+        shares_of_ns=shares_of,
         bound_ns=domino.bound,
+        pace=_pace(domino) if little and len(trace.calls) else None,
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
@@ -46,6 +54,21 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
         family=family,
         sets=[_set(run.makespan, group, spread) for group, spread in zip(groups, ranges[len(calls) :], strict=True)],
         **misfit.modelled(run),
+    )
+
+
+def _pace(domino: Domino) -> Pace:
+    """Return what the run without waits spends its time with."""
+    run = domino.run
+    found = critical_of(worth.after(run, "zero-wait", np.arange(len(run.trace.calls))))
+    path, gaps = found.pieces, found.gaps()
+    one = np.zeros(len(path), "i8")
+    longest = int(path.sums(path.location, len(run.trace.locations)).sum(axis=1).argmax())
+    return Pace(
+        **asdict(blocks.location(run.trace, longest)),
+        **spent(path.sums(one, 1)[0]),
+        without_gaps_ns=worth.without_gaps(run),
+        gap=max(gaps, key=gaps.__getitem__) if any(gaps.values()) else None,
     )
 
 

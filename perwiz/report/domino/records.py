@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from perwiz.report.critical.document import Spent
 from perwiz.report.records import (
     RESERVED,
     CallId,
@@ -150,6 +151,18 @@ class Target(Record):
     """Of all fixes together; null without any."""
 
 
+class Pace(Spent, kw_only=True):
+    """What sets the pace of the run without waits: its critical path. The total is bound_ns."""
+
+    rank: Natural
+    """The process or thread that is on the path longest."""
+    thread: Natural
+    without_gaps_ns: Natural
+    """Makespan without waits if the model kept no sends apart either."""
+    gap: Annotated[str, choice("g_ns", "G_ns_per_byte")] | None
+    """The parameter of the model that keeps sends on the path apart most; null if there is no gap."""
+
+
 class DominoDocument(TraceDocument, kw_only=True):
     """What to change first. Times are whole nanoseconds."""
 
@@ -164,6 +177,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     replay_error_ns: ReplayError
     bound_ns: Natural
     """Makespan if all calls are changed (question advance: if no call waited)."""
+    pace: Pace | None
+    """Null where zero waits gain a twentieth of shares_of_ns or more, for the question zero-time, and without calls."""
     calls: Natural
     waiting_calls: Natural
     waiting_ns: Natural

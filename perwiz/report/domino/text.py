@@ -11,7 +11,9 @@ from perwiz.report.blocks import Facts
 from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, RankedChange, Target
 from perwiz.whatif.worth.domino import COUNTED
 
-_WHERE, _LITTLE, _WHOLE = 20, 0.05, 4000
+_WHERE, _WHOLE = 20, 4000
+_MUCH = 0.05
+"""Part of what shares are of: gaps that cost less are not told."""
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
 """Per question: what a call would not do, what it does."""
 _SETS = {
@@ -68,18 +70,31 @@ def _answer(domino: DominoDocument) -> Facts:
     elif gain:
         facts.append(("best call", "none: several paths through the run are equally long, and one call shortens only one of them"))
     else:
-        facts.append(("best call", f"none: the run would take as long if {none}"))
+        facts += [("best call", f"none: the run would take as long if {none}"), *pace(domino)]
     return [*facts, *_best_set(domino), *_longest(domino)]
 
 
 def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
-    waits = domino.question != "zero-time"
-    label, asked = "no waits" if domino.question == "advance" else "at best", "zero-wait all" if waits else "zero-time all"
-    facts = [(label, f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked}")]
-    if waits and domino.replayed_ns - domino.bound_ns < _LITTLE * domino.shares_of_ns:
-        facts.append(("", "one process takes that long without waiting for anybody: see perwiz critical and perwiz balance"))
-    return facts
+    label, asked = "no waits" if domino.question == "advance" else "at best", "zero-time" if domino.question == "zero-time" else "zero-wait"
+    return [(label, f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all"), *pace(domino)]
+
+
+def pace(domino: DominoDocument) -> Facts:
+    """Return in words what sets the pace of the run without waits; nothing if waits do."""
+    pace, most = domino.pace, domino.bound_ns
+    if not pace:
+        return []
+    who = f"rank {words.rank(pace.rank, pace.thread)}"
+    if pace.gap and most - pace.without_gaps_ns >= _MUCH * domino.shares_of_ns:
+        held = f"the model keeps sends of {who} apart, {words.duration(pace.gap_ns)} in all ({pace.gap}); without that it would be"
+        return [("", f"{held} {words.duration(pace.without_gaps_ns)}: is it the machine's? see perwiz calibrate, and --model")]
+    alone = f"{who} takes that long without waiting for anybody"
+    if pace.computation_ns >= most - pace.computation_ns:
+        return [("", f"{alone}: see perwiz critical and perwiz balance")]
+    parts = {"at work in MPI calls": pace.calls_ns, "before it began": pace.start_ns, "in gaps of the model between sends": pace.gap_ns}
+    most_of = max(parts, key=parts.__getitem__)
+    return [("", f"{alone}, {words.duration(parts[most_of])} of it {most_of}: see perwiz critical")]
 
 
 def _best_set(domino: DominoDocument) -> Facts:

@@ -1,9 +1,9 @@
 """Where the makespan is spent: one critical path, cut into pieces that add up to it; and the slack of every call.
 
 The path is a longest one of the happened-before graph, so no wait lies on it. Its pieces are computation, work inside calls,
-transfer (the lag of a message, from the entry of the call that sends it), and the time before the first instant of the process it begins
-on. A gap between two sends is part of the work of the second. The slack of a call says how much later it may return without delaying
-the end: makespan minus the longest path through its return.
+transfer (the lag of a message, from the entry of the call that sends it), the gap between two sends where the model keeps them apart,
+from return to return, and the time before the first instant of the process it begins on. The slack of a call says how much later it may
+return without delaying the end: makespan minus the longest path through its return.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import dataclasses
 import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
-from perwiz.graph.graph import LOCAL
-from perwiz.loggps.costs import rest
-from perwiz.loggps.model import Model
+from perwiz.graph.graph import GAP, LOCAL
+from perwiz.loggps.costs import rest, slopes
+from perwiz.loggps.model import PARAMETERS, Model
 from perwiz.loggps.weigh import lags
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
@@ -23,9 +23,9 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run, replayed
 
-KINDS = ("start", "computation", "calls", "transfer")
+KINDS = ("start", "computation", "calls", "transfer", "gap")
 """Kinds of pieces."""
-_START, _COMPUTATION, _CALLS, _TRANSFER = range(4)
+_START, _COMPUTATION, _CALLS, _TRANSFER, _GAP = range(5)
 _LAST = 2**62
 
 
@@ -44,7 +44,7 @@ class Pieces:
     path: I4
     """Region path: the innermost region at that time."""
     call: I4
-    """The call, -1 outside of any; of a transfer, the one that it lets return."""
+    """The call, -1 outside of any; of a transfer or gap, the one that it lets return."""
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -73,6 +73,14 @@ class Critical:
         return (
             f"<Critical of {self.run.trace.path}: {self.run.makespan} ns in {len(self.pieces)} pieces, {self.changes} changes of process>"
         )
+
+    def gaps(self) -> dict[str, int]:
+        """Return how many ns of the gaps on the path each parameter of the model makes, by its key: g_ns and G_ns_per_byte."""
+        weighted, edges = self.run.weighted, self.edges[self.run.graph.kind[self.edges] == GAP]
+        letters = {key: PARAMETERS[key] for key in ("g_ns", "G_ns_per_byte")}
+        return {
+            key: round(getattr(weighted.model, letter) * float(slopes(weighted, letter)[edges].sum())) for key, letter in letters.items()
+        }
 
 
 def critical(trace: Trace, model: Model | str | None = None, clock: str = "clc") -> Critical:
@@ -138,15 +146,16 @@ def _start(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
 
 
 def _inside(run: Run, edges: I4, target: I8, location: I4) -> list[tuple[Ints, ...]]:
-    """Return the pieces of edges that let calls return: transfer (not where its own entry does), then work."""
+    """Return the pieces of edges that let calls return: a gap, or transfer (not where its own entry does) and then work."""
     graph, weight = run.graph, run.weighted.weight[edges]
     step = np.flatnonzero(graph.returning[target] >= 0)
     call = graph.returning[target[step]]
     work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[call]
-    lag = np.where(graph.kind[edges[step]] == LOCAL, 0, weight[step] - work)
+    gap, local = (graph.kind[edges[step]] == kind for kind in (GAP, LOCAL))
+    lag = np.where(gap, weight[step], np.where(local, 0, weight[step] - work))
     begin, path = run.time[graph.source[edges[step]]], run.trace.calls.path[call]
     return [
-        _part(step, _TRANSFER, begin, lag, location[step], path, call),
+        _part(step, np.where(gap, _GAP, _TRANSFER), begin, lag, location[step], path, call),
         _part(step, _CALLS, begin + lag, weight[step] - lag, location[step], path, call),
     ]
 

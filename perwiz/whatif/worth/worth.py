@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.graph.graph import LOCAL
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
+from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import COSTS, Run, run_of, swept_makespan, with_costs
@@ -123,6 +124,14 @@ def makespan_after(run: Run, question: str, calls: I8 | Sequence[int]) -> int:
 def bound(run: Run, question: str) -> int:
     """Return the makespan, ns, if all calls were changed: no choice of calls gives less. Of `advance` that of zero-wait."""
     return makespan_after(run, "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(run.trace.calls)))
+
+
+def without_gaps(run: Run) -> int:
+    """Return the makespan, ns, if no call waited and no send kept the model's distance from the one before."""
+    every = np.ones(len(run.trace.calls), bool)
+    weighted = change(run.weighted, "zero-wait", np.flatnonzero(every))
+    release(weighted, every, LOCAL)
+    return swept_makespan(weighted)
 
 
 def spreads(run: Run, question: str, several: Sequence[I8], now: Sequence[int]) -> list[tuple[int, int]]:

@@ -41,6 +41,7 @@ def kinds(start, computation, calls, transfer):
         "computation_ns": computation,
         "calls_ns": calls,
         "transfer_ns": transfer,
+        "gap_ns": 0,
         "total_ns": start + computation + calls + transfer,
     }
 

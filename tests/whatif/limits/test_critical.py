@@ -10,8 +10,9 @@ from build import Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.tables import NONE
-from perwiz.whatif.limits.critical import KINDS, critical
-from perwiz.whatif.run import makespan
+from perwiz.whatif.limits.critical import KINDS, critical, critical_of
+from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.worth import worth
 
 ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
 """A model with all its parameters in use."""
@@ -114,6 +115,16 @@ def test_barrier_and_send__by_hand():
         ("computation", 1, "", NONE, 550, 5),
     ]
     assert found.changes == 1
+
+
+def test_gap__by_hand():
+    """A wait of 948 lies between two sends of rank 0; without it the model's gap of 930 does, from return to return."""
+    run = replayed(build.kept_apart(), hand_model(gap="sending call", g=900, G=10))
+    assert run.makespan == 960
+    found = critical_of(worth.after(run, "zero-wait", np.arange(len(run.trace.calls))))
+    assert listed(found) == [("gap", 0, "", 2, 0, 930), ("computation", 0, "", NONE, 930, 10)]
+    assert found.gaps() == {"g_ns": 900, "G_ns_per_byte": 30}
+    assert critical_of(run).gaps() == {"g_ns": 0, "G_ns_per_byte": 0}, "no gap is on the recorded path"
 
 
 def test_empty_trace():

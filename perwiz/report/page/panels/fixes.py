@@ -9,6 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report.domino import document as domino
 from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
+from perwiz.report.domino.text import pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
 from perwiz.whatif import selectors
@@ -43,6 +44,7 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
         ["best single call", call],
         ["best call site", site],
         ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
+        *([label, fact] for label, fact in pace(ranked)),
         ["error", _error(ranked.replay_error_ns)],
     ]
 
