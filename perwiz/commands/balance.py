@@ -11,7 +11,8 @@ HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
 A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others.
 Each step is asked what perwiz predict --balance-time REGION#K and --balance-messages REGION#K answer, and steps are sorted by the
-predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays.
+predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays. A step that holds 95 % of all
+computation is the whole program: it stands apart.
 Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:

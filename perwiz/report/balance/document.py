@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Cost, Health, Makespan, Misfit, Model, Natural, Positive, Record, ReplayError, SharesOf, TraceDocument
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif.limits import balance as limits
 from perwiz.whatif.limits.balance import Balance, Balanced
 
@@ -63,7 +63,7 @@ class Step(Record):
     balance_messages: Predicted | None
     """Null if no message would change."""
     sigma_rank: Positive
-    """Place among all steps by the standard deviation of computation."""
+    """Place among these steps by the standard deviation of computation."""
 
 
 class BalanceDocument(TraceDocument, kw_only=True):
@@ -79,7 +79,9 @@ class BalanceDocument(TraceDocument, kw_only=True):
     """Recorded minus predicted makespan."""
     regions: Annotated[list[Region], Meta(min_length=1)]
     steps: list[Step]
-    """Those that gain most first."""
+    """Those that gain most first, without the whole program."""
+    whole_program: list[Step]
+    """Steps that hold 95 % of all computation, unless there is no other step: no answer to which step to balance."""
     deadlocks: Natural
     """Messages that balancing makes synchronous so that the program would deadlock; their senders are not held."""
     misfit: Misfit
@@ -95,7 +97,7 @@ def gains(balance: Balance, region: Balanced) -> I8:
 
 def document(balance: Balance, steps: int) -> BalanceDocument:
     """Return what balancing gives with at most so many steps, those that gain most first."""
-    run = balance.run
+    run, whole = balance.run, balance.whole()
     return BalanceDocument(
         **blocks.head(run.trace),
         recorded_ns=run.makespan,
@@ -103,7 +105,8 @@ def document(balance: Balance, steps: int) -> BalanceDocument:
         predicted_ns=balance.everything,
         gain_ns=run.makespan - balance.everything,
         regions=[_region(run.makespan, region) for region in balance.regions],
-        steps=_steps(balance, steps),
+        steps=_steps(balance, ~whole, steps),
+        whole_program=_steps(balance, whole, len(whole)),
         deadlocks=run.graph.deadlocks,
         **misfit.modelled(run),
     )
@@ -124,13 +127,13 @@ def _region(makespan: int, region: Balanced) -> Region:
     )
 
 
-def _steps(balance: Balance, most: int) -> list[Step]:
-    """Return the steps of all regions that gain most, ties in order."""
-    which = np.repeat(np.arange(len(balance.regions)), [len(region.number) for region in balance.regions])
-    row = np.concatenate([np.arange(len(region.number)) for region in balance.regions])
-    gain = np.concatenate([gains(balance, region) for region in balance.regions])
+def _steps(balance: Balance, chosen: Mask, most: int) -> list[Step]:
+    """Return those of the chosen steps, bool per step of all regions, that gain most, ties in order."""
+    which = np.repeat(np.arange(len(balance.regions)), [len(region.number) for region in balance.regions])[chosen]
+    row = np.concatenate([np.arange(len(region.number)) for region in balance.regions])[chosen]
+    gain = np.concatenate([gains(balance, region) for region in balance.regions])[chosen]
     spreads = [(region.spread(region.computation), region.spread(region.sent)) for region in balance.regions]
-    sigma = np.concatenate([computation.sigma for computation, _ in spreads])
+    sigma = np.concatenate([computation.sigma for computation, _ in spreads])[chosen]
     place = np.empty(len(sigma), "i8")
     place[np.argsort(-sigma, kind="stable")] = np.arange(1, len(sigma) + 1)
     steps = []
@@ -181,13 +184,19 @@ def _answer(balance: BalanceDocument) -> Facts:
     facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded)]
     facts.append(("balanced", f"{_gained(balance, whole)} if computation and messages of all {many} were balanced"))
     if balance.steps:
-        step = balance.steps[0]
-        best, balanced = step.balance_time, "computation"
-        if step.balance_messages and step.balance_messages.gain_ns > best.gain_ns:
-            best, balanced = step.balance_messages, "messages"
-        answer = f"{balanced} of {_label(step)}: {_gained(best, whole)}"
+        best, answer = _best(balance.steps[0], whole)
         facts.append(("best step", answer if best.gain_ns > 0 else "none: balancing any single step gains nothing"))
+    if balance.whole_program:
+        facts.append(("whole program", f"{_best(balance.whole_program[0], whole)[1]} if balanced: all at once, no step to work at"))
     return facts
+
+
+def _best(step: Step, whole: int) -> tuple[Predicted, str]:
+    """Return what pays more in a step, computation or messages balanced, and that in words."""
+    best, balanced = step.balance_time, "computation"
+    if step.balance_messages and step.balance_messages.gain_ns > best.gain_ns:
+        best, balanced = step.balance_messages, "messages"
+    return best, f"{balanced} of {_label(step)}: {_gained(best, whole)}"
 
 
 def _gained(answer: Predicted | BalanceDocument, whole: int) -> str:

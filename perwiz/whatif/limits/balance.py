@@ -16,7 +16,7 @@ from perwiz.clock.treatment import Treated
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import F8, I4, I8
+from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
@@ -27,6 +27,9 @@ from perwiz.whatif.limits.message_sizes import Sizes
 from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan, treated
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
+
+WHOLE = 0.95
+"""Part of all computation from which on a step is the whole program."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,10 +88,18 @@ class Balance:
     regions: tuple[Balanced, ...]
     everything: int
     """Predicted makespan, ns, if computation and messages of all steps of all regions were balanced."""
+    computation: int
+    """ns that all processes compute together, inside of these regions and outside."""
 
     def __repr__(self) -> str:
         names = ", ".join(region.name for region in self.regions)
         return f"<Balance of {names} in {self.run.trace.path}: {self.run.makespan} ns recorded, {self.everything} ns if all were balanced>"
+
+    def whole(self) -> Mask:
+        """Return which steps, region after region, are the whole program, holding WHOLE of all computation; none if there is no other."""
+        held = np.concatenate([np.add.reduceat(region.computation, region.first[:-1]) for region in self.regions])
+        whole = (held > 0) & (held >= WHOLE * self.computation)
+        return np.asarray(whole & (not whole.all()))
 
 
 def balance(
@@ -109,7 +120,8 @@ def balance(
     segments, progress = Segments(run.weighted), _Progress(report, 2 * sum(size.count for size in sizes))
     balanced = tuple(_region(asker, segments, size, progress) for size in sizes)
     both = [question for size in sizes for question in size.whole()]
-    return Balance(run, balanced, asker.makespan(both) if len(sizes) > 1 else balanced[0].all_both)
+    everything = asker.makespan(both) if len(sizes) > 1 else balanced[0].all_both
+    return Balance(run, balanced, everything, int(segments.length.sum()))
 
 
 def chosen(trace: Trace, names: Sequence[str]) -> list[str]:

@@ -76,6 +76,7 @@ def test_document__by_hand():
                 "sigma_rank": 1,
             },
         ],
+        "whole_program": [],
         "deadlocks": 0,
     }
 
@@ -103,6 +104,35 @@ def test_text__by_hand():
         "step  ranks  least   mean  largest  sent: least  mean  largest  sigma  max/mean",
         "b#1       2  30 ns  70 ns   110 ns          0 B   0 B      0 B    0 B         -",
     ]
+
+
+def in_main():
+    """Return the same inside of main, in which each rank computes 5 more: of 260 in all it holds 260, b 140, a 100."""
+    b = Builder(4)
+    b.barrier(at=[(0, 0)] * 4)
+    for rank, name, ns in ((0, "b", 110), (1, "a", 100), (2, "a", 0), (3, "b", 30)):
+        with b.region(rank, "main"):
+            b.compute(rank, 5)
+            with b.region(rank, name):
+                b.compute(rank, ns)
+    return b.trace("main.alog")
+
+
+def test_whole_program__is_no_step():
+    """Balanced, main takes 65 and gains 50 of 115; b, the best of its steps, gains 10."""
+    block = document(in_main(), "main", "a", "b")
+    assert [(row.region, row.balance_time.gain_ns) for row in block.whole_program] == [("main", 50)]
+    assert [(row.region, row.step, row.balance_time.gain_ns) for row in block.steps] == [("b", 1, 10), ("a", 1, 0)]
+    shown = report.text(block)
+    assert "\nwhole program computation of main#1: 65 ns, gain 50 ns (43.5 %) if balanced: all at once, no step to work at\n" in shown
+    assert "\nbest step     computation of b#1: 105 ns, gain 10 ns (8.7 %)\n" in shown
+    assert "\nmain#1 " not in shown
+
+
+def test_whole_program__is_a_step_where_it_is_the_only_one():
+    block = document(in_main(), "main")
+    assert (block.whole_program, [row.region for row in block.steps]) == ([], ["main"])
+    assert "\nbest step     computation of main#1: 65 ns, gain 50 ns (43.5 %)\n" in report.text(block)
 
 
 def test_text__nothing_gains_and_no_steps():
