@@ -1,4 +1,4 @@
-"""`perwiz compare`: how far a prediction is from the measured run, or one run from another."""
+"""`perwiz compare`: how far a prediction is from the measured run, or what changed from one run to another."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from perwiz.commands import files, options
 
 HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
 _ENDING = """
-Errors are PREDICTED minus MEASURED; + is predicted too long. With hypotheses PREDICTED is a recorded run, and what it becomes
-under them is compared. Calls of a process are the same if they have the same routine, partner, tag, communicator, user region and
+Where one run is a prediction, its file tells, and the difference is an error: predicted minus measured, + is predicted too long. With
+hypotheses FIRST is a recorded run, and what it becomes under them is compared. Two measured runs have no error: what is told is the
+change from FIRST to SECOND. Calls of a process are the same if they have the same routine, partner, tag, communicator, user region and
 place in the order; what is left is the same in another place, or in another region.
 
 examples:
   perwiz compare predicted.alog measured.alog                     a run that perwiz predict -o wrote, and the real one
+  perwiz compare before.alog after.alog                           what a change of the program changed
   perwiz compare before.alog after.alog --zero-wait e12           the same in one step: was the gain what was promised?
-  perwiz compare before.alog after.alog --max-error 5% --json     exit code 5 if the makespan is further off
+  perwiz compare predicted.alog measured.alog --max-error 5%      exit code 5 if the makespan is further off
 
 exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete,
 5 done but the error is larger than --max-error, whether or not a trace is incomplete
@@ -28,14 +30,14 @@ exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of th
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz compare`."""
     meaning = "trace, of any format and also packed; - is standard input"
-    parser.add_argument("predicted", metavar="PREDICTED", help=f"predicted or first {meaning}")
-    parser.add_argument("measured", metavar="MEASURED", help=f"measured or second {meaning}")
+    parser.add_argument("first", metavar="FIRST", help=f"predicted or earlier {meaning}")
+    parser.add_argument("second", metavar="SECOND", help=f"measured or later {meaning}")
     meaning = (
         "the instant from which both runs are compared: start, the first of any process; init, when the last process has left MPI_Init;"
-        " e12, the return of this call of PREDICTED (default: init if both runs have it, else start)"
+        " e12, the return of this call of FIRST (default: init if both runs have it, else start)"
     )
     parser.add_argument("--from", dest="start", metavar="start|init|CALL", help=meaning)
-    meaning = "exit with 5 if the makespan is further off than this part of the measured one"
+    meaning = "exit with 5 if the predicted makespan is further off than this part of the measured one"
     parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
     meaning = "list the N calls whose durations differ most (default 5)"
     parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
@@ -43,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     options.clock(parser)
     options.json(parser)
-    options.plot(parser, "draw both runs above each other, and how far the processes that are worst predicted are off")
+    options.plot(parser, "draw both runs above each other, and how far the processes that differ most do")
     options.ending(parser, _ENDING)
 
 
@@ -59,7 +61,7 @@ def _percent(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the picture and printing the comparison."""
-    from perwiz.errors import MISSED
+    from perwiz.errors import MISSED, UsageError
     from perwiz.report.compare import document as report
     from perwiz.report.compare.plot import plot
     from perwiz.report.compare.text import text, too_far
@@ -67,9 +69,12 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    inputs = [args.predicted, args.measured, args.model, *options.networks(args.hypotheses)]
+    inputs = [args.first, args.second, args.model, *options.networks(args.hypotheses)]
     files.check([], inputs, args.plot)
-    comparison = compare(files.read(args.predicted), files.read(args.measured), args.start, hypotheses, model, args.clock)
+    comparison = compare(files.read(args.first), files.read(args.second), args.start, hypotheses, model, args.clock)
+    if args.max_error is not None and comparison.kind != "error":
+        both = "predictions" if comparison.first.timeline.origin.predicted else "measured"
+        raise UsageError(f"--max-error: {args.first} and {args.second} are both {both}, so there is no error; one must be a prediction")
     document = report.document(comparison, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)
     code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, calls=args.calls)})

@@ -61,8 +61,8 @@ def test_text(compare, predicted):
 def test_hypotheses__as_if_predicted_before(compare, predicted):
     one, other = block(compare, predicted, SRTEST), block(compare, SRTEST, SRTEST, "--zero-wait", "e25")
     assert (other["hypotheses"], other["model"]["name"], one["model"]) == (["zero-wait e25"], "default", None)
-    assert one["predicted"]["made_by"] == other["predicted"]["made_by"] == "predicted under zero-wait e25"
-    left = ("predicted", "hypotheses", "model")
+    assert one["first"]["made_by"] == other["first"]["made_by"] == "predicted under zero-wait e25"
+    left = ("first", "hypotheses", "model")
     assert {key: one[key] for key in one if key not in left} == {key: other[key] for key in other if key not in left}
 
 
@@ -116,6 +116,11 @@ def test_plot(compare, predicted, tmp_path):
             [SRTEST, SRTEST, "--max-error", "-1"],
             2,
             "argument --max-error: '-1', must be a percentage from 0 on, such as 2%; see perwiz compare --help",
+        ),
+        (
+            [SRTEST, SRTEST, "--max-error", "5%"],
+            2,
+            f"--max-error: {SRTEST} and {SRTEST} are both measured, so there is no error; one must be a prediction",
         ),
         (
             [SRTEST, SRTEST, "--max-error", "few"],

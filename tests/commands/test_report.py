@@ -48,7 +48,7 @@ def test_against(report, tmp_path):
     code, out, _ = report(SRTEST, "--advance", "e25", "--against", str(tmp_path / "after.alog"))
     assert code == 0
     assert "403.1 ms under advance e25" in out
-    assert naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8")).data("head")["comparison"]["error"] == 0
+    assert naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8")).data("head")["comparison"]["off"] == 0
 
 
 def test_incomplete(report):

@@ -27,33 +27,35 @@ from perwiz.trace import operations
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans
 
-_SUMMED = ("predicted_ns", "measured_ns", "error_ns", "predicted_instances", "measured_instances")
+_SUMMED = ("first_ns", "second_ns", "difference_ns", "first_instances", "second_instances")
 
 
 def document(comparison: Comparison, calls: int, most: float | None = None) -> CompareDocument:
     """Return the comparison with at most so many calls, those that differ most.
 
-    `most` is the largest error of the makespan asked for, as a part of the measured one.
+    `most` is the largest error of the makespan asked for, as a part of the measured one; of a change nobody asks for one.
     """
-    pairs, first, second = comparison.alignment, comparison.predicted.trace, comparison.measured.trace
+    pairs, first, second = comparison.alignment, comparison.first.trace, comparison.second.trace
     both, same = len(pairs.locations[0]), len(pairs.first)
     enter, leave, duration = map(_spread, comparison.calls())
     return CompareDocument(
-        predicted=_run(comparison.predicted),
-        measured=_run(comparison.measured),
+        first=_run(comparison.first),
+        second=_run(comparison.second),
+        difference_is=comparison.kind,
+        reference="first" if comparison.reference is comparison.first else "second",
         hypotheses=[str(hypothesis) for hypothesis in comparison.hypotheses],
         model=blocks.model(comparison.model) if comparison.model else None,
         start=comparison.start,
-        error_ns=comparison.error,
-        error=finite(comparison.share),
+        difference_ns=comparison.difference,
+        difference=finite(comparison.share),
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
-        locations=Locations(both=both, only_predicted=len(first.locations) - both, only_measured=len(second.locations) - both),
+        locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
         calls=Calls(
             same=same,
             moved=int(pairs.moved.sum()),
             elsewhere=int(pairs.elsewhere.sum()),
-            only_predicted=len(first.calls) - same,
-            only_measured=len(second.calls) - same,
+            only_first=len(first.calls) - same,
+            only_second=len(second.calls) - same,
             compared=len(comparison.compared),
             enter=enter,
             leave=leave,
@@ -68,7 +70,7 @@ def document(comparison: Comparison, calls: int, most: float | None = None) -> C
 
 
 def missed(comparison: Comparison, most: float) -> bool:
-    """Return whether the makespan is further off than that part of the measured one."""
+    """Return whether the makespan is further off than that part of the reference."""
     return abs(comparison.share) > most
 
 
@@ -92,26 +94,30 @@ def _run(side: Side) -> Run:
 
 
 def _spread(spans: Spans) -> Spread:
-    """Return the middle, the 95th of a hundred and the largest of the absolute errors; those that occur, none between two."""
-    off = np.sort(np.abs(spans.error))
+    """Return the middle, the 95th of a hundred and the largest of the absolute differences; those that occur, none between two."""
+    off = np.sort(np.abs(spans.second - spans.first))
     median, late, worst = (int(off[max(0, math.ceil(part * len(off)) - 1)]) if len(off) else 0 for part in (0.5, 0.95, 1.0))
     return Spread(median_ns=median, percentile_95_ns=late, worst_ns=worst)
 
 
-def _times(spans: Spans, row: int, prefix: str = "") -> dict[str, Any]:
-    times = {"predicted_ns": spans.predicted, "measured_ns": spans.measured, "error_ns": spans.error}
-    return {f"{prefix}{name}": int(column[row]) for name, column in times.items()}
+def _times(comparison: Comparison, spans: Spans, row: int, prefix: str = "") -> dict[str, Any]:
+    first, second = int(spans.first[row]), int(spans.second[row])
+    return {f"{prefix}first_ns": first, f"{prefix}second_ns": second, f"{prefix}difference_ns": comparison.sign * (second - first)}
 
 
-def _sums(total: sums.Sums, row: int) -> dict[str, Any]:
-    instances = {"predicted_instances": int(total.count.predicted[row]), "measured_instances": int(total.count.measured[row])}
-    return _times(total.time, row) | instances
+def _sums(comparison: Comparison, total: sums.Sums, row: int) -> dict[str, Any]:
+    instances = {"first_instances": int(total.count.first[row]), "second_instances": int(total.count.second[row])}
+    return _times(comparison, total.time, row) | instances
 
 
 def _processes(comparison: Comparison) -> list[Process]:
     end, span = comparison.ends()
     return [
-        Process(**asdict(blocks.location(comparison.predicted.trace, row)), **_times(end, k, "end_"), **_times(span, k, "span_"))
+        Process(
+            **asdict(blocks.location(comparison.first.trace, row)),
+            **_times(comparison, end, k, "end_"),
+            **_times(comparison, span, k, "span_"),
+        )
         for k, row in enumerate(comparison.alignment.locations[0].tolist())
     ]
 
@@ -119,7 +125,7 @@ def _processes(comparison: Comparison) -> list[Process]:
 def _regions(comparison: Comparison) -> list[Region]:
     """Return, per region path, the time in it, all locations together and one by one."""
     total, many, names = sums.regions(comparison), sums.places(comparison), comparison.alignment.path_names
-    first, second = comparison.predicted.trace, comparison.measured.trace
+    first, second = comparison.first.trace, comparison.second.trace
     places = {k: blocks.location(first, k) for k in range(len(first.locations))}
     for k, place in enumerate(comparison.alignment.places[1].tolist()):
         if place >= len(first.locations):
@@ -127,7 +133,7 @@ def _regions(comparison: Comparison) -> list[Region]:
     rows: dict[int, list[ProcessTime]] = {}
     for k, key in enumerate(total.key.tolist()):
         path, place = divmod(key, many)
-        rows.setdefault(path, []).append(ProcessTime(**asdict(places[place]), **_sums(total, k)))
+        rows.setdefault(path, []).append(ProcessTime(**asdict(places[place]), **_sums(comparison, total, k)))
     return [
         Region(region="/".join(names[path]), **{name: sum(getattr(part, name) for part in parts) for name in _SUMMED}, processes=parts)
         for path, parts in rows.items()
@@ -138,19 +144,19 @@ def _steps(comparison: Comparison) -> list[Step]:
     names, total = sums.steps(comparison)
     steps = []
     for k, key in enumerate(total.key.tolist()):
-        times = _times(total.time, k)
-        lacking = [run for run in ("predicted", "measured") if not getattr(total.count, run)[k]]
-        times |= {f"{name}_ns": None for name in (*lacking, *(["error"] if lacking else []))}
+        times = _times(comparison, total.time, k)
+        lacking = [run for run in ("first", "second") if not getattr(total.count, run)[k]]
+        times |= {f"{name}_ns": None for name in (*lacking, *(["difference"] if lacking else []))}
         steps.append(Step(region=names[key >> 32], step=key & 0xFFFFFFFF, **times))
     return steps
 
 
 def _routines(comparison: Comparison) -> list[Routine]:
     total = sums.routines(comparison)
-    calls = zip(total.count.predicted.tolist(), total.count.measured.tolist(), strict=True)
+    calls = zip(total.count.first.tolist(), total.count.second.tolist(), strict=True)
     return [
-        Routine(routine=operations.OPS[op], predicted_calls=predicted, measured_calls=measured, **_times(total.time, k))
-        for k, (op, (predicted, measured)) in enumerate(zip(total.key.tolist(), calls, strict=True))
+        Routine(routine=operations.OPS[op], first_calls=first, second_calls=second, **_times(comparison, total.time, k))
+        for k, (op, (first, second)) in enumerate(zip(total.key.tolist(), calls, strict=True))
     ]
 
 
@@ -158,16 +164,16 @@ def furthest(comparison: Comparison, most: int) -> list[FurthestCall]:
     """Return the calls whose durations differ most, largest difference first, ties by call; those that do not differ left out."""
     enter, leave, duration = comparison.calls()
     pairs, calls = comparison.alignment, []
-    for k in blocks.largest(np.abs(duration.error), most).tolist():
+    for k in blocks.largest(np.abs(duration.second - duration.first), most).tolist():
         pair = int(comparison.compared[k])
         calls.append(
             FurthestCall(
-                **asdict(blocks.call(comparison.predicted.trace, int(pairs.first[pair]))),
-                measured_call=f"e{pairs.second[pair]}",
+                **asdict(blocks.call(comparison.first.trace, int(pairs.first[pair]))),
+                second_call=f"e{pairs.second[pair]}",
                 moved=bool(pairs.moved[pair]),
-                **_times(duration, k),
-                **_times(enter, k, "enter_"),
-                leave_error_ns=int(leave.error[k]),
+                **_times(comparison, duration, k),
+                **_times(comparison, enter, k, "enter_"),
+                leave_difference_ns=comparison.sign * int(leave.second[k] - leave.first[k]),
             )
         )
     return calls

@@ -1,4 +1,4 @@
-"""The picture of `perwiz compare`: both runs on one time axis, and below them how far the worst processes are off, and when."""
+"""The picture of `perwiz compare`: both runs on one time axis, and below them how far processes differ, and when."""
 
 from __future__ import annotations
 
@@ -29,15 +29,23 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
-    worst = comparison.compared[blocks.largest(np.abs(comparison.calls()[2].error), min(calls, MOST_MARKS))]
-    first, second = (since_start(side) for side in comparison.sides)
-    titles = [f"{side.timeline.origin}: {side.trace.path}" for side in comparison.sides]
+    duration = comparison.calls()[2]
+    worst = comparison.compared[blocks.largest(np.abs(duration.second - duration.first), min(calls, MOST_MARKS))]
+    first, second = comparison.sides
     rows = [
-        timeline.Row(titles[0], first),
-        timeline.Row(titles[1], second, rival=False, trace=comparison.measured.trace, marked=comparison.alignment.second[worst]),
+        _row(first, comparison.start),
+        dataclasses.replace(_row(second, comparison.start), rival=False, trace=second.trace, marked=comparison.alignment.second[worst]),
     ]
-    marked = comparison.alignment.first[worst]
-    timeline.plot(comparison.predicted.trace, rows, path, marked, Curves(comparison), meaning="duration differs most")
+    since = SINCE.get(comparison.start, f"the return of {comparison.start}")
+    timeline.plot(
+        first.trace, rows, path, comparison.alignment.first[worst], Curves(comparison), meaning="duration differs most", since=since
+    )
+
+
+def _row(side: Side, start: str) -> timeline.Row:
+    """Return the panel of one run."""
+    whole = None if start == "start" else side.timeline.makespan
+    return timeline.Row(f"{side.timeline.origin}: {side.trace.path}", since_start(side), whole=whole)
 
 
 def since_start(side: Side) -> Timeline:
@@ -48,36 +56,38 @@ def since_start(side: Side) -> Timeline:
 
 
 class Curves:
-    """How far the calls of processes are off in the first run, over the time they return in the second: those that are furthest off."""
+    """How much earlier or later the calls of processes return, over the time they do in the second run: those that differ most."""
 
     height = 1.8
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison, leave = comparison, comparison.calls()[1]
-        self.location = comparison.predicted.trace.calls.location[comparison.alignment.first[comparison.compared]]
-        self.at, self.off = leave.measured, leave.error
-        furthest = np.zeros(len(comparison.predicted.trace.locations), "i8")
+        self.location = comparison.first.trace.calls.location[comparison.alignment.first[comparison.compared]]
+        self.at, self.off = leave.second, comparison.sign * (leave.second - leave.first)
+        furthest = np.zeros(len(comparison.first.trace.locations), "i8")
         np.maximum.at(furthest, self.location, np.abs(self.off))
-        order = np.lexsort((lanes.lanes(comparison.predicted.trace.locations), -furthest))
+        order = np.lexsort((lanes.lanes(comparison.first.trace.locations), -furthest))
         self.furthest, self.differing = furthest, order[furthest[order] > 0]
         self.drawn = np.sort(self.differing[: correction_plot.MOST_CURVES])
 
     def notes(self) -> list[str]:
-        """Return who is furthest off, and which curves are left out."""
-        names, rest = lanes.labels(self.comparison.predicted.trace.locations), len(self.differing) - len(self.drawn)
+        """Return who differs most, and which curves are left out."""
+        names, rest = lanes.labels(self.comparison.first.trace.locations), len(self.differing) - len(self.drawn)
         lines = [f"the picture begins {BEGINS.get(self.comparison.start, f'at the return of {self.comparison.start}')}"]
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))
-            who = names[lanes.lanes(self.comparison.predicted.trace.locations)[worst]]
-            lines.append(f"furthest off: {who}, {signed(int(self.off[k]))} at {words.duration(int(self.at[k]))} of the lower run")
-        return [*lines, f"errors of {len(self.drawn)} of {len(self.differing)} processes drawn, those furthest off"] if rest else lines
+            who = names[lanes.lanes(self.comparison.first.trace.locations)[worst]]
+            lines.append(f"differs most: {who}, {signed(int(self.off[k]))} at {words.duration(int(self.at[k]))} of the lower run")
+        kind = self.comparison.kind
+        return [*lines, f"{kind}s of {len(self.drawn)} of {len(self.differing)} processes drawn, those that differ most"] if rest else lines
 
     def draw(self, axes: Axes, scene: lanes.Scene) -> None:
         """Draw the curves, and beside them the ranks in their colours."""
-        names = lanes.labels(self.comparison.predicted.trace.locations)
+        names = lanes.labels(self.comparison.first.trace.locations)
+        minus = "lower minus upper run" if self.comparison.sign > 0 else "upper minus lower run"
         curves = [self.curve(int(location), scene) for location in self.drawn]
-        correction_plot.draw(axes, scene, curves, [names[scene.lane[k]] for k in self.drawn], "upper minus lower run, returns of calls")
+        correction_plot.draw(axes, scene, curves, [names[scene.lane[k]] for k in self.drawn], f"{minus}, returns of calls")
 
     def curve(self, location: int, scene: lanes.Scene) -> tuple[F8, I8]:
         """Return (columns, ns) of one location, of each column four points at most."""
@@ -90,3 +100,5 @@ class Curves:
 
 BEGINS = {"start": "at the first instant of each run", "init": "where the last process has left MPI_Init"}
 """Words for where both runs start."""
+SINCE = {"start": "the first instant of each run", "init": "the end of the last MPI_Init"}
+"""Words for what its times count from."""

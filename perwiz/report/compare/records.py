@@ -1,4 +1,4 @@
-"""What the document of `perwiz compare` holds. Errors are predicted minus measured."""
+"""What the document of `perwiz compare` holds. Of differences the reference is subtracted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MaxError(Record):
     """The largest error of the makespan that was asked for."""
 
     asked: Cost
-    """A part of the measured makespan."""
+    """A part of the makespan of the reference."""
     missed: bool
     """The command exits with 5."""
 
@@ -40,12 +40,12 @@ class Locations(Record):
     """Processes and threads that both traces have, or one."""
 
     both: Natural
-    only_predicted: Natural
-    only_measured: Natural
+    only_first: Natural
+    only_second: Natural
 
 
 class Spread(Record):
-    """Of the absolute errors of the compared calls; values that occur, 0 without calls."""
+    """Of the absolute differences of the compared calls; values that occur, 0 without calls."""
 
     median_ns: Natural
     percentile_95_ns: Natural
@@ -61,8 +61,8 @@ class Calls(Record):
     """Those of them that lie at another place among the calls of their process."""
     elsewhere: Natural
     """Those of them that are made from another user region."""
-    only_predicted: Natural
-    only_measured: Natural
+    only_first: Natural
+    only_second: Natural
     compared: Natural
     """Those that are the same and not over before the start."""
     enter: Spread
@@ -73,12 +73,12 @@ class Calls(Record):
 class Process(Location):
     """When a process or thread of both traces ends, and how long it lasts."""
 
-    end_predicted_ns: Natural
-    end_measured_ns: Natural
-    end_error_ns: int
-    span_predicted_ns: Natural
-    span_measured_ns: Natural
-    span_error_ns: int
+    end_first_ns: Natural
+    end_second_ns: Natural
+    end_difference_ns: int
+    span_first_ns: Natural
+    span_second_ns: Natural
+    span_difference_ns: int
 
 
 class RegionTime(Record, kw_only=True):
@@ -87,11 +87,11 @@ class RegionTime(Record, kw_only=True):
     rank: Annotated[int | UnsetType, RESERVED] = UNSET
     thread: Annotated[int | UnsetType, RESERVED] = UNSET
     region: Annotated[str | UnsetType, RESERVED] = UNSET
-    predicted_ns: Natural
-    measured_ns: Natural
-    error_ns: int
-    predicted_instances: Natural
-    measured_instances: Natural
+    first_ns: Natural
+    second_ns: Natural
+    difference_ns: int
+    first_instances: Natural
+    second_instances: Natural
 
 
 class ProcessTime(RegionTime, kw_only=True):
@@ -114,55 +114,59 @@ class Step(Record):
 
     region: str
     step: Positive
-    predicted_ns: Natural | None
-    measured_ns: Natural | None
-    error_ns: int | None
+    first_ns: Natural | None
+    second_ns: Natural | None
+    difference_ns: int | None
 
 
 class Routine(Record):
     """Time in all calls of a routine, the same or not."""
 
     routine: str
-    predicted_calls: Natural
-    measured_calls: Natural
-    predicted_ns: Natural
-    measured_ns: Natural
-    error_ns: int
+    first_calls: Natural
+    second_calls: Natural
+    first_ns: Natural
+    second_ns: Natural
+    difference_ns: int
 
 
 class FurthestCall(Call):
     """A call that is the same, and how far it is off."""
 
-    measured_call: CallId
+    second_call: CallId
     moved: bool
-    predicted_ns: Natural
-    measured_ns: Natural
-    error_ns: int
-    enter_predicted_ns: Natural
-    enter_measured_ns: Natural
-    enter_error_ns: int
-    leave_error_ns: int
+    first_ns: Natural
+    second_ns: Natural
+    difference_ns: int
+    enter_first_ns: Natural
+    enter_second_ns: Natural
+    enter_difference_ns: int
+    leave_difference_ns: int
 
 
 class CompareDocument(Document, kw_only=True):
-    """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. Errors are
-    predicted minus measured. predicted and measured are the first and the second trace, whatever they are: see made_by.
+    """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. first and
+    second are the runs as they were named; a difference is the one run minus the reference.
     """
 
     command: Literal["compare"] = "compare"
-    predicted: Run
-    measured: Run
+    first: Run
+    second: Run
+    difference_is: Literal["error", "change"]
+    """Where one run is a prediction, its error: the other is the reference. Else the change from the first run, the reference."""
+    reference: Literal["first", "second"]
     hypotheses: list[str]
     """Under which the first trace was predicted here, as on the command line, without the two dashes."""
     model: Model | None
     """Null without hypotheses."""
     start: Annotated[str, Meta(pattern="^(start|init|e(0|[1-9][0-9]*))$")] = field(name="from")
     """The first instant of each run; when the last process has left MPI_Init; or when this call of the first trace returns."""
-    error_ns: int
+    difference_ns: int
     """Of the makespan."""
-    error: float | None
-    """The same as a part of the measured makespan; null if that is 0 and the other is not."""
+    difference: float | None
+    """The same as a part of the makespan of the reference; null if that is 0 and the other is not."""
     max_error: MaxError | None
+    """Null unless asked for, which is refused where the difference is no error."""
     locations: Locations
     calls: Calls
     processes: list[Process]

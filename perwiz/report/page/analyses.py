@@ -73,7 +73,7 @@ class Report:
     @property
     def healths(self) -> list[Health]:
         """The health of each trace."""
-        return [self.run.health(), *([self.comparison.measured.health] if self.comparison else [])]
+        return [self.run.health(), *([self.comparison.second.health] if self.comparison else [])]
 
 
 def gathered(

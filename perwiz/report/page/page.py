@@ -54,11 +54,11 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
     if comparison is None:
         return None
     return {
-        "whole": comparison.measured.timeline.makespan,
-        "measured": comparison.measured.makespan,
-        "error": comparison.error,
+        "whole": comparison.second.timeline.makespan,
+        "measured": comparison.second.makespan,
+        "off": comparison.first.makespan - comparison.second.makespan,
         "from": comparison.start,
-        "trace": words.shown(comparison.measured.trace.path, 300),
+        "trace": words.shown(comparison.second.trace.path, 300),
     }
 
 

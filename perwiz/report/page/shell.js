@@ -147,7 +147,7 @@ const page = window.perwiz = (function () {
         head.best ? " by the best single call" : "");
     }
     if (head.comparison) {
-      const {error: off, whole, measured, from} = head.comparison;
+      const {off, whole, measured, from} = head.comparison;
       answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
         off ? (head.best ? off < 0 ? "longer" : "shorter" : "predicted too " + (off < 0 ? "short" : "long")) + " by " + time(Math.abs(off)) +
           " (" + share(Math.abs(off), measured) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),

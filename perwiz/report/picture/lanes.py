@@ -94,6 +94,8 @@ class Scene:
     size: Size
     meaning: str = "zeroed wait"
     """What one of the marked calls is."""
+    since: str = "the start of the run"
+    """What the time axis counts from."""
 
     @property
     def unit(self) -> tuple[int, str]:

@@ -46,6 +46,8 @@ class Row:
     """What it is the timeline of; None: of the trace that `plot` is given."""
     marked: NDArray[np.integer[Any]] | Sequence[int] = ()
     """Rows of calls to mark, if it has a trace of its own."""
+    whole: int | None = None
+    """Makespan of the run, ns, where the timeline is only the rest of it."""
 
 
 class Curves(Protocol):
@@ -82,17 +84,18 @@ def plot(
     curves: Curves | None = None,
     overlay: Overlay | None = None,
     meaning: str = "zeroed wait",
+    since: str = "the start of the run",
 ) -> None:
     """Write a picture of the timelines of one or more traces, the first on top; the suffix of `path` (.png, .svg, .pdf) says which format.
 
     Each panel begins at the first instant of its run, and later ones are compared with the end of the first. `zeroed` are
-    rows of calls, marked in every panel as what `meaning` says. `curves` come below, `overlay` in front. The first row has no trace
-    of its own. The file appears complete or not at all.
+    rows of calls, marked in every panel as what `meaning` says. `curves` come below, `overlay` in front; times count from `since`.
+    The first row has no trace of its own. The file appears complete or not at all.
     Raises UsageError for another suffix, no rows, a call that is not there, or a place that cannot be written.
     """
     if not rows:
         raise UsageError(f"{path}: no timeline to draw, must be one or more")
-    scenes = _scenes(trace, rows, np.asarray(zeroed, np.int64), meaning)
+    scenes = [dataclasses.replace(scene, since=since) for scene in _scenes(trace, rows, np.asarray(zeroed, np.int64), meaning)]
     save(lambda: _draw(trace, rows, scenes, curves, overlay), path)
 
 
@@ -171,7 +174,7 @@ def _time_axis(axes: Axes, scene: lanes.Scene, last: bool) -> None:
     if scene.origin:
         axes.plot([0, 0.004], [0, 0], transform=axes.transAxes, clip_on=False, linewidth=0, zorder=7, **_BREAK)
     if last:
-        axes.set_xlabel(f"time since the start of the run [{unit}]", size=9)
+        axes.set_xlabel(f"time since {scene.since} [{unit}]", size=9)
 
 
 def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
@@ -182,6 +185,8 @@ def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
     beside = axes.get_xaxis_transform() + ScaledTranslation(1 / 72, 0, axes.figure.dpi_scale_trans)
     axes.plot([makespan / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_SOLID)
     text = f"makespan {words.duration(makespan)}"
+    if row.whole is not None:
+        text = f"{words.duration(makespan)} of a makespan of {words.duration(row.whole)}"
     if not first:
         axes.plot([scene.recorded / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_DASHED)
         text = ", ".join(filter(None, [text, lanes.gain(scene.recorded, makespan) if row.rival else ""]))

@@ -1,6 +1,7 @@
 """How far one run is from another run of the same or of a changed program: a prediction from the measurement, or before from after.
 
-Errors are first minus second, here predicted minus measured; shares are of the second.
+Where one of both is a prediction the other is the reference, and the difference is an error: predicted minus measured. Else the first is,
+and the difference is a change: after minus before. Shares are of the reference.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -52,21 +54,16 @@ class Side:
 class Spans:
     """Times of the same things in both runs, ns, one per row."""
 
-    predicted: I8
-    measured: I8
-
-    @property
-    def error(self) -> I8:
-        """Predicted minus measured."""
-        return np.asarray(self.predicted - self.measured)
+    first: I8
+    second: I8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
     """Two runs beside each other."""
 
-    predicted: Side
-    measured: Side
+    first: Side
+    second: Side
     alignment: Alignment
     start: str
     """Where both runs start: start, init, or the call of the first run at whose return."""
@@ -84,17 +81,33 @@ class Comparison:
     @property
     def sides(self) -> tuple[Side, Side]:
         """Both runs."""
-        return self.predicted, self.measured
+        return self.first, self.second
 
     @property
-    def error(self) -> int:
-        """Predicted minus measured makespan since the start, ns."""
-        return self.predicted.makespan - self.measured.makespan
+    def kind(self) -> Literal["error", "change"]:
+        """What a difference is: an error of a prediction, or a change from one run to another of its kind."""
+        first, second = (side.timeline.origin.predicted for side in self.sides)
+        return "error" if self.hypotheses or first != second else "change"
+
+    @property
+    def reference(self) -> Side:
+        """The run that differences are counted from: the measured one, of two of a kind the first."""
+        return self.second if self.kind == "error" and self.first.timeline.origin.predicted else self.first
+
+    @property
+    def sign(self) -> int:
+        """1 where a difference is second minus first, -1 where it is first minus second: the reference is subtracted."""
+        return 1 if self.reference is self.first else -1
+
+    @property
+    def difference(self) -> int:
+        """How far the makespan since the start is from that of the reference, ns."""
+        return self.sign * (self.second.makespan - self.first.makespan)
 
     @property
     def share(self) -> float:
-        """The error as a part of the measured makespan; infinite if that is 0 and the other is not."""
-        return share(self.error, self.measured.makespan)
+        """The difference as a part of the makespan of the reference; infinite if that is 0 and the other is not."""
+        return share(self.difference, self.reference.makespan)
 
     def calls(self) -> tuple[Spans, Spans, Spans]:
         """Return enter, leave and duration of the compared calls."""
@@ -103,7 +116,7 @@ class Comparison:
             Spans(*(side.since(getattr(side.timeline.calls, name)[row]) for side, row in zip(self.sides, rows, strict=True)))
             for name in ("enter", "leave")
         )
-        return enter, leave, Spans(leave.predicted - enter.predicted, leave.measured - enter.measured)
+        return enter, leave, Spans(leave.first - enter.first, leave.second - enter.second)
 
     def ends(self) -> tuple[Spans, Spans]:
         """Return when the locations end that both runs have, and how long they last."""
@@ -115,14 +128,14 @@ class Comparison:
         return Spans(leave[0], leave[1]), Spans(leave[0] - enter[0], leave[1] - enter[1])
 
 
-def share(error: int, whole: int) -> float:
-    """Return an error as a part of the whole; of nothing it is 0 or infinite."""
-    return error / whole if whole else (float("inf") if error > 0 else 0.0)
+def share(difference: int, whole: int) -> float:
+    """Return a difference as a part of the whole; of nothing it is 0 or infinite."""
+    return difference / whole if whole else (float("inf") if difference > 0 else 0.0)
 
 
 def compare(
-    predicted: Trace,
-    measured: Trace,
+    first: Trace,
+    second: Trace,
     start: str | None = None,
     hypotheses: Asked = (),
     model: Model | str | None = None,
@@ -136,14 +149,15 @@ def compare(
     Raises UsageError for a start that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
     asked = parse_all(hypotheses)
-    machine = choose_model(model, predicted) if asked else None
-    first, second = _first(predicted, asked, machine, clock), _treated(measured, clock)
-    pairs = align(first[0], second[0])
-    if not len(pairs.first) and (len(first[0].calls) or len(second[0].calls)):
-        counts = f"{len(first[0].calls)} and {len(second[0].calls)}"
-        raise TraceError(f"{predicted.path}, {measured.path}: none of {counts} calls is the same, must be runs of one program")
-    word, instants = _start(first[0], second[0], pairs, start)
-    sides = [Side(trace, state, instant) for (trace, state), instant in zip((first, second), instants, strict=True)]
+    machine = choose_model(model, first) if asked else None
+    both = _first(first, asked, machine, clock), _treated(second, clock)
+    (one, _), (other, _) = both
+    pairs = align(one, other)
+    if not len(pairs.first) and (len(one.calls) or len(other.calls)):
+        counts = f"{len(one.calls)} and {len(other.calls)}"
+        raise TraceError(f"{first.path}, {second.path}: none of {counts} calls is the same, must be runs of one program")
+    word, instants = _start(one, other, pairs, start)
+    sides = [Side(trace, state, instant) for (trace, state), instant in zip(both, instants, strict=True)]
     return Comparison(sides[0], sides[1], pairs, word, _after(sides, pairs, word), asked, machine)
 
 

@@ -11,8 +11,9 @@ from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from perwiz.report import blocks
 from perwiz.report.compare import document as report
-from perwiz.report.compare.text import error, text, too_far
-from perwiz.whatif.compare.compare import Spans, compare
+from perwiz.report.compare.text import relative, text, too_far
+from perwiz.trace.origin import Origin
+from perwiz.whatif.compare.compare import compare
 
 
 def late_sender(work=1000, extra=False, path="late.alog"):
@@ -36,8 +37,8 @@ def document(*arguments, calls=5, most=None, **settings):
     return block
 
 
-def times(predicted, measured, prefix=""):
-    return {f"{prefix}predicted_ns": predicted, f"{prefix}measured_ns": measured, f"{prefix}error_ns": predicted - measured}
+def times(first, second, prefix=""):
+    return {f"{prefix}first_ns": first, f"{prefix}second_ns": second, f"{prefix}difference_ns": second - first}
 
 
 def spread(*values):
@@ -46,8 +47,8 @@ def spread(*values):
 
 def test_document__by_hand():
     """The work shrinks from 1000 to 400, a barrier is new; see the test of the same name of whatif/compare."""
-    block = valid(document(late_sender(), late_sender(400, extra=True, path="after.alog"), most=0.5), "compare")
-    runs = [block.pop(name) for name in ("predicted", "measured")]
+    block = valid(document(late_sender(), late_sender(400, extra=True, path="after.alog")), "compare")
+    runs = [block.pop(name) for name in ("first", "second")]
     assert [run.pop("health")["incomplete"] for run in runs] == [False, False]
     same = {"format": "built", "made_by": "measured", "start_ns": 0, "processes": 2}
     assert runs == [
@@ -55,23 +56,25 @@ def test_document__by_hand():
         {**same, "trace": "after.alog", "makespan_ns": 510, "whole_ns": 510, "calls": 4},
     ]
     places = [{"rank": rank, "thread": 0} for rank in (0, 1)]
-    instances = {"predicted_instances": 1, "measured_instances": 1}
+    instances = {"first_instances": 1, "second_instances": 1}
     assert block == {
         "version": 1,
         "command": "compare",
         "hypotheses": [],
         "model": None,
         "from": "start",
-        "error_ns": 590,
-        "error": 1.156863,
-        "max_error": {"asked": 0.5, "missed": True},
-        "locations": {"both": 2, "only_predicted": 0, "only_measured": 0},
+        "difference_is": "change",
+        "reference": "first",
+        "difference_ns": -590,
+        "difference": -0.536364,
+        "max_error": None,
+        "locations": {"both": 2, "only_first": 0, "only_second": 0},
         "calls": {
             "same": 2,
             "moved": 0,
             "elsewhere": 0,
-            "only_predicted": 0,
-            "only_measured": 2,
+            "only_first": 0,
+            "only_second": 2,
             "compared": 2,
             "enter": spread(0, 600, 600),
             "leave": spread(600, 600, 600),
@@ -84,18 +87,18 @@ def test_document__by_hand():
         "regions": [{"region": "solve", **times(1100, 500), **instances, "processes": [{**places[1], **times(1100, 500), **instances}]}],
         "steps": [{"region": "solve", "step": 1, **times(1100, 500)}],
         "routines": [
-            {"routine": "MPI_Send", "predicted_calls": 1, "measured_calls": 1, **times(10, 10)},
-            {"routine": "MPI_Recv", "predicted_calls": 1, "measured_calls": 1, **times(1042, 442)},
-            {"routine": "MPI_Barrier", "predicted_calls": 0, "measured_calls": 2, **times(0, 20)},
+            {"routine": "MPI_Send", "first_calls": 1, "second_calls": 1, **times(10, 10)},
+            {"routine": "MPI_Recv", "first_calls": 1, "second_calls": 1, **times(1042, 442)},
+            {"routine": "MPI_Barrier", "first_calls": 0, "second_calls": 2, **times(0, 20)},
         ],
         "furthest": [
             {
                 "call": "e1",
-                "measured_call": "e2",
+                "second_call": "e2",
                 "routine": "MPI_Recv",
                 "region": "solve",
                 "moved": False,
-                "leave_error_ns": 600,
+                "leave_difference_ns": -600,
                 **(places[1] | times(1042, 442) | times(0, 0, "enter_")),
             }
         ],
@@ -103,48 +106,81 @@ def test_document__by_hand():
 
 
 def test_text__by_hand():
-    block = document(late_sender(), late_sender(400, extra=True, path="after.alog"), most=0.5)
+    block = document(late_sender(), late_sender(400, extra=True, path="after.alog"))
     assert text(block).splitlines() == [
         "late.alog against after.alog",
         "",
         "first         1.100 us",
-        "second        510 ns, error +590 ns (+115.7 %)",
-        "              the error asked for, at most 50 %, is missed",
+        "second        510 ns, change -590 ns (-53.6 %)",
         "from          the first instant of each run",
         "calls         2 the same; 0 only in the first run, 2 only in the second run",
         "",
-        "errors of 2 calls",
-        "          median    95 %   worst",
-        "enter       0 ns  600 ns  600 ns",
-        "leave     600 ns  600 ns  600 ns",
-        "duration    0 ns  600 ns  600 ns",
+        "changes of 2 calls",
+        "          median    95 %  largest",
+        "enter       0 ns  600 ns   600 ns",
+        "leave     600 ns  600 ns   600 ns",
+        "duration    0 ns  600 ns   600 ns",
         "",
         "processes",
-        "rank     first  second               error",
-        "0     1.010 us  510 ns   +500 ns (+98.0 %)",
-        "1     1.100 us  510 ns  +590 ns (+115.7 %)",
+        "rank     first  second             change",
+        "0     1.010 us  510 ns  -500 ns (-49.5 %)",
+        "1     1.100 us  510 ns  -590 ns (-53.6 %)",
         "",
         "regions, time of all processes",
-        "region     first  second               error",
-        "solve   1.100 us  500 ns  +600 ns (+120.0 %)",
+        "region     first  second             change",
+        "solve   1.100 us  500 ns  -600 ns (-54.5 %)",
         "",
         "parallel steps",
-        "step        first  second               error",
-        "solve#1  1.100 us  500 ns  +600 ns (+120.0 %)",
+        "step        first  second             change",
+        "solve#1  1.100 us  500 ns  -600 ns (-54.5 %)",
         "",
         "routines, time of all processes",
-        "routine         first  second               error",
-        "MPI_Send        10 ns   10 ns                0 ns",
-        "MPI_Recv     1.042 us  442 ns  +600 ns (+135.7 %)",
-        "MPI_Barrier      0 ns   20 ns   -20 ns (-100.0 %)",
+        "routine         first  second             change",
+        "MPI_Send        10 ns   10 ns               0 ns",
+        "MPI_Recv     1.042 us  442 ns  -600 ns (-57.6 %)",
+        "MPI_Barrier      0 ns   20 ns             +20 ns",
         "",
         "calls whose durations differ most",
-        "call  second as  rank  routine   region     first  second    error  first at  second at",
-        "e1    e2            1  MPI_Recv  solve   1.042 us  442 ns  +600 ns      0 ns       0 ns",
+        "call  second as  rank  routine   region     first  second   change  first at  second at",
+        "e1    e2            1  MPI_Recv  solve   1.042 us  442 ns  -600 ns      0 ns       0 ns",
         "",
         "health        both traces complete",
     ]
-    assert too_far(block, 0.5) == "late.alog, after.alog: the makespan is off by +590 ns (+115.69 %), must be at most 50 %"
+
+
+def predicted(trace):
+    """Return a trace as if its times were a prediction."""
+    origin = Origin("predicted", hypotheses=("zero-wait e9",))
+    return dataclasses.replace(trace, timeline=dataclasses.replace(trace.timeline, origin=origin))
+
+
+@pytest.mark.parametrize(
+    ("second", "is_", "difference", "said"),
+    [
+        (False, "error", 600, "predicted     1.100 us\nmeasured      500 ns, error +600 ns (+120.0 %)\n"),
+        (True, "change", -600, "first         1.100 us\nsecond        500 ns, change -600 ns (-54.5 %)\n"),
+    ],
+)
+def test_text__an_error_is_that_of_a_prediction(second, is_, difference, said):
+    """Of two predictions neither is the truth. An error is predicted minus measured, in whatever order they stand."""
+    before, after = late_sender(), late_sender(400, path="after.alog")
+    block = document(predicted(before), predicted(after) if second else after)
+    assert (block.difference_is, block.difference_ns) == (is_, difference)
+    assert f"\n{said}" in text(block)
+    assert "after.alog (predicted under zero-wait e9)" in text(block) or not second
+
+
+def test_text__a_prediction_that_comes_second():
+    block = document(late_sender(), predicted(late_sender(400, path="after.alog")))
+    assert (block.difference_is, block.reference, block.difference_ns, block.steps[0].difference_ns) == ("error", "first", -600, -600)
+    assert "\nmeasured      1.100 us\npredicted     500 ns, error -600 ns (-54.5 %)\n" in text(block)
+    assert too_far(block, 0.5) == "late.alog, after.alog: the makespan is off by -600 ns (-54.55 %), must be at most 50 %"
+
+
+def test_text__a_change_of_the_whole_runs():
+    """From the return of e0 on 90 and 100 are left, of 1100 and 500."""
+    shown = text(document(late_sender(), late_sender(400, path="after.alog"), start="e0"))
+    assert "whole runs 1.100 us and 500 ns, change -600 ns (-54.5 %)" in shown
 
 
 def test_text__of_a_prediction():
@@ -199,18 +235,18 @@ def test_text__long_tables():
 @pytest.mark.parametrize(
     ("value", "whole", "text"), [(0, 0, "0 ns"), (5, 0, "+5 ns"), (-1, 10_000, "-1 ns (<0.1 %)"), (-12_340, 100_000, "-12.34 us (-12.3 %)")]
 )
-def test_error(value, whole, text):
-    assert error(value, whole) == text
+def test_relative(value, whole, text):
+    assert relative(value, whole) == text
 
 
 def test_largest_errors():
     """Errors of 0 3 -5 5 1: the largest first, equal ones by row, none that is 0."""
-    spans = Spans(np.array([0, 3, 0, 5, 1]), np.array([0, 0, 5, 0, 0]))
-    assert [blocks.largest(np.abs(spans.error), most).tolist() for most in (0, 1, 3, 9)] == [[], [2], [2, 3, 1], [2, 3, 1, 4]]
+    off = np.array([0, 3, -5, 5, 1])
+    assert [blocks.largest(np.abs(off), most).tolist() for most in (0, 1, 3, 9)] == [[], [2], [2, 3, 1], [2, 3, 1, 4]]
 
 
 def test_missed():
-    found = compare(late_sender(), late_sender(400))
+    found = compare(predicted(late_sender()), late_sender(400))
     assert [report.missed(found, most) for most in (0, 1.19, 1.2, 1.21)] == [True, True, False, False]
     assert report.finite(float("inf")) is None
 
@@ -219,7 +255,7 @@ def test_missed():
 def test_every_trace(name):
     trace = CATALOGUE[name]()
     block = document(trace, trace)
-    assert (block.error_ns, block.furthest) == (0, [])
+    assert (block.difference_ns, block.furthest) == (0, [])
     shown = text(block)
     assert shown.isascii()
     assert max(map(len, shown.splitlines())) <= 140

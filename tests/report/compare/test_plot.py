@@ -27,7 +27,7 @@ def run(works, processes=2, path="run.alog"):
 def test_since_start():
     """MPI_Init takes no time in the picture, and the run begins where it ends."""
     found = compare(run([100]), run([300]))
-    timeline = compare_plot.since_start(found.measured)
+    timeline = compare_plot.since_start(found.second)
     assert timeline.calls.enter.tolist() == [0, 0, 0, 300]
     assert timeline.calls.leave.tolist() == [0, 310, 0, 310]
     assert (timeline.locations.enter.tolist(), timeline.makespan) == ([0, 0], 310)
@@ -39,13 +39,13 @@ def test_curves():
     curves = compare_plot.Curves(found)
     assert curves.drawn.tolist() == [0, 1]
     size = lanes.Size(width=520.0, lane=48.0, columns=52)
-    scene = lanes.scene(found.predicted.trace, [compare_plot.since_start(found.predicted)], np.zeros(0, "i8"), size)
+    scene = lanes.scene(found.first.trace, [compare_plot.since_start(found.first)], np.zeros(0, "i8"), size)
     x, y = curves.curve(1, lanes.joined([scene, scene])[0])
-    assert y.tolist() == [-200, -100]
+    assert y.tolist() == [200, 100]
     assert (x * scene.span / 52).round(6).tolist() == [310, 520]
     assert curves.notes() == [
         "the picture begins where the last process has left MPI_Init",
-        "furthest off: rank 0, -200 ns at 310 ns of the lower run",
+        "differs most: rank 0, +200 ns at 310 ns of the lower run",
     ]
 
 
@@ -58,7 +58,7 @@ def test_curves__too_many():
     found = compare(run([100], 20), run([200], 20))
     curves = compare_plot.Curves(found)
     assert len(curves.drawn) == 12
-    assert curves.notes()[-1] == "errors of 12 of 20 processes drawn, those furthest off"
+    assert curves.notes()[-1] == "changes of 12 of 20 processes drawn, those that differ most"
 
 
 def test_joined():
@@ -79,10 +79,24 @@ def test_plot(tmp_path, processes):
     assert path.read_bytes().startswith(b"<?xml")
     assert [one.name for one in tmp_path.iterdir()] == ["both.svg"]
     text = path.read_text()
-    for words in ("measured: run.alog", "measured: after.alog", "duration differs most", "upper minus lower run"):
+    for words in ("measured: run.alog", "measured: after.alog", "duration differs most", "lower minus upper run"):
         assert words in text
     assert text.count("<!-- rank 1 -->") == 2
     assert text.count("<!-- rank 2 -->") == processes - 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("start", "since", "ends"), [("init", "the end of the last MPI_Init", 2), ("start", "the first instant of each run", 0)]
+)
+def test_plot__what_times_count_from(tmp_path, start, since, ends):
+    """From the end of MPI_Init on 110 of 1110 are left, and 310 of 1310."""
+    path = tmp_path / "both.svg"
+    compare_plot.plot(compare(run([100]), run([300]), start), str(path))
+    text = path.read_text()
+    assert f"<!-- time since {since} [us] -->" in text
+    said = ["110 ns of a makespan of 1.110 us", "310 ns of a makespan of 1.310 us"]
+    assert sum(words in text for words in said) == ends
 
 
 @pytest.mark.slow

@@ -43,9 +43,9 @@ def test_head__re_measured(tmp_path):
     """The trace predicted under advance e25, taken for a run: once held against the prediction, once against the recorded run."""
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
-    for asked, error in (("advance e25", 0), ((), 9_437_066)):
+    for asked, off in (("advance e25", 0), ((), 9_437_066)):
         found = html_report.head(gathered(trace, asked, against=perwiz.read(path)))["comparison"]
-        assert found == {"whole": 403_130_934, "measured": 403_130_934, "error": error, "from": "start", "trace": path}
+        assert found == {"whole": 403_130_934, "measured": 403_130_934, "off": off, "from": "start", "trace": path}
 
 
 def test_fixes(srtest):

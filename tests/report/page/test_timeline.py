@@ -150,4 +150,4 @@ def test_pairs__of_a_re_measured_run(tmp_path):
     assert len(pairs) == 36
     _, predicted, measured = naive_html.timelines(data)
     assert [measured[other] for _, other in pairs] == [predicted[one] for one, _ in pairs]
-    assert report.comparison.error == 0
+    assert report.comparison.difference == 0

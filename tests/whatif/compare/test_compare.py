@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import perwiz
 from build import CATALOGUE, Builder, hand_model, traces
 from perwiz.errors import TraceError, UsageError
+from perwiz.trace.origin import MEASURED
 from perwiz.trace.tables import Times
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.hypotheses.waits import ZeroWait
@@ -36,20 +37,19 @@ def late_sender(work=1000, init=(0, 0), extra=False, path="late.alog"):
 
 
 def columns(spans):
-    return list(zip(spans.predicted.tolist(), spans.measured.tolist(), strict=True))
+    return list(zip(spans.first.tolist(), spans.second.tolist(), strict=True))
 
 
 def test_by_hand():
     """The work shrinks from 1000 to 400: the send comes 600 earlier, the receive is 600 shorter, and a barrier of 10 ns is new."""
     found = compare(late_sender(), late_sender(400, extra=True))
-    assert (found.predicted.makespan, found.measured.makespan, found.error) == (1100, 510, 590)
-    assert found.share == 590 / 510
+    assert (found.first.makespan, found.second.makespan, found.difference) == (1100, 510, -590)
+    assert (found.kind, found.reference is found.first, found.share) == ("change", True, -590 / 1100)
     assert (found.alignment.first.tolist(), found.alignment.second.tolist()) == ([0, 1], [0, 2])
     enter, leave, duration = found.calls()
     assert columns(enter) == [(1000, 400), (0, 0)]
     assert columns(leave) == [(1010, 410), (1042, 442)]
     assert columns(duration) == [(10, 10), (1042, 442)]
-    assert duration.error.tolist() == [0, 600]
     end, span = found.ends()
     assert columns(end) == columns(span) == [(1010, 510), (1100, 510)]
 
@@ -58,17 +58,17 @@ def test_start__where_the_last_process_left_init():
     """MPI_Init returns after 50 and 70 in the one run, 500 and 300 in the other: it is not compared, and what follows is the same."""
     one, other = late_sender(init=(50, 70)), late_sender(init=(500, 300))
     found = compare(one, other)
-    assert (found.start, found.predicted.start, found.measured.start, found.error) == ("init", 70, 500, 0)
+    assert (found.start, found.first.start, found.second.start, found.difference) == ("init", 70, 500, 0)
     assert found.compared.tolist() == [1, 3]
-    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
-    assert compare(one, other, "start").error == -430
+    assert all(not (spans.first - spans.second).any() for spans in (*found.calls(), *found.ends()))
+    assert compare(one, other, "start").difference == 430
     assert len(compare(one, other, "start").compared) == 4
 
 
 def test_start__a_call():
     """From the return of e0, the send: 90 ns are left in both runs; the receive is entered before, in both."""
     found = compare(late_sender(), late_sender(400), "e0")
-    assert (found.predicted.start, found.measured.start, found.error) == (1010, 410, 0)
+    assert (found.first.start, found.second.start, found.difference) == (1010, 410, 0)
     assert found.compared.tolist() == [1]
     assert [columns(spans) for spans in found.calls()] == [[(0, 0)], [(32, 32)], [(32, 32)]]
 
@@ -113,10 +113,10 @@ def test_hypotheses():
         b.recv(1, 0, at=(0, 30))
         b.compute(1, 58)
     found = compare(late_sender(), b.trace("after.alog"), None, ["zero-wait e1"], hand_model(), "none")
-    assert (found.predicted.makespan, found.measured.makespan) == (1010, 1010)
+    assert (found.first.makespan, found.second.makespan) == (1010, 1010)
     assert columns(found.calls()[2]) == [(10, 10), (30, 30)]
     assert (found.hypotheses, found.model.name) == ((ZeroWait("e1"),), "by hand")
-    assert str(found.predicted.timeline.origin) == "predicted under zero-wait e1"
+    assert str(found.first.timeline.origin) == "predicted under zero-wait e1"
     assert compare(late_sender(), late_sender()).model is None
 
 
@@ -124,9 +124,9 @@ def test_clocks_are_corrected():
     """A receive recorded before its send is put forward in either run, unless the clocks are to be left alone."""
     trace = CATALOGUE["clock_violation_message"]()
     found = compare(trace, trace)
-    assert found.predicted.health.correction is not None
-    assert found.calls()[1].predicted.max() > trace.timeline.makespan - trace.timeline.calls.enter.min()
-    assert compare(trace, trace, clock="none").predicted.timeline is trace.timeline
+    assert found.first.health.correction is not None
+    assert found.calls()[1].first.max() > trace.timeline.makespan - trace.timeline.calls.enter.min()
+    assert compare(trace, trace, clock="none").first.timeline is trace.timeline
 
 
 def test_other_programs():
@@ -144,7 +144,7 @@ def test_more_processes():
     b = Builder(2)
     b.barrier()
     found = compare(b.trace(), other)
-    assert [len(spans.predicted) for spans in found.ends()] == [2, 2]
+    assert [len(spans.first) for spans in found.ends()] == [2, 2]
 
 
 def test_repr():
@@ -162,8 +162,8 @@ def test_share__of_nothing():
     trace = still.trace()
     moving = Builder(1, work=5)
     moving.call(0, "Barrier")
-    assert compare(moving.trace(), trace).share == float("inf")
-    assert compare(trace, moving.trace()).share == -1
+    assert compare(trace, moving.trace()).share == float("inf")
+    assert compare(moving.trace(), trace).share == -1
     assert compare(trace, trace).share == 0
 
 
@@ -171,8 +171,8 @@ def test_share__of_nothing():
 def test_law__a_run_is_itself(name):
     trace = CATALOGUE[name]()
     found = compare(trace, trace)
-    assert (found.error, found.share, len(found.compared)) == (0, 0, len(trace.calls))
-    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
+    assert (found.difference, found.share, len(found.compared)) == (0, 0, len(trace.calls))
+    assert all(not (spans.first - spans.second).any() for spans in (*found.calls(), *found.ends()))
 
 
 def shifted(trace, ns):
@@ -186,16 +186,18 @@ def shifted(trace, ns):
 @given(traces(), st.integers(0, 10**12))
 def test_law__when_a_run_began_is_nothing(trace, ns):
     found = compare(shifted(trace, ns), trace, clock="none")
-    assert found.error == 0
-    assert all(not spans.error.any() for spans in (*found.calls(), *found.ends()))
+    assert found.difference == 0
+    assert all(not (spans.first - spans.second).any() for spans in (*found.calls(), *found.ends()))
 
 
 @pytest.mark.slow
 @given(traces())
-def test_law__errors_change_sign(trace):
-    """Comparing the other way round turns all errors round."""
+def test_law__errors_and_changes(trace):
+    """An error is predicted minus measured either way round, a change the other way round has the other sign."""
     other = perwiz.predicted_trace(perwiz.predict(trace, ["network L_ns=90000"], clock="none"))
     one, back = compare(trace, other, clock="none"), compare(other, trace, clock="none")
-    assert one.error == -back.error
-    for here, there in zip(one.calls(), back.calls(), strict=True):
-        assert here.error.tolist() == (-there.error).tolist()
+    more = back.first.makespan - back.second.makespan
+    assert [(found.kind, found.difference, found.share) for found in (one, back)] == [("error", more, back.share)] * 2
+    other = dataclasses.replace(other, timeline=dataclasses.replace(other.timeline, origin=MEASURED))
+    one, back = compare(trace, other, clock="none"), compare(other, trace, clock="none")
+    assert [(found.kind, found.difference) for found in (one, back)] == [("change", more), ("change", -more)]

@@ -33,7 +33,7 @@ def steps(works, path="steps.alog"):
 
 
 def rows(found):
-    return list(zip(found.key.tolist(), found.time.predicted.tolist(), found.time.measured.tolist(), strict=True))
+    return list(zip(found.key.tolist(), found.time.first.tolist(), found.time.second.tolist(), strict=True))
 
 
 def test_by_hand():
@@ -41,12 +41,12 @@ def test_by_hand():
     found = compare(steps([(100, 300), (600, 100)]), steps([(200, 200)]))
     barrier = operations.OP["MPI_Barrier"]
     assert rows(sums.routines(found)) == [(barrier, 40, 20)]
-    assert sums.routines(found).count.predicted.tolist() == [4]
+    assert sums.routines(found).count.first.tolist() == [4]
     assert sums.places(found) == 2
     assert rows(sums.regions(found)) == [(0, 700, 200), (1, 400, 200)]
     names, by_step = sums.steps(found)
     assert (names, rows(by_step)) == (["step"], [(1, 300, 200), (2, 600, 0)])
-    assert (by_step.count.predicted.tolist(), by_step.count.measured.tolist()) == ([2, 2], [2, 0])
+    assert (by_step.count.first.tolist(), by_step.count.second.tolist()) == ([2, 2], [2, 0])
 
 
 def test_from_a_call():
@@ -73,6 +73,6 @@ def test_law__nothing_is_lost(name):
     trace = CATALOGUE[name]()
     found = compare(trace, trace, clock="none")
     times = trace.timeline.calls
-    assert sums.routines(found).time.predicted.sum() == (times.leave - times.enter).sum()
-    assert sums.regions(found).count.measured.sum() == len(trace.regions)
-    assert not any(one.time.error.any() for one in (sums.routines(found), sums.regions(found), sums.steps(found)[1]))
+    assert sums.routines(found).time.first.sum() == (times.leave - times.enter).sum()
+    assert sums.regions(found).count.second.sum() == len(trace.regions)
+    assert not any((one.time.first - one.time.second).any() for one in (sums.routines(found), sums.regions(found), sums.steps(found)[1]))

@@ -22,7 +22,7 @@ def document(report: Report) -> PanelData:
     misfit = misfits.facts(misfits.of_run(run), run.replay_error, "sweep")
     blocks = [_health("Trace", report.run.trace.path, parts.health(run.health()))]
     if report.comparison:
-        side = report.comparison.measured
+        side = report.comparison.second
         blocks.append(_health("Re-measured trace", side.trace.path, parts.health(side.health)))
     if run.clocks.correction:
         blocks.append(_block("Clocks", _clocks(figures(run.clocks.correction))))

@@ -26,7 +26,7 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
         moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
     runs, pairs = [Shown(run.trace, moments)], None
     if report.comparison:
-        measured = report.comparison.measured.trace
+        measured = report.comparison.second.trace
         waits = replayed(measured, run.weighted.model, "none").waits
         runs.append(Shown(measured, [Moments(f"re-measured: {measured.path}", measured.timeline, waits)]))
         pairs = _pairs(report.comparison, prediction)
