@@ -17,6 +17,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|step:|site:|rank:|op:|all(?:\s*,|$))")
+REPEAT = "; for several give the option again"
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
@@ -24,7 +25,7 @@ def calls(trace: Trace, text: str) -> Mask:
     """Return which calls `text` selects, bool per call. Raises UsageError if a part names nothing or the whole selects no call."""
     mask = np.zeros(len(trace.calls), bool)
     for part in _SPLIT.split(text.strip()):
-        mask |= _part(trace, part)
+        mask |= _selected(trace, part)
     if not mask.any():
         raise UsageError(f"'{text}' selects no call")
     return mask
@@ -35,9 +36,14 @@ def single(text: str) -> bool:
     return _SPLIT.split(text.strip()) == [text]
 
 
-def locations(trace: Trace, text: str) -> Mask:
-    """Return which locations `rank:R` selects, bool per location. Raises UsageError for other texts and unknown ranks."""
+def locations(trace: Trace, text: str, several: str = REPEAT) -> Mask:
+    """Return which locations `rank:R` selects, bool per location.
+
+    Raises UsageError for other texts and unknown ranks; `several` is what it says to do where a list was meant.
+    """
     match = re.fullmatch(r"rank:([0-9]{1,9})", text)
+    if not match and re.fullmatch("(rank:)?[0-9]+( *, *(rank:)?[0-9]+)+", text):
+        raise UsageError(f"'{text}': several ranks, must be one like rank:3{several}")
     if not match:
         raise UsageError(f"'{text}' is no rank, must be like rank:3")
     mask = trace.locations.process == int(match[1])
@@ -48,10 +54,16 @@ def locations(trace: Trace, text: str) -> Mask:
     return mask
 
 
-def region(trace: Trace, name: str) -> int:
-    """Return the row of names of a user region. Raises UsageError naming the closest ones."""
+def region(trace: Trace, name: str, several: str = REPEAT) -> int:
+    """Return the row of names of a user region.
+
+    Raises UsageError naming the closest ones; `several` is what it says to do where a list of them was meant.
+    """
     if name in trace.names:
         return trace.names.index(name)
+    listed = [part.strip().partition("#")[0] for part in name.split(",")]
+    if len(listed) > 1 and all(part in trace.names for part in listed):
+        raise UsageError(f"region '{name}': {len(listed)} regions, must be one{several}")
     if not trace.names:
         raise UsageError(f"region '{name}': the trace has no user regions")
     close = difflib.get_close_matches(name, trace.names, 3, 0.4) or trace.names[:5]
@@ -130,6 +142,26 @@ def inside(trace: Trace, name: int) -> Mask:
     for path in range(len(trace.paths)):
         within[path] = trace.paths.region[path] == name or within[trace.paths.parent[path]]
     return np.asarray(within[trace.calls.path])
+
+
+def _selected(trace: Trace, part: str) -> Mask:
+    """Return which calls one selector selects. Raises UsageError; for a list of names behind one word, saying how several are selected."""
+    try:
+        return _part(trace, part)
+    except UsageError:
+        kind, _, rest = part.partition(":")
+        listed = [f"{kind}:{name.strip()}" for name in rest.split(",")]
+        if len(listed) == 1 or not all(_is_part(trace, one) for one in listed):
+            raise
+        raise UsageError(f"'{part}': one name each, must be {','.join(listed)}") from None
+
+
+def _is_part(trace: Trace, part: str) -> bool:
+    try:
+        _part(trace, part)
+    except UsageError:
+        return False
+    return True
 
 
 def _part(trace: Trace, part: str) -> Mask:

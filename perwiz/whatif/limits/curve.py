@@ -190,10 +190,11 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
     """Return which segments of computation a rank, node or region owns."""
     kind, _, name = key.partition(":")
     if kind == "region":
+        selectors.region(trace, name, several="")
         instances = selectors.instances(trace, name)
         return segments.owner(instances) >= 0
     if kind == "rank":
-        return np.asarray(selectors.locations(trace, key)[segments.location])
+        return np.asarray(selectors.locations(trace, key, several="")[segments.location])
     if name not in trace.nodes:
         have = ", ".join(trace.nodes[:5]) + (" ..." if len(trace.nodes) > 5 else "")
         raise UsageError(f"{key}: no such node, the trace has {have or 'none'}")
