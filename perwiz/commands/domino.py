@@ -55,7 +55,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " earlier on its own process, as far as the program allows (tried for the waits that are worth most)"
     )
     parser.add_argument("--question", choices=QUESTIONS, default="zero-wait", help=meaning)
-    parser.add_argument("--block", metavar="REGION", help="what runs earlier is the whole instance of this region (--question advance)")
+    parser.add_argument(
+        "--block",
+        metavar="REGION",
+        help="what runs earlier is the whole instance of this region, inside the one around it (--question advance)",
+    )
     parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
     meaning = "the fewest fixes found that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or 2.5s (s, ms, us, ns)"
     parser.add_argument("--target", metavar="T", help=f"{meaning}; with --by also from its sets")

@@ -62,7 +62,8 @@ KINDS = (
         "order:Advance",
         "CALL",
         "what this call (e12, or several: e12,e17) waits for runs earlier on its own process, no further than the wait asks: the one call"
-        " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in",
+        " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in, ahead of any calls and"
+        " regions that are before it inside the same outer region",
     ),
     Kind(
         "move",

@@ -30,7 +30,8 @@ class Move(Hypothesis):
 class Advance(Hypothesis):
     """`e123`, `e123,e130` or `e123 by REGION`: what these calls wait for runs earlier on its own process, as far as the wait asks.
 
-    What moves is one call and the computation before it, or the instance of the region that it lies in. See `advance.move_earlier`.
+    What moves is one call and the computation before it, or the instance of the region that it lies in, ahead of whatever is before that in
+    the region around it. See `advance.move_earlier`.
     """
 
     word, stage = "advance", 5

@@ -31,8 +31,9 @@ def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tu
     """Return the graph in which what a recorded call waits for runs earlier, and the moves; None if nothing can move so that it helps.
 
     The block that moves is the partner's call and the computation before it, or with `region` the instance of that region it lies in. It
-    moves ahead of earlier blocks of its process, no further than until `call` no longer waits for it, else as far as messages, requests
-    and collectives allow. Then the next partner that `call` waits for, if any. Raises UsageError if there is no such region.
+    moves ahead of earlier blocks of its process, single calls or whole regions of any name, an instance inside the region around it; no
+    further than until `call` no longer waits for it, else as far as messages, requests and collectives allow. Then the next partner that
+    `call` waits for, if any. Raises UsageError if there is no such region.
     """
     reordered = try_earlier(weighted, call, region)
     moves = tuple(move for move in reordered.moves if move.end >= move.before)
@@ -88,26 +89,29 @@ class _Wait:
 
     def fixed(self, region: str | None) -> Reordered | None:
         """Return the graph with the partner's block moved, None if that helps nothing."""
-        location = self.weighted.trace.calls.location
+        trace = self.weighted.trace
+        location = trace.calls.location
         if self.partner < 0 or location[self.partner] == location[self.call]:
             return None
-        first, last, targets = self._block(region)
+        first, last, around = self._block(region)
         program = Program(self.weighted)
         blocks = Blocks(program, int(location[self.partner]), np.arange(len(program.length)))
-        place, reason = self._place(blocks, (first, last), targets)
+        begin = blocks.first if around < 0 else int(trace.regions.first_call[around])
+        place, reason = self._place(blocks, (first, last), np.arange(begin, first))
         self._why = reason or "that would not help"
+        if around >= 0 and begin == first:
+            self._why = f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
         if place is None or place.entered >= self.time[self.weighted.graph.entered[self.partner]]:
             return None
         result = reorder(program, blocks.swapped(place.ahead, place.behind), (self._move(place),))
         after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
         return result if after.length < self.length else None
 
-    def _block(self, region: str | None) -> tuple[int, int, Ints]:
-        """Return the first and last call of the block, and the calls it could run before, ascending."""
+    def _block(self, region: str | None) -> tuple[int, int, int]:
+        """Return the first and last call of the block, and the instance of a region that it stays in, row of regions, -1 none."""
         trace, c = self.weighted.trace, self.partner
-        begin = int(trace.first_calls[trace.calls.location[c]])
         if region is None:
-            return c, c, np.arange(begin, c)
+            return c, c, NONE
         table = trace.regions
         named_so = trace.region_names == selectors.region(trace, region)
         around = np.flatnonzero(named_so & (table.first_call <= c) & (c < table.end_call))
@@ -116,9 +120,7 @@ class _Wait:
             where = named(trace, self.recorded_partner())
             raise UsageError(f"advance {text}: it waits for {where}, which lies in no instance of region '{region}'")
         row = around[-1]
-        twins = named_so & (table.parent == table.parent[row]) & (table.location == table.location[row])
-        twins &= (table.end_call > table.first_call) & (table.first_call < table.first_call[row])
-        return int(table.first_call[row]), int(table.end_call[row]) - 1, np.unique(table.first_call[twins])
+        return int(table.first_call[row]), int(table.end_call[row]) - 1, int(table.parent[row])
 
     def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, str]:
         """Return the latest place early enough, or else the earliest one there is; and why not earlier, if it is not early enough."""

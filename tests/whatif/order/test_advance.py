@@ -260,6 +260,53 @@ def test_by_region():
     assert predicted.predicted.locations.leave.tolist() == [260, 412]
 
 
+def test_by_region__past_what_is_no_such_region():
+    """The second step answers the first, so it cannot run before that; it can before work, which is between them.
+
+    rank 0  step[ 100 e0 ] work[ 500 e1 ] step[ e2(recv) 30 e3 ] 5    0 .. 100 .. 600 .. 630 .. 635
+    rank 1  e4(recv of e0) e5(sends to e2) e6(recv of e3) ~~~~~~      .. 112 .. 642, then 200 ns
+
+    Behind e0, e2 goes on at 124, e3 is sent at 154 and received at 166; e1 comes at 654.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    with b.region(0, "step"):
+        b.compute(0, 100)
+        b.send(0, 1, 8)
+    with b.region(0, "work"):
+        b.compute(0, 500)
+        b.call(0, "Comm_rank")
+    with b.region(0, "step"):
+        b.recv(0, 1)
+        b.compute(0, 30)
+        b.send(0, 1, 8, tag=1)
+    b.compute(0, 5)
+    b.recv(1, 0)
+    b.send(1, 0, 8)
+    b.recv(1, 0, tag=1)
+    b.compute(1, 200)
+    predicted = found(b.trace(), "advance e6 by step")
+    assert moves(predicted) == [(2, 3, 1, 1, ""), (3, 3, 3, 2, "not before e0: would deadlock")]
+    assert predicted.predicted.calls.enter.tolist() == [100, 654, 100, 154, 0, 112, 112]
+    assert predicted.predicted.locations.leave.tolist() == [659, 366]
+
+
+def test_by_region__stays_in_the_region_around_it():
+    """main{ 40 e0 part{ 30 e1 } }, then main{ 50 e2 part{ 20 e3 } }: the second part passes e2, not the first main."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for other, part in ((40, 30), (50, 20)):
+        with b.region(0, "main"):
+            b.compute(0, other)
+            b.call(0, "Comm_rank")
+            with b.region(0, "part"):
+                b.compute(0, part)
+                b.send(0, 1, 8, tag=part)
+    b.recv(1, 0, tag=20)
+    b.recv(1, 0, tag=30)
+    predicted = found(b.trace(), "advance e4 by part")
+    assert moves(predicted) == [(3, 3, 2, 2, ""), (3, 3, 3, 2, "nothing is before it in region 'main' around it")]
+    assert predicted.predicted.calls.enter[:4].tolist() == [40, 70, 140, 90]
+
+
 def test_regions_move_whole():
     """A single call may run earlier in its step; past the step the whole one goes, and then the call goes on inside it.
 
