@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from perwiz.errors import TraceError
+from perwiz.formats.foreign import inside
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
@@ -20,38 +21,6 @@ LONGEST_LINE = 1 << 20
 """A line longer than this is no text."""
 _ZSTD_BITE = 1 << 10
 """Packed bytes unpacked at a time: of the most repetitive data they make 32 MiB."""
-_KINDS = (
-    (b"\x89PNG", "a PNG image"),
-    (b"\x7fELF", "a program"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"%PDF", "a PDF document"),
-    (b"CLOG-", "a CLOG2 file"),
-    (b"SLOG", "a SLOG file"),
-)
-
-
-def describe(head: bytes) -> str:
-    """Return in a few words what a file that begins with `head` is."""
-    for magic, words in _KINDS:
-        if head.startswith(magic):
-            return words
-    if b"\0" in head:
-        return "binary data"
-    line = head.split(b"\n", 1)[0][:40].decode("latin-1").rstrip("\r")
-    return f"'{line}'" if line.isprintable() else "unprintable text"
-
-
-def _inside(path: str) -> str:
-    """Return why a directory is no trace, and what must be."""
-    try:
-        anchors = sorted(name for name in os.listdir(path) if name.endswith(".otf2"))
-    except OSError as error:
-        return f"{(error.strerror or str(error)).lower()}, must be readable"
-    if len(anchors) > 1:
-        return f"with {len(anchors)} OTF2 archives, {anchors[0]} and {anchors[1]} among them: must be one of these files"
-    if anchors:
-        return f"whose {anchors[0]} is no anchor file, must be that of an OTF2 archive"
-    return "must be a trace file, or hold an OTF2 archive or a recorded run"
 
 
 class Source:
@@ -90,7 +59,7 @@ class Source:
         with self._failing():
             mode = os.stat(self.path).st_mode
         if stat.S_ISDIR(mode):
-            raise TraceError(f"{self.path}: a directory, {_inside(self.path)}")
+            raise TraceError(f"{self.path}: a directory, {inside(self.path)}")
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
             raise TraceError(f"{self.path}: a device, must be a trace file")
         with self._failing():

@@ -16,7 +16,8 @@ from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.definitions import States
 from perwiz.formats.alog.headers import Headers
 from perwiz.formats.alog.notes import Notes
-from perwiz.formats.source import Source, describe
+from perwiz.formats.foreign import refusal
+from perwiz.formats.source import Source
 from perwiz.kernels import alog, alog_lines, alog_states
 from perwiz.trace import defects, operations
 from perwiz.trace.arrays import Columns
@@ -70,7 +71,7 @@ def record(source: Source) -> Recording:
     """Return what the file holds. Raises TraceError for a file that holds no ALOG event."""
     head = source.head()
     if not looks_like(head):
-        raise TraceError(f"{source.path}: {describe(head)}, must be ALOG or the anchor file of an OTF2 archive")
+        raise TraceError(f"{source.path}: {refusal(head, source.path)}")
     try:
         return _Pass(source, Headers(source.path), complete=False).run()
     except _LateDefinition:

@@ -17,11 +17,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.formats.foreign import refusal
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.files import anchor_of, is_anchor
 from perwiz.formats.otf2.library.packed import Asked, Task, consumer_class
 from perwiz.formats.otf2.library.process import Process
-from perwiz.formats.source import describe
 
 CONSUMER = "perwiz.formats.otf2.location:Location"
 _ANCHOR = 64 << 20
@@ -72,7 +72,7 @@ def _checked(path: str) -> str:
         size = _regular(anchor)
         if not is_anchor(anchor):
             with open(anchor, "rb") as file:
-                raise TraceError(f"{anchor}: {describe(file.read(4096))}, must be the anchor file of an OTF2 archive")
+                raise TraceError(f"{anchor}: {refusal(file.read(4096), anchor, 'must be the anchor file of an OTF2 archive')}")
         if size > _ANCHOR:
             raise TraceError(f"{anchor}: {size} bytes, must be the anchor file of an OTF2 archive")
         if not anchor.endswith(".otf2"):

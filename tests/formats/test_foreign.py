@@ -1,0 +1,120 @@
+"""What is said of files that perwiz does not read, each with its full message."""
+
+import bz2
+import io
+import lzma
+import sqlite3
+import tarfile
+import zipfile
+
+import pytest
+
+import perwiz
+from perwiz.errors import TraceError
+
+MUST = "must be ALOG or the anchor file of an OTF2 archive"
+RECORD = "which perwiz does not read: must be ALOG, an OTF2 archive or a recorded run (perwiz record)"
+TIMELESS = "which has no times: must be ALOG, an OTF2 archive or a recorded run"
+CUBE = "a Cube file, which holds sums and no trace: see perwiz cube show"
+
+
+def tar(*names):
+    """Return a tar archive of empty files."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name))
+    return out.getvalue()
+
+
+def zipped():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("run.alog", "")
+    return out.getvalue()
+
+
+def database():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table x (y)")
+    return connection.serialize()
+
+
+FILES = [
+    ("run.alog.Z", b"\x1f\x9d\x90abc", "packed by compress, must be unpacked by gzip -d"),
+    ("run.alog.bz2", bz2.compress(b"1 0 0 0 0 0\n"), "packed by bzip2, must be unpacked by bunzip2"),
+    ("run.alog.xz", lzma.compress(b"1 0 0 0 0 0\n"), "packed by xz, must be unpacked by unxz"),
+    ("run.zip", zipped(), "a zip archive, must be unpacked by unzip"),
+    ("run.tar", tar("run.alog"), "a tar archive, must be unpacked by tar xf"),
+    ("profile.cubex", tar("anchor.xml"), CUBE),
+    ("profile", tar("remapping.spec", "0.data"), CUBE),
+    ("profile.cube", b"<?xml version='1.0'?><cube version='3.0'>", CUBE),
+    ("0.evt", b"\x03B\x01\0\0\0", "a part of an OTF2 archive, must be its anchor file (.otf2)"),
+    ("cpi.clog2", b"CLOG-02.44\0is_big_endian=\0", f"a CLOG-2 log of MPE2, {RECORD}"),
+    ("cpi.clog", b"\0\0\0\0\0\0\0\0\0\0\0\6", "a CLOG log of MPICH 1, must be ALOG: clog2alog of MPICH 1 converts it"),
+    ("cpi.slog2", b"\0\nSLOG 2.0.6\0\2", f"a SLOG-2 file of Jumpshot, {RECORD}"),
+    ("cpi.slog", b"SLOG", f"a SLOG file of Jumpshot, {RECORD}"),
+    ("dumpi-0000.bin", b"\xff\xaa\xddDUMPI\0\0", f"a DUMPI trace, {RECORD}"),
+    ("dumpi.meta", b"hostname=n0\nnumprocs=4\nfileprefix=dumpi\n", f"the list of a DUMPI trace, {RECORD}"),
+    ("run.prv", b"#Paraver (09/10/2019 at 16:08):21898659139_ns:1(1):1:1(1:1),1\n", f"a Paraver trace, {RECORD}"),
+    ("run.dim", b'#DIMEMAS:"run":1:2(1,1),0\n', f"a Dimemas trace, {RECORD}"),
+    ("run.goal", b"// a tree\n\nnum_ranks 32\n\nrank 0 {\n", f"a schedule in GOAL, {TIMELESS}"),
+    (
+        "ti.txt",
+        b"# rank 0\n0 init\n0 compute 329210\n",
+        f"a time-independent trace of SimGrid, {TIMELESS} (perwiz record runs SMPI programs)",
+    ),
+    ("worker.json", b'{\n "schemaVersion": 1,\n "deviceProperties": [', f"a trace of the PyTorch profiler (Kineto), {RECORD}"),
+    ("run.json", b'{"displayTimeUnit": "ns", "traceEvents": [', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
+    ("events.json", b'[{"name": "a", "ph": "X", "ts": 1}]', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
+    ("meta.db", b"HPCTOOLKITmeta\4\0", f"an HPCToolkit database, {RECORD}"),
+    ("report.nsys-rep", b"\x01\x02\0", f"an Nsight Systems report, {RECORD}"),
+    ("report.sqlite", database(), f"an SQLite database, no trace: {MUST}"),
+    ("tautrace.0.0.0.trc", b"\x01\0\0", "a TAU trace, must be merged by tau_merge and converted by tau2otf2"),
+    ("events.0.edf", b"# FunctionId Group\n", "a TAU trace, must be merged by tau_merge and converted by tau2otf2"),
+    ("run.otf", b"00000001:1\n", f"a trace in OTF of version 1, {RECORD}"),
+    ("run.0.def.z", b"x\x9c\0", f"a trace in OTF of version 1, {RECORD}"),
+    ("run.vtf", b"VTF\n", f"a Vampir trace in VTF, {RECORD}"),
+    ("a.dat", b"\0\1\2", f"binary data, {MUST}"),
+]
+
+
+def said(path):
+    """Return what reading a path is refused with, its folder left out."""
+    with pytest.raises(TraceError) as refused:
+        perwiz.read(str(path))
+    return str(refused.value).replace(f"{path.parent}/", "")
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
+def test_file(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    assert said(tmp_path / name) == f"{name}: {message}"
+
+
+def test_anchor__what_is_none(tmp_path):
+    (tmp_path / "run.otf2").write_bytes(tar("anchor.xml"))
+    assert said(tmp_path / "run.otf2") == f"run.otf2: {CUBE}"
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ({"profile.cubex": tar("anchor.xml"), "scorep.cfg": b""}, f"whose profile.cubex is {CUBE}"),
+        ({"meta.db": b"HPCTOOLKITmeta", "src": None}, f"whose meta.db is an HPCToolkit database, {RECORD}"),
+        ({"0.def": b"\x03B\1\0", "0.evt": b"\x03B\1\0"}, "whose 0.def is a part of an OTF2 archive, must be its anchor file (.otf2)"),
+        ({"old.zip": zipped(), "notes": b"hello"}, "must be a trace file, or hold an OTF2 archive or a recorded run"),
+        ({"r1/run.json": b"", "notes": b""}, "with 1 inside that holds a run, r1: must be one of these"),
+        (
+            {"r1/run.json": b"", "r2/traces.otf2": b"", "r3/run.json": b""},
+            "with 3 inside that hold runs, r1 and r2 among them: must be one of these",
+        ),
+    ],
+)
+def test_directory(inside, message, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for name, content in inside.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).mkdir() if content is None else (folder / name).write_bytes(content)
+    assert said(folder) == f"runs: a directory, {message}"
