@@ -44,7 +44,10 @@ def test_head__re_measured(tmp_path):
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
     for asked, off in (("advance e25", 0), ((), 9_437_066)):
-        found = html_report.head(gathered(trace, asked, against=perwiz.read(path)))["comparison"]
+        report = gathered(trace, asked, against=perwiz.read(path))
+        again = html_health.document(report)["blocks"][1]
+        assert (again["title"], again["facts"][0]) == ("Re-measured trace", ["file", path])
+        found = html_report.head(report)["comparison"]
         assert found == {"whole": 403_130_934, "measured": 403_130_934, "off": off, "from": "start", "trace": path}
 
 
@@ -57,6 +60,7 @@ def test_fixes(srtest):
     answer = dict(block["answer"])
     assert answer["best single call"] == "--zero-wait e25 gains 9.437 ms (2.3 %)"
     assert answer["best call site"].startswith("--zero-wait site:")
+    assert answer[""] == "rank 2 takes that long without waiting for anybody, 251.0 ms of it before it began: see perwiz critical"
     assert answer["at best"].startswith("393.8 ms, 4.5 % less, if no call waited; 18 of 36 calls wait, 430.7 ms in all, 16 of them")
     assert answer["error"].startswith("the unchanged run, replayed, is exactly the recorded one; ")
     assert [(row["change"], row["id"]) for row in block["sets"]][:2] == [
