@@ -36,7 +36,7 @@ def hand_model(**changes):
     return Model(name="by hand", source="the test", assumed=(), **(values | words | changes))
 
 
-def table(kind, **columns):
+def table(kind, /, **columns):
     """Return a table from lists."""
     return kind(**{name: np.array(columns[name], dtype) for name, dtype in dtypes(kind).items()})
 
@@ -349,6 +349,7 @@ class Builder:
                 **{name: [0 if name == "metahost" else NONE] * self.processes for name in ("metahost", "node", "cpu")},
                 process=list(range(self.processes)),
                 thread=[0] * self.processes,
+                kind=[tables.PROCESS] * self.processes,
             ),
             communicators=communicators(self.comms),
             names=tuple(self.names),

@@ -8,16 +8,19 @@ from perwiz.trace.table import Table, column
 NONE, ANY = -1, -2
 STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 """Send modes, as in `Messages.mode`."""
+PROCESS, THREAD, STREAM = range(3)
+"""Kinds of locations, as in `Locations.kind`."""
 
 
 class Locations(Table):
-    """A process or thread."""
+    """A process, a thread or a device stream."""
 
     metahost: I4 = column("number of the metahost")
     node: I4 = column("row of Trace.nodes, or -1")
     process: I4 = column("rank in MPI_COMM_WORLD")
     thread: I4 = column("number of the thread in its process")
     cpu: I4 = column("number of the processor, or -1")
+    kind: U1 = column("0: a process, its first thread; 1: another thread; 2: a stream of a device")
 
 
 class Paths(Table):

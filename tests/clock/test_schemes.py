@@ -17,9 +17,8 @@ from perwiz.trace import tables
 def places(nodes, metahosts):
     """Return locations, one process each."""
     count = len(nodes)
-    return build.table(
-        tables.Locations, metahost=metahosts, node=nodes, process=range(count), thread=[0] * count, cpu=[tables.NONE] * count
-    )
+    columns = {"metahost": metahosts, "node": nodes, "process": range(count), "thread": [0] * count, "cpu": [tables.NONE] * count}
+    return build.table(tables.Locations, **columns, kind=[tables.PROCESS] * count)
 
 
 def readings(*rows):

@@ -15,6 +15,8 @@ from perwiz.kernels import alog
 CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
 SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY = range(-30, -37, -1)
 EXTENSION = "perwiz-ext 1"
+KINDS = ("process", "thread", "stream")
+"""Of locations, as `Locations.kind` numbers them."""
 ORIGIN = "perwiz_origin"
 """Property, in several records if it is long, that says where the timeline comes from."""
 MOST_RECORDS = 1 << 18

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.formats.alog.headers import Headers
+from perwiz.formats.alog.headers import KINDS, Headers
 from perwiz.kernels import alog
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, Locations, Offsets, Times
+from perwiz.trace.tables import NONE, PROCESS, THREAD, Locations, Offsets, Times
 
 
 class RecordedLocations:
@@ -31,6 +31,7 @@ class RecordedLocations:
     def table(self, headers: Headers) -> tuple[Locations, tuple[str, ...]]:
         """Return the locations, and the names of the nodes in order of their numbers."""
         metahost, node, cpu = np.zeros(len(self), "i4"), np.full(len(self), NONE, "i4"), np.full(len(self), NONE, "i4")
+        kind = np.where(np.searchsorted(self.process, self.process) == np.arange(len(self)), PROCESS, THREAD).astype("u1")
         hosts: dict[int, str] = {}
         for process, thread, number, pairs in headers.placement:
             location = self._where.get((process, thread))
@@ -38,10 +39,11 @@ class RecordedLocations:
                 continue
             hosts.setdefault(number, pairs.get("host", str(number)))
             node[location], cpu[location], metahost[location] = number, _small(pairs.get("cpu"), NONE), _small(pairs.get("metahost"), 0)
+            kind[location] = KINDS.index(pairs["kind"]) if pairs.get("kind") in KINDS else kind[location]
         hosts.pop(NONE, None)
         numbers = np.array(sorted(hosts), "i4")
         node = np.where(node >= 0, np.searchsorted(numbers, node), NONE).astype("i4")
-        table = Locations(metahost, node, self.process.astype("i4"), self.thread.astype("i4"), cpu)
+        table = Locations(metahost, node, self.process.astype("i4"), self.thread.astype("i4"), cpu, kind)
         return table, tuple(hosts[number] for number in numbers.tolist())
 
     def offsets(self, headers: Headers) -> Offsets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
+from perwiz.formats.otf2.library.codes import ACCELERATOR, COMM_GROUP, COMM_LOCATIONS, COMM_SELF, MPI
 from perwiz.trace.arrays import I4, Ints, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
@@ -15,14 +15,18 @@ ROOT_SELF = -2
 
 
 def world(definitions: Definitions) -> list[int]:
-    """Return the location of each process in MPI_COMM_WORLD order; without such a definition, the first of each process."""
+    """Return the location of each process in MPI_COMM_WORLD order; without such a definition, the first of each process.
+
+    Accelerators are no processes, unless there is nothing else.
+    """
     for group in definitions.groups:
         if group.type == COMM_LOCATIONS and group.paradigm == MPI and group.members:
             return list(group.members)
-    first: dict[int, int] = {}
+    groups, first = definitions.location_groups, dict[int, int]()
     for location in definitions.locations:
         first.setdefault(location.group, location.ref)
-    return list(first.values())
+    processes = [ref for group, ref in first.items() if group not in groups or groups[group].type != ACCELERATOR]
+    return processes or list(first.values())
 
 
 class Comms:

@@ -12,7 +12,7 @@ from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, C
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, Locations, Offsets, Times
+from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times
 
 _GIGA = 10**9
 
@@ -41,6 +41,10 @@ class RecordedLocations:
         self.process = np.array([rank[group[recorded.ref]] for recorded in rows], "i4")
         first = np.searchsorted(self.process, self.process)
         self.thread = (np.arange(len(rows)) - first).astype("i4")
+        streams = np.array([kind[recorded.ref] == ACCELERATOR_STREAM for recorded in rows], bool)
+        self.kind = np.where(streams, STREAM, THREAD).astype("u1")
+        own = np.flatnonzero(~streams | np.array([recorded.ref in master for recorded in rows], bool))
+        self.kind[own[np.unique(self.process[own], return_index=True)[1]]] = PROCESS
         self._group = [group[recorded.ref] for recorded in rows]
         self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
@@ -72,7 +76,7 @@ class RecordedLocations:
         metahost, node = (
             (np.array(column, "i4") for column in zip(*parents, strict=True)) if parents else (np.empty(0, "i4"), np.empty(0, "i4"))
         )
-        table = Locations(metahost, node, self.process, self.thread, np.full(len(self), NONE, "i4"))
+        table = Locations(metahost, node, self.process, self.thread, np.full(len(self), NONE, "i4"), self.kind)
         return table, tuple(tree.nodes), tuple(tree.metahosts)
 
     def offsets(self, recording: Recording) -> Offsets:

@@ -23,7 +23,7 @@ from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I4, U1
-from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
+from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -201,6 +201,7 @@ class Builder:
         posts[self.requests.posted_by] = True
         alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
         state = self.columns.state
+        heard = state("records") > 0
         return Counts(
             records=int(state("records").sum())
             + sum(int(recorded.arrays["state"].view(STATE)["records"][0]) for recorded in self.locations.other),
@@ -218,16 +219,18 @@ class Builder:
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
-            silent_processes=len(np.unique(self.locations.process)) - len(np.unique(self.locations.process[state("calls") > 0])),
+            silent_processes=len(np.setdiff1d(self.locations.process[self.locations.kind == PROCESS], self.locations.process[heard])),
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
         )
 
     def _implied(self, locations: Locations) -> Locations:
         """Return the locations with the columns that an archive of perwiz tells otherwise."""
+        ranges = {**dict.fromkeys(("metahost", "node", "thread", "cpu"), range(NONE, 1 << 31)), "kind": range(STREAM + 1)}
         for name, values in self.extras.property("LOCATIONS", {}).items():
-            if name in ("metahost", "node", "thread", "cpu") and isinstance(values, list) and len(values) == len(locations):
-                locations = dataclasses.replace(locations, **{name: np.array(values, "i4")})
+            whole = isinstance(values, list) and len(values) == len(locations)
+            if whole and name in ranges and all(isinstance(value, int) and value in ranges[name] for value in values):
+                locations = dataclasses.replace(locations, **{name: np.array(values, getattr(locations, name).dtype)})
         return locations
 
     def _properties(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
 from perwiz.trace import defects, matching, matching_collectives
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, Calls, Defects, Labels, Locations, Offsets, Readings, Records, Times
+from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Locations, Offsets, Readings, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 MODEL = "model.toml"
@@ -87,7 +87,8 @@ class Builder:
             np.array(values, "i4")[self.columns.process]
             for values in ([nodes.index(host) for host in about["host"]], about["metahost"], about["cpu"])
         )
-        table = Locations(metahost, node, self.columns.rank(), self.columns.thread, cpu)
+        kind = np.minimum(self.columns.thread, THREAD).astype("u1")
+        table = Locations(metahost, node, self.columns.rank(), self.columns.thread, cpu, kind)
         named = any(metahosts.values()) and min(metahosts) >= 0 and max(metahosts) < 1 << 16
         return table, tuple(nodes), tuple(metahosts.get(k, "") for k in range(max(metahosts) + 1)) if named else ()
 

@@ -13,7 +13,7 @@ import zstandard
 import perwiz
 from perwiz.formats.alog import communicators as alog_communicators
 from perwiz.formats.alog import read as alog_read
-from perwiz.trace import defects, operations
+from perwiz.trace import defects, operations, tables
 from perwiz.trace.tables import ANY, NONE
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
@@ -314,13 +314,20 @@ def test_extension__world_without_record(extended):
 
 def test_extension__placement(extended):
     """Nodes are numbered as in the file; without a host their number is their name."""
-    heads = ("-32 0 0 7 0 0 host=n7 cpu=3 metahost=1", "-32 1 0 2 0 0 cpu=12345678901", "-32 9 0 1 0 0 host=away")
+    heads = ("-32 0 0 7 0 0 host=n7 cpu=3 metahost=1", "-32 1 0 2 0 0 cpu=12345678901 kind=strange", "-32 9 0 1 0 0 host=away")
     trace = extended(PAIR, *heads)
-    assert (rows(trace.locations), trace.nodes) == ([(1, 1, 0, 0, 3), (0, 0, 1, 0, -1)], ("2", "n7"))
+    assert (rows(trace.locations), trace.nodes) == ([(1, 1, 0, 0, 3, 0), (0, 0, 1, 0, -1, 0)], ("2", "n7"))
 
 
 def test_extension__placement_without_node(extended):
-    assert rows(extended(PAIR, "-32 0 0 -1 0 0 cpu=4").locations)[0] == (0, -1, 0, 0, 4)
+    assert rows(extended(PAIR, "-32 0 0 -1 0 0 cpu=4").locations)[0] == (0, -1, 0, 0, 4, 0)
+
+
+def test_extension__kinds(extended):
+    """The first task of a process is the process, and others are threads, unless the file says so."""
+    events = "\n".join(f"work+ {process} {task} 1 0 0\nwork- {process} {task} 2 0 4" for process, task in ((0, 0), (0, 1), (0, 2), (1, 3)))
+    trace = extended(events, "-32 0 2 -1 0 0 metahost=0 kind=stream", "-32 1 3 -1 0 0 kind=thread")
+    assert trace.locations.kind.tolist() == [tables.PROCESS, tables.THREAD, tables.STREAM, tables.THREAD]
 
 
 def test_extension__routine(extended):
@@ -756,7 +763,8 @@ def test_threads(traced, monkeypatch, batch):
     monkeypatch.setattr(alog_read, "LINES", batch)
     barrier = "Barrier+ {0} {1} 1 0 {2}\nBarrier- {0} {1} 1 0 {2}\n".format
     trace = traced(barrier(0, 1, 0) + barrier(0, 0, 5) + barrier(1, 0, 0) + barrier(1, 0, 5))
-    assert [(process, thread) for _, _, process, thread, _ in rows(trace.locations)] == [(0, 0), (0, 1), (1, 0)]
+    kinds = (tables.PROCESS, tables.THREAD, tables.PROCESS)
+    assert [row[2:4] + row[5:] for row in rows(trace.locations)] == [(0, 0, kinds[0]), (0, 1, kinds[1]), (1, 0, kinds[2])]
     assert [(m[0], m[1]) for m in rows(trace.members)] == [(0, 1), (0, 2), (1, 0), (1, 3)]
 
 

@@ -64,7 +64,7 @@ def trace(times, processes=2, **others):
     others = {
         "path": "by-hand.alog",
         "format": "alog",
-        "locations": rows(tables.Locations, *((0, -1, place, 0, -1) for place in range(processes))),
+        "locations": rows(tables.Locations, *((0, -1, place, 0, -1, 0) for place in range(processes))),
         "communicators": communicators(("world", range(processes))),
         "names": (),
         "parallel": np.zeros(len(given.get("names", ())), bool),
@@ -507,7 +507,7 @@ def test_first_and_last_instant(events, written):
 def test_threads_and_places(written):
     made = trace(
         [(0, 0)],
-        locations=rows(tables.Locations, (0, 1, 0, 0, 3), (0, -1, 0, 1, 4), (0, -1, 1, 0, -1), (2, -1, 2, 0, -1)),
+        locations=rows(tables.Locations, (0, 1, 0, 0, 3, 0), (0, -1, 0, 1, 4, 1), (0, -1, 1, 0, -1, 0), (2, -1, 2, 0, -1, 2)),
         spans=[(1000, 1000), (0, 0), (1000, 1000), (1000, 1000)],
         calls=calls((1, "Init")),
         nodes=("n0", "the second\x01"),
@@ -520,7 +520,7 @@ def test_threads_and_places(written):
         "-4 0 0 2 0 0",
         "-32 0 0 1 0 0 host=the_second? cpu=3 metahost=0",
         "-32 0 1 -1 0 0 cpu=4 metahost=0",
-        "-32 2 0 -1 0 0 metahost=2",
+        "-32 2 0 -1 0 0 metahost=2 kind=stream",
         "-35 0 1 0 0 326012.500 off=0.25 drift=1.2 err=3.0",
         "-36 0 0 0 0 0 L=2 us",
         "-36 0 0 0 0 0 made_by=measured",

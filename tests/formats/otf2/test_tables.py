@@ -779,7 +779,7 @@ def test_regions__nesting_and_recursion(archive):
     ]
     assert rows(trace.timeline.regions) == [(0, 9), (1, 6), (2, 5), (7, 8), (0, 3)]
     assert (trace.calls.path.tolist(), trace.sources, trace.parallel.tolist()) == ([2], (), [False, False])
-    assert counted(trace) == {"records": 12, "states": 6, "unmatched_collectives": 1, "silent_processes": 1}
+    assert counted(trace) == {"records": 12, "states": 6, "unmatched_collectives": 1}
 
 
 def test_regions__of_the_second_process_count_on(archive):
@@ -994,7 +994,9 @@ def test_places__threads(archive):
     a.enter(8, 0, "work")
     a.leave(8, 60, "work")
     trace = a.trace()
-    assert [row[2:4] for row in rows(trace.locations)] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    places = trace.locations
+    assert (places.process.tolist(), places.thread.tolist()) == ([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
+    assert places.kind.tolist() == [tables.PROCESS, tables.THREAD, tables.THREAD] * 2
     assert [row[:2] for row in rows(trace.calls)] == [
         (0, operations.OP["MPI_Barrier"]),
         (2, 1),
@@ -1039,6 +1041,44 @@ def test_places__world_in_another_order(archive):
     assert [row[:5] for row in rows(trace.messages)] == [(0, 0, 2, 2, 0), (1, 1, 4, 4, 0), (2, 2, 3, 3, 1), (3, 3, 0, 0, 2)]
 
 
+def test_places__streams_and_accelerators(archive):
+    """A stream of process 1, one of an accelerator that process 0 started, one of an accelerator nobody names: no processes."""
+    a = archive(2)
+    a.location(50, 1, kind=2)
+    for group, starter in ((7, 0), (8, NOTHING)):
+        a.define("LocationGroup", group, a.text("context"), c.LocationGroupType(2), 1, starter)
+        a.location(10 * group, group, kind=2)
+    for ref in a.events:
+        a.enter(ref, 0, "work")
+        a.leave(ref, 5, "work")
+    places = a.trace().locations
+    assert (places.process.tolist(), places.thread.tolist()) == ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])
+    assert places.kind.tolist() == [tables.PROCESS, tables.STREAM, tables.PROCESS, tables.STREAM, tables.STREAM]
+
+
+def test_places__without_a_world_accelerators_are_no_processes(archive):
+    """One process, two contexts of a device: the world is the process alone, and none is silent, though nobody calls MPI."""
+    a = archive(1, world=False)
+    for group in (1, 2):
+        a.define("LocationGroup", group, a.text("context"), c.LocationGroupType(2), 1, 0)
+        a.location(10 * group, group, kind=2)
+    a.enter(0, 0, "work")
+    a.leave(0, 5, "work")
+    trace = a.trace()
+    assert (trace.locations.process.tolist(), trace.communicators.ranks.tolist()) == ([0, 0, 0], [0])
+    assert "silent_processes" not in counted(trace)
+
+
+def test_places__accelerators_alone_are_processes(archive):
+    """Nothing else is defined."""
+    a = archive(0, world=False)
+    a.define("LocationGroup", 0, a.text("context"), c.LocationGroupType(2), 1, NOTHING)
+    a.location(3, 0, kind=2)
+    a.enter(3, 0, "work")
+    a.leave(3, 5, "work")
+    assert a.trace().locations.kind.tolist() == [tables.PROCESS]
+
+
 def test_places__metrics_alone_are_no_location(archive):
     """Records of a place for metrics are counted, but it has no row."""
     a = archive(1)
@@ -1065,7 +1105,8 @@ def test_places__not_in_the_world(archive):
     a.group(4, [99, 1])
     for location in (0, 1):
         a.call(location, "MPI_Comm_rank", 0, 1)
-    assert a.trace().locations.process.tolist() == [1, 2]
+    places = a.trace().locations
+    assert (places.process.tolist(), places.kind.tolist()) == ([1, 2], [tables.PROCESS] * 2)
 
 
 def test_places__system_tree(archive):
@@ -1336,7 +1377,7 @@ def test_records__that_are_counted_only(archive):
     a.at(0, 2, "CommDestroy", 0)
     a.at(0, 3, "ProgramEnd", 0)
     trace = a.trace()
-    assert (counted(trace), kept(trace)) == ({"records": 4, "single_events": 4, "silent_processes": 1}, [])
+    assert (counted(trace), kept(trace)) == ({"records": 4, "single_events": 4}, [])
 
 
 def test_topologies(archive):

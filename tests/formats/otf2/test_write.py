@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from otf2 import events as ev
 
 import build
+import perwiz
 from build import Builder, table
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
@@ -482,7 +483,8 @@ def everything():
         b.leave(rank, "MPI_mine", at=30)
         b.leave(rank, "main", at=40)
     trace = b.trace()
-    places = table(tables.Locations, metahost=[0, 0, 1], node=[0, -1, 1], process=[0, 0, 3], thread=[0, 1, 0], cpu=[-1, 4, -1])
+    columns = {"metahost": [0, 0, 1], "node": [0, -1, 1], "process": [0, 0, 3], "thread": [0, 1, 0], "cpu": [-1, 4, -1], "kind": [0, 2, 1]}
+    places = table(tables.Locations, **columns)
     one = np.array([0, 1, 2], "i4")
     row = {0: 0, 1: 1, 3: 2}
 
@@ -528,7 +530,7 @@ def test_everything__definitions(written):
     d = written(everything()).definitions
     assert [(one.name, one.group.name, one.type) for one in d.locations] == [
         ("Master thread", "MPI Rank 0", otf2.LocationType.CPU_THREAD),
-        ("Thread 1", "MPI Rank 0", otf2.LocationType.CPU_THREAD),
+        ("Stream 1", "MPI Rank 0", otf2.LocationType.GPU),
         ("Master thread", "MPI Rank 3", otf2.LocationType.CPU_THREAD),
         ("Master thread", "MPI Rank 1", otf2.LocationType.UNKNOWN),
         ("Master thread", "MPI Rank 2", otf2.LocationType.UNKNOWN),
@@ -572,7 +574,7 @@ def test_everything__properties(tmp_path):
         "MADE_BY": "a guess",
         "PROPERTIES": json.dumps({"recorder": "somebody"}),
         "OFFSETS": json.dumps({"location": [0], "time": [5], "offset": [0.5], "drift": [0.0], "error": [0.25]}),
-        "LOCATIONS": json.dumps({"node": [0, -1, 1], "cpu": [-1, 4, -1]}),
+        "LOCATIONS": json.dumps({"node": [0, -1, 1], "cpu": [-1, 4, -1], "kind": [0, 2, 1]}),
         "TEXTS": json.dumps(list(trace.texts)),
     }.items():
         assert b"PERWIZ::" + name.encode() in text
@@ -585,6 +587,16 @@ def test_ordinary_trace__has_no_extras(tmp_path, written):
     trace = replaced(trace, locations={"node": np.zeros(4, "i4")})
     assert written(trace).parameters() == []
     assert b"PERWIZ" not in (tmp_path / "t.otf2").read_bytes()
+
+
+@pytest.mark.slow
+def test_places__of_a_kind_that_is_none(tmp_path, written):
+    """What an archive says of its places is not believed where it cannot be; the type of a location tells a stream."""
+    written(everything())
+    anchor = tmp_path / "t.otf2"
+    anchor.write_bytes(anchor.read_bytes().replace(b'"kind": [0, 2, 1]', b'"kind": [0, 9, 1]'))
+    places = perwiz.read(str(anchor)).locations
+    assert (places.kind.tolist(), places.cpu.tolist()) == ([tables.PROCESS, tables.STREAM, tables.PROCESS], [-1, 4, -1])
 
 
 def test_start__later_than_0_and_earlier(tmp_path, written):

@@ -215,7 +215,7 @@ def test_codes():
 def test_places():
     """Two nodes, two processes, one with a thread, in no order: tasks by rank, processors by node."""
     trace = build.CATALOGUE["no_messages"]()
-    columns = {"process": [7, 3, 7], "thread": [1, 0, 0], "node": [0, 1, 0], "metahost": [0, 0, 0], "cpu": [-1] * 3}
+    columns = {"process": [7, 3, 7], "thread": [1, 0, 0], "node": [0, 1, 0], "metahost": [0, 0, 0], "cpu": [-1] * 3, "kind": [1, 0, 0]}
     trace = dataclasses.replace(trace, locations=table(tables.Locations, **columns), nodes=("front end", "b"))
     prv, _, row = written(trace)
     found = viewers.paraver(prv)

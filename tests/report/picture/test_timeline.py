@@ -36,7 +36,7 @@ def i8(values):
 
 def locations(process, thread):
     none = i4([-1] * len(process))
-    return tb.Locations(none * 0, none, i4(process), i4(thread), none)
+    return tb.Locations(none * 0, none, i4(process), i4(thread), none, np.minimum(thread, tb.THREAD).astype("u1"))
 
 
 def timeline(trace_calls=((), ()), regions=((), ()), ends=()):

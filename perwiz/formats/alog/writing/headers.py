@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perwiz.formats.alog.headers import ORIGIN
+from perwiz.formats.alog.headers import KINDS, ORIGIN
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.losses import LONGEST_TEXT, ascii_text
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4
 from perwiz.trace.origin import to_json
+from perwiz.trace.tables import PROCESS, THREAD
 from perwiz.trace.trace import Timeline, Trace
 
 _COLOUR = {
@@ -144,12 +145,17 @@ def _pieces(words: list[str], most: int) -> Iterator[str]:
 def _placement(trace: Trace) -> Iterator[str]:
     """Yield a record per location that says more than its process and thread."""
     places = trace.locations
-    for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0)):
+    implied = np.full(len(places), THREAD)
+    order = np.lexsort((places.thread, places.process))
+    implied[order[np.unique(places.process[order], return_index=True)[1]]] = PROCESS
+    told = places.kind != implied
+    for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0) | told):
         node, cpu = places.node[row], places.cpu[row]
         words = [
             *([f"host={ascii_text(trace.nodes[node], '_', LONGEST_TEXT // 2)}"] if node >= 0 else []),
             *([f"cpu={cpu}"] if cpu >= 0 else []),
             f"metahost={places.metahost[row]}",
+            *([f"kind={KINDS[places.kind[row]]}"] if told[row] else []),
         ]
         yield f"-32 {places.process[row]} {places.thread[row]} {node} 0 0 {' '.join(words)}"
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from perwiz.formats.otf2.definitions import Texts
-from perwiz.formats.otf2.library.codes import COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
+from perwiz.formats.otf2.library.codes import ACCELERATOR_STREAM, COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
 from perwiz.formats.otf2.writing.archive import UNDEFINED, numbers
+from perwiz.trace import tables
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -59,8 +60,9 @@ class WrittenLocations:
         """Yield the definitions of locations; `events` are their numbers of events. Silent processes are of no known type."""
         table = self._trace.locations
         for ref, (rank, thread) in enumerate(zip(table.process.tolist(), table.thread.tolist(), strict=True)):
-            name = "Master thread" if self.world[rank] == ref else f"Thread {thread}"
-            yield "Location", ref, strings.of(name), CPU_THREAD, events[ref], rank
+            noun, kind = ("Stream", ACCELERATOR_STREAM) if table.kind[ref] == tables.STREAM else ("Thread", CPU_THREAD)
+            name = "Master thread" if self.world[rank] == ref else f"{noun} {thread}"
+            yield "Location", ref, strings.of(name), kind, events[ref], rank
         for ref, rank in enumerate(self.silent, len(table)):
             yield "Location", ref, strings.of("Master thread"), UNKNOWN, 0, rank
 
@@ -79,7 +81,14 @@ class WrittenLocations:
         hosts = [self._machines[host] for host, _ in self._place]
         nodes = [self._nodes.get(pair, NONE) for pair in self._place]
         first = np.searchsorted(table.process, table.process)
-        implied = {"metahost": hosts, "node": nodes, "thread": (np.arange(len(table)) - first).tolist(), "cpu": [NONE] * len(table)}
+        master = self.world[table.process] == np.arange(len(table))
+        implied = {
+            "metahost": hosts,
+            "node": nodes,
+            "thread": (np.arange(len(table)) - first).tolist(),
+            "cpu": [NONE] * len(table),
+            "kind": np.where(master, tables.PROCESS, np.maximum(table.kind, tables.THREAD)).tolist(),
+        }
         differ = {name: getattr(table, name).tolist() for name, values in implied.items() if getattr(table, name).tolist() != values}
         lists = {
             "NODES": (trace.nodes, [trace.nodes[node] for _, node in self._nodes]),
