@@ -1,4 +1,4 @@
-"""What is done about the clocks of a trace before anything is read off its times."""
+"""What is done about a trace before anything is read off its times: what nothing ties is left out, and its clocks are treated."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from perwiz.clock import offsets
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.logical import Correction, correct
 from perwiz.errors import UsageError
+from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Trace
 
 CLOCKS = ("none", "linear", "clc")
@@ -16,7 +17,7 @@ CLOCKS = ("none", "linear", "clc")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Treated:
-    """A trace whose timeline is the one to work with."""
+    """A trace whose locations and timeline are those to work with."""
 
     trace: Trace
     recorded: Violations
@@ -26,14 +27,16 @@ class Treated:
 
 
 def treat(trace: Trace, clock: str = "clc") -> Treated:
-    """Return the trace with the clocks `clock` asks for; effects that may precede their causes are no reason to correct them.
+    """Return the tied part of a trace with the clocks `clock` asks for.
 
+    Effects that may precede their causes are no reason to correct them.
     Raises UsageError for another `clock`, ClockError for measured offsets that cannot be used.
     """
     if clock not in CLOCKS:
         raise UsageError(f"clock '{clock}': must be one of {', '.join(CLOCKS)}")
     if clock != "none":
         trace = offsets.apply(trace)
+    trace = tied_part(trace)
     recorded = violations(trace, trace.timeline)
     if clock != "clc" or trace.timeline.origin.effects_may_precede_causes or not recorded:
         return Treated(trace, recorded, None)

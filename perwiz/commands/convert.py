@@ -39,14 +39,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the trace and printing what was written."""
-    from perwiz.clock.treatment import treat
+    from perwiz.clock import offsets
     from perwiz.errors import DONE, INCOMPLETE
     from perwiz.formats import files as formats
     from perwiz.report.perfetto import write as perfetto
+    from perwiz.trace.tied import tied_part
     from perwiz.whatif.health import health
 
     files.check([args.output], [args.trace])
-    trace = treat(files.read(args.trace), "linear").trace
+    trace = offsets.apply(files.read(args.trace))
     view, moved = formats.is_view(args.output), 0
 
     def write(path: str) -> None:
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             moved = formats.write(trace, path)
 
     files.write({args.output: write})
-    state = health(trace)
+    state = health(tied_part(trace))
     form = formats.format_of(args.output)
     missing = perfetto.missing(trace) if view else form.missing(trace)
     print(_text(trace, args.output, form.name, missing, moved, state))
@@ -65,12 +66,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _view(trace: Trace, path: str) -> None:
-    """Write a run, with how long its calls wait under the model of the trace or the default one."""
+    """Write a run with all its locations, and how long its calls wait under the model of the trace or the default one."""
+    from perwiz.clock.condition import violations
+    from perwiz.clock.treatment import Treated
     from perwiz.report.perfetto import write as perfetto
-    from perwiz.whatif.run import replayed
+    from perwiz.whatif.run import choose_model, graph_of, replay_of, summable
 
-    origin = trace.timeline.origin
-    view = perfetto.View("recorded" if origin.measured else str(origin), trace.timeline, replayed(trace, clock="none").waits)
+    origin, model = trace.timeline.origin, choose_model(None, trace)
+    clocks = summable(Treated(trace, violations(trace, trace.timeline), None))
+    run = replay_of(clocks, graph_of(trace, model), model)
+    view = perfetto.View("recorded" if origin.measured else str(origin), trace.timeline, run.waits)
     perfetto.write(trace, [view], path)
 
 

@@ -80,23 +80,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, processes: Processes | None) -> int:
+    from perwiz.clock import offsets
     from perwiz.clock.condition import violations
     from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen
     from perwiz.clock.treatment import Treated
     from perwiz.report.correct import document as report
     from perwiz.report.correct.text import text
+    from perwiz.trace.tied import tied_part
     from perwiz.whatif.health import health
 
     _check(args)
-    trace = chosen(files.read(args.trace), args.offsets)
+    whole = chosen(files.read(args.trace), args.offsets)
+    trace = tied_part(whole)
     correction = _corrected(trace, args, processes)
     fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
     jumps = correction.by_message + correction.by_collective
     clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
-    outputs = {args.output: partial(_write, fixed, correction, args.output), args.plot: partial(_plot, fixed, correction)}
+    outputs = {args.output: partial(_write, offsets.apply(whole), correction, args.output), args.plot: partial(_plot, fixed, correction)}
     return files.finish(args, document, text, state.incomplete, outputs)
 
 
@@ -127,14 +130,17 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
     return dataclasses.replace(correction, passes=0, by_message=0, by_collective=0, slope=0.0)
 
 
-def _write(fixed: Trace, correction: Correction, name: str, path: str) -> None:
+def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:
+    """Write the corrected run with all locations of the trace, its offsets applied; those that nothing ties keep their times."""
     from perwiz.formats import files as formats
     from perwiz.report.perfetto.write import View, write
+    from perwiz.trace.tied import widened
 
+    before, after = (widened(whole, timeline) for timeline in (correction.before, correction.timeline))
     if formats.is_view(name):
-        write(fixed, [View("recorded", correction.before), View(str(correction.timeline.origin), correction.timeline)], path)
+        write(whole, [View("recorded", before), View(str(after.origin), after)], path)
     else:
-        files.write_trace(fixed, name, path)
+        files.write_trace(dataclasses.replace(whole, timeline=after), name, path)
 
 
 def _plot(fixed: Trace, correction: Correction, path: str) -> None:

@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.patterns import plot as patterns_plot
     from perwiz.report.patterns.causes import reference
     from perwiz.report.patterns.text import text
+    from perwiz.trace.tied import tied_part
     from perwiz.whatif.run import replayed
 
     if args.reference is not None and args.no_causes:
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.cube, [args.trace, args.reference, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    computed = None if args.reference is None else computation(files.read(args.reference))
+    computed = None if args.reference is None else computation(tied_part(files.read(args.reference)))
     replay = replayed(arranged(files.read(args.trace), args.topology), args.model, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:

@@ -39,9 +39,16 @@ def title(trace: str, subject: str, state: Health) -> list[str]:
     return words.wrapped(f"{words.shown(trace)}: {subject}{mark(state)}", 2)
 
 
-def mark(state: Health) -> str:
-    """Return what a title ends with: nothing if the trace is complete."""
-    return "  (INCOMPLETE trace)" if state.incomplete else ""
+def mark(state: Health | whatif.Health) -> str:
+    """Return what a title ends with: nothing if the trace is complete; else that it is not, and which threads and streams are left out."""
+    counts = state.counts
+    left_out = [
+        words.several(number, noun)
+        for number, noun in ((counts.untied_threads, "thread"), (counts.untied_streams, "device stream"))
+        if number
+    ]
+    without = f", its {' and '.join(left_out)} left out" if left_out else ""
+    return f"  (INCOMPLETE trace{without})" if state.incomplete else ""
 
 
 def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:

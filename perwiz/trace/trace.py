@@ -133,6 +133,10 @@ class Counts:
     """Requests whose completion was not recorded: put into the wait that must have completed them."""
     repaired_communicators: int = 0
     """Receive records with a wrong communicator: the matching send tells the right one."""
+    untied_threads: int = 0
+    """Threads that nothing ties to the processes: left out."""
+    untied_streams: int = 0
+    """Streams of devices that nothing ties to the processes: left out."""
 
 
 LACKING = (
@@ -143,6 +147,8 @@ LACKING = (
     "inferred_completions",
     "repaired_communicators",
     "silent_processes",
+    "untied_threads",
+    "untied_streams",
 )
 """The counts of what a trace lacks, which no other record of it tells."""
 

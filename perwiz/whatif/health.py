@@ -81,6 +81,8 @@ class Health:
             "waits for requests that the trace does not name": self.endless,
             "processes that logged nothing": counts.silent_processes,
             "processes that nothing ties to another": self.untied,
+            "threads that nothing ties to the processes, left out": counts.untied_threads,
+            "device streams that nothing ties to the processes, left out": counts.untied_streams,
             "edges left out of the graph (cycles)": self.contradictions,
         }
         return {name: number for name, number in holes.items() if number > 0}

@@ -70,7 +70,7 @@ def predict(
     engine: str = "sweep",
     clock: str = "clc",
 ) -> Prediction:
-    """Return the run that a trace would become under hypotheses, all times int64 ns.
+    """Return the run that the tied part of a trace would become under hypotheses, all times int64 ns.
 
     A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: that recorded
     with the trace, else "default"); `engine` is sweep or

@@ -51,7 +51,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """The trace, its clocks made consistent, its calls in the order of the run."""
+        """The tied part of the trace, its clocks made consistent, its calls in the order of the run."""
         return self.weighted.trace
 
     @property
@@ -87,7 +87,7 @@ class Run:
 
 
 def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc", hypotheses: Asked = (), engine: str = "sweep") -> Run:
-    """Return the run of a trace, replayed unchanged: its graph has the rendezvous edges that one of the hypotheses would need.
+    """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
@@ -97,9 +97,14 @@ def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc",
 
 
 def treated(trace: Trace, clock: str = "clc") -> Treated:
-    """Return a trace with its clocks treated. Raises ClockError, and TraceError if its times or its bytes are too many to be added up."""
-    clocks = treat(trace, clock)
-    span, sent = clocks.trace.timeline.makespan, float(trace.messages.bytes.sum(dtype="f8"))
+    """Return the tied part of a trace with its clocks treated. Raises UsageError and ClockError as `treat`, TraceError as `summable`."""
+    return summable(treat(trace, clock))
+
+
+def summable(clocks: Treated) -> Treated:
+    """Return a trace as it is. Raises TraceError if its times or its bytes are too many to be added up."""
+    trace = clocks.trace
+    span, sent = trace.timeline.makespan, float(trace.messages.bytes.sum(dtype="f8"))
     if span * len(trace.locations) > _MOST:
         many = f"{words.duration(span)} of {words.several(len(trace.locations), 'process')}"
         raise TraceError(f"{trace.path}: {many} add up to more than 2^60 ns, must be less")

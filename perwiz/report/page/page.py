@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
+from perwiz.report import blocks
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -67,5 +68,5 @@ def line(report: Report, path: str, length: int) -> str:
     prediction, now = report.prediction, report.run.makespan
     asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses) if prediction else ""
     then = f", {words.duration(prediction.predicted.makespan)} under {asked}" if prediction else ", no single call gains"
-    mark = " (INCOMPLETE trace)" if report.incomplete else ""
+    mark = next(filter(None, map(blocks.mark, report.healths)), "")
     return f"{words.shown(path)}: {words.duration(now)}{then}; {words.size(length)}{mark}"

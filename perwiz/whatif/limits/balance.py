@@ -109,9 +109,9 @@ def balance(
 
     `report` is progress how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
-    names, model = chosen(trace, regions), choose_model(model, trace)
-    clocks = treated(trace, clock)
+    clocks, model = treated(trace, clock), choose_model(model, trace)
     trace = clocks.trace
+    names = chosen(trace, regions)
     sizes = [Sizes(trace, name) for name in names]
     asked = [question for size in sizes for question in size.questions()]
     graph = graph_of(trace, model, asked)

@@ -76,8 +76,7 @@ def bound(trace: Trace, regions: Sequence[str] = (), model: Model | str | None =
 
     Raises UsageError for an unknown region, ModelError, ClockError.
     """
-    names = chosen(trace, regions)
-    return bound_of(replayed(trace, model, clock), names)
+    return bound_of(replayed(trace, model, clock), regions)
 
 
 def bound_of(run: Run, regions: Sequence[str] = ()) -> Bounds:
