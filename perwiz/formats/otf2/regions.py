@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.library.codes import PARALLEL
+from perwiz.formats.otf2.library.codes import PARALLEL, USER
 from perwiz.formats.otf2.read_extras import Extras
 from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.numbers import paths, running
@@ -53,7 +53,7 @@ class Names:
             return "undefined region", "", False
         region = self._definitions.regions[self._refs[number]]
         name, file = self._definitions.string(region.name), self._definitions.string(region.file)
-        marked = region.role == PARALLEL or (not self._written and name.startswith(_PREFIX))
+        marked = (region.role == PARALLEL and region.paradigm == USER) or (not self._written and name.startswith(_PREFIX))
         return name, f"{file}:{region.begin_line}" if file else "", marked
 
     def _unique(self, name: str, source: str) -> str:

@@ -816,6 +816,16 @@ def test_regions__where_they_are_defined(archive):
     assert [(path, instance) for _, path, _, instance, *_ in rows(trace.regions)] == [(0, 1), (1, 1), (0, 2), (2, 1), (3, 1), (4, 1)]
 
 
+def test_regions__parallel_ones_are_those_of_processes(archive):
+    """Not what the threads of one process do in parallel."""
+    a = archive(1)
+    for name, paradigm in (("step", USER), ("!$omp parallel", OPENMP)):
+        a.enter(0, 0, name, role=PARALLEL, paradigm=paradigm)
+        a.leave(0, 0, name)
+    trace = a.trace()
+    assert (trace.names, trace.parallel.tolist()) == (("step", "!$omp parallel"), [True, False])
+
+
 def test_regions__never_entered(archive):
     """They have no row."""
     a = archive(1)
