@@ -1655,6 +1655,17 @@ def test_regions__none_is_defined(archive):
     assert (lambda trace: (trace.names, len(trace.defects)))(a.trace()) == (("undefined region",), 2)
 
 
+@pytest.mark.parametrize(("time", "error"), [((1 << 63) + 5, 0.0), (200, float("nan"))])
+def test_faults__clock_offsets_that_cannot_be(archive, time, error):
+    """The other one of the location is kept."""
+    a = archive(2)
+    a.everyone("MPI_Barrier", BEGIN, together(BARRIER))
+    a.offsets = {0: [(0, 0, 0.0)], 1: [(0, 4, 1.0), (time, 4, error)]}
+    trace = perwiz.read(a.write())
+    assert trace.faults == (f"location 1 (rank 1): its definitions: clock offset at tick {time}, must be below 2**63",)
+    assert (trace.offsets.location.tolist(), found(trace)) == ([0, 1], [(1, defects.REASONS[defects.UNREADABLE])])
+
+
 def test_faults__say_what_and_where(archive):
     """A file of events that ends too early, one that is missing: the report names location and rank."""
     a = archive(2)

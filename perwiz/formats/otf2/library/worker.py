@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import resource
 import signal
@@ -84,7 +85,7 @@ class Worker:
         try:
             consumer: Consumer = self._consumer(self.definitions, location.ref)
             with _kept(errors, "its definitions: "):
-                offsets = archive.clock(location.ref)
+                offsets = _possible(archive.clock(location.ref), errors)
             with _kept(errors):
                 for rows in _events(archive, task):
                     consumer.add(rows)
@@ -114,6 +115,15 @@ def _kept(errors: list[str], where: str = "") -> Iterator[None]:
         yield
     except Failure as failure:
         errors.append(f"{where}{failure}")
+
+
+def _possible(offsets: list[list[Any]], errors: list[str]) -> list[list[Any]]:
+    """Return the clock measurements whose times and errors are numbers that can be; of others `errors` gets a line."""
+    good = [line for line in offsets if line[0] < 1 << 63 and math.isfinite(line[2])]
+    if len(good) < len(offsets):
+        time = next(line[0] for line in offsets if line not in good)
+        errors.append(f"its definitions: clock offset at tick {time}, must be below 2**63")
+    return good
 
 
 def _events(archive: Archive, task: Task) -> Iterator[NDArray[Any]]:
