@@ -68,7 +68,7 @@ def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False) -> tupl
     carry a message number are matched by sender, receiver and that. The receiver's size counts (MPI 3.1, 3.5; FORMATS of ALOG:
     actual bytes).
     """
-    receive = _receive_of_each(sends, receives)
+    receive = receive_of_each(sends, receives)
     matched: slice | I8 = slice(None)
     if not ((receive >= 0).all() and is_sorted(sends.call)):
         matched = np.flatnonzero(receive >= 0)
@@ -90,7 +90,7 @@ def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False) -> tupl
     return table, int(differs.sum())
 
 
-def _receive_of_each(sends: Ends, receives: Ends) -> I4:
+def receive_of_each(sends: Ends, receives: Ends) -> I4:
     """Return the receive that takes each send, or -1."""
     by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
     sent, received = _key(sends, sends.rank, sends.peer, by_id), _key(receives, receives.peer, receives.rank, by_id)

@@ -133,6 +133,8 @@ class Counts:
     """Requests whose completion was not recorded: put into the wait that must have completed them."""
     repaired_communicators: int = 0
     """Receive records with a wrong communicator: the matching send tells the right one."""
+    repaired_sizes: int = 0
+    """Receive records with a wrong size, where some are impossible: the matching send tells the right one."""
     untied_threads: int = 0
     """Threads that nothing ties to the processes: left out."""
     untied_streams: int = 0
@@ -146,6 +148,7 @@ LACKING = (
     "unmatched_collectives",
     "inferred_completions",
     "repaired_communicators",
+    "repaired_sizes",
     "silent_processes",
     "untied_threads",
     "untied_streams",

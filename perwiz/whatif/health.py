@@ -93,6 +93,7 @@ class Health:
         repairs = {
             "completions of requests, put into the wait that must have been theirs": self.counts.inferred_completions,
             "communicators of receives, taken from the sends that fit": self.counts.repaired_communicators,
+            "sizes of receives, taken from their sends: some are larger than any message": self.counts.repaired_sizes,
         }
         return {name: number for name, number in repairs.items() if number > 0}
 

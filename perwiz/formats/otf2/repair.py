@@ -1,4 +1,4 @@
-"""What broken OTF2 archives leave out or get wrong, and the rest of the archive tells: communicators of receives, completions."""
+"""What broken OTF2 archives leave out or get wrong, and the rest of the archive tells: communicators and sizes of receives, completions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import numpy as np
 from perwiz.kernels import otf2_repair as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, U1, Mask
-from perwiz.trace.matching import Ends, fifo
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.matching import Ends, fifo, receive_of_each
 from perwiz.trace.tables import NONE, Requests
 
+_LARGEST = 1 << 40
+"""No message has more bytes."""
 _REQUEST_FREE = operations.OP["MPI_Request_free"]
 _COMPLETES = np.zeros(len(operations.OPS), "u1")
 _COMPLETES[operations.OP["MPI_Wait"]], _COMPLETES[operations.OP["MPI_Waitall"]] = records.WAITS_FOR_ONE, records.WAITS_FOR_ALL
@@ -36,6 +38,28 @@ def communicators(sends: Ends, receives: Ends) -> int:
     repaired = again >= 0
     receives.comm[lost[repaired]] = sends.comm[over[again[repaired]]]
     return int(repaired.sum())
+
+
+def sizes(sends: Ends, receives: Ends) -> tuple[I8, int]:
+    """Give receives of a process the size of the send they match, in place, if one of its sizes is impossible: none is to be trusted then.
+
+    Return by how many bytes each receive changed, and how many of those that match did; an impossible size without a send becomes 0.
+    """
+    before = receives.bytes.astype("i8")
+    wrong = _impossible(before)
+    if not wrong.any():
+        return np.zeros(len(before), "i8"), 0
+    receive = receive_of_each(sends, receives)
+    sent = np.flatnonzero((receive >= 0) & ~_impossible(sends.bytes))
+    sent = sent[np.isin(receives.rank[receive[sent]], receives.rank[wrong])]
+    receives.bytes = np.where(wrong, 0, before)
+    receives.bytes[receive[sent]] = sends.bytes[sent]
+    more = receives.bytes - before
+    return more, int((more[receive[sent]] != 0).sum())
+
+
+def _impossible(size: Ints) -> Mask:
+    return np.asarray((size < 0) | (size > _LARGEST))
 
 
 def completions(op: U1, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:

@@ -103,7 +103,7 @@ class Builder:
         sends, receives = self._side("send"), self._side("receive")
         self.talked = np.zeros(len(self.column["op"]), bool)
         self.talked[sends.ends.call] = self.talked[receives.ends.call] = True
-        self.inferred = self.repaired = 0
+        self.inferred = self.repaired = self.resized = 0
         if not self.extras.written:
             posts = np.zeros(len(self.requests), bool)
             posts[sends.request[sends.request >= 0]] = True
@@ -114,6 +114,8 @@ class Builder:
             self._extras(sends.ends, receives.ends, mode)
         else:
             self.repaired = repair.communicators(sends.ends, receives.ends)
+            more, self.resized = repair.sizes(sends.ends, receives.ends)
+            np.add.at(self.column["received"], receives.ends.done, more)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
         self.messages: Messages
         self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, equal=not self.extras.written)
@@ -222,6 +224,7 @@ class Builder:
             silent_processes=len(np.setdiff1d(self.locations.process[self.locations.kind == PROCESS], self.locations.process[heard])),
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
+            repaired_sizes=self.resized,
         )
 
     def _implied(self, locations: Locations) -> Locations:

@@ -1502,6 +1502,63 @@ def test_repair__communicators_of_what_matches_stay(archive):
     assert trace.counts.repaired_communicators == 1
 
 
+def test_repair__sizes(archive):
+    """Process 1 names nonsense for what it receives: no size of its is believed. Process 2 names another one that can be, as ever.
+
+    What process 1 receives of nobody has 0 bytes for nonsense.
+    """
+    a = archive(3)
+    for tag, (to, size) in enumerate([(1, 8), (1, 100), (1, 9), (2, 50), (1, 7)]):
+        a.call(0, "MPI_Send", 10 * tag, 10 * tag + 1, send(to, size, tag))
+    for tag, size in ((0, 421 << 40), (1, (1 << 64) - 5), (2, 3), (4, 7), (8, 1 << 41), (9, 6)):
+        a.call(1, "MPI_Recv", 10 * tag, 10 * tag + 5, recv(0, size, tag))
+    a.call(2, "MPI_Recv", 30, 35, recv(0, 49, 3))
+    trace = a.trace()
+    assert [(row[4], row[7]) for row in rows(trace.messages)] == [(0, 8), (1, 100), (2, 9), (4, 7)]
+    assert trace.calls.bytes_received[5:].tolist() == [8, 100, 9, 7, 0, 6, 49]
+    assert {name: counted(trace)[name] for name in ("repaired_sizes", "contradicting", "unmatched_receives")} == {
+        "repaired_sizes": 3,
+        "contradicting": 1,
+        "unmatched_receives": 3,
+    }
+
+
+@pytest.mark.slow
+def test_repair__sizes_stay_repaired_in_other_formats(archive, tmp_path):
+    a = archive(2)
+    a.call(0, "MPI_Send", 0, 1, send(1, 100))
+    a.call(1, "MPI_Recv", 0, 5, recv(0, 421 << 40))
+    trace = a.trace()
+    for name in ("copy.log", "copy.otf2"):
+        perwiz.write(trace, str(tmp_path / name))
+        copy = perwiz.read(str(tmp_path / name))
+        assert (rows(copy.messages), copy.calls.bytes_received.tolist()) == (rows(trace.messages), [0, 100])
+    assert copy.counts.repaired_sizes == 1
+
+
+def test_repair__sizes_of_posted_receives(archive):
+    """Posted as 1, 2, completed as 2, 1: the first posted takes the first sent, whatever sizes they name."""
+    a = archive(2)
+    a.call(0, "MPI_Send", 0, 1, send(1, 100))
+    a.call(0, "MPI_Send", 2, 3, send(1, 200))
+    a.call(1, "MPI_Irecv", 0, 1, post(1))
+    a.call(1, "MPI_Irecv", 2, 3, post(2))
+    a.call(1, "MPI_Wait", 4, 5, irecv(0, 2, 1 << 50))
+    a.call(1, "MPI_Wait", 6, 7, irecv(0, 1, 1 << 51))
+    trace = a.trace()
+    assert [(row[2], row[3], row[7]) for row in rows(trace.messages)] == [(2, 5, 100), (3, 4, 200)]
+    assert trace.calls.bytes_received[2:].tolist() == [0, 0, 200, 100]
+
+
+def test_repair__sizes_that_nobody_knows(archive):
+    """The sender names nonsense as well: still no message."""
+    a = archive(2)
+    a.call(0, "MPI_Send", 0, 1, send(1, 1 << 42))
+    a.call(1, "MPI_Recv", 0, 5, recv(0, 1 << 41))
+    trace = a.trace()
+    assert (len(trace.messages), counted(trace)["contradicting"], "repaired_sizes" in counted(trace)) == (0, 1, False)
+
+
 def ends(records):
     """Return one side of messages of (rank, peer, tag, communicator, bytes)."""
     rank, peer, tag, comm, size = np.array(records, "i8").reshape(-1, 5).T.copy()
@@ -1655,6 +1712,7 @@ def test_regions__none_is_defined(archive):
     assert (lambda trace: (trace.names, len(trace.defects)))(a.trace()) == (("undefined region",), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("time", "error"), [((1 << 63) + 5, 0.0), (200, float("nan"))])
 def test_faults__clock_offsets_that_cannot_be(archive, time, error):
     """The other one of the location is kept."""
