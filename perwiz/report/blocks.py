@@ -122,6 +122,7 @@ def health(value: whatif.Health) -> Health:
         clock=value.violations,
         recorded_clock=value.recorded,
         correction=value.correction,
+        off_ns=value.off_time,
         own_clocks=value.own_clocks,
         faults=list(value.faults),
         not_modelled=round(value.not_modelled, 6),
@@ -150,6 +151,8 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts += [("", f"and {len(state.faults) - _FAULTS} more")] if len(state.faults) > _FAULTS else []
     facts += [("missing", f"{name}: {number}") for name, number in state.holes.items() if name != "records that cannot be used"]
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
+    if state.off_ns:
+        facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
     facts.append(("not modelled", f"{words.percent(state.not_modelled, 1)} of the processes' time, in calls whose partners are unknown"))
     if counts.size_differs:
         facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))

@@ -173,6 +173,8 @@ class Health(Record):
     """How the recorded times do, before a correction."""
     correction: Correction | None
     """Null if there was nothing to do."""
+    off_ns: Natural
+    """How long the measurement was switched off, all processes together."""
     own_clocks: Natural
     """Processes whose clocks differ though nobody measured how."""
     faults: list[str]

@@ -14,6 +14,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
+from perwiz.trace.unrecorded import unrecorded
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""
@@ -57,6 +58,10 @@ class Health:
     """What could not be read, and where, in words."""
     unknown_receives: int = 0
     """Posted receives without a message, and without a record of it that could be matched."""
+    off: int = 0
+    """Intervals of a process in which the measurement was switched off."""
+    off_time: int = 0
+    """Their length, of all processes together, ns."""
     own_clocks: int = 0
     """Processes whose clocks differ though nobody measured how."""
     predicted: bool = False
@@ -83,6 +88,7 @@ class Health:
             "processes that nothing ties to another": self.untied,
             "threads that nothing ties to the processes, left out": counts.untied_threads,
             "device streams that nothing ties to the processes, left out": counts.untied_streams,
+            "intervals with measurement switched off: waits and computation across them are not to be trusted": self.off,
             "edges left out of the graph (cycles)": self.contradictions,
         }
         return {name: number for name, number in holes.items() if number > 0}
@@ -115,9 +121,12 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else remaining
+    _, off = unrecorded(trace)
     return Health(
         counts=trace.counts,
         faults=trace.faults,
+        off=len(off),
+        off_time=int((off.leave - off.enter).sum()),
         unknown_receives=_unknown_receives(trace),
         own_clocks=len(np.unique(trace.locations.process)) if before and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,

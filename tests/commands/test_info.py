@@ -7,9 +7,11 @@ import json
 import pathlib
 import sys
 
+import _otf2 as c
 import pytest
 
 from documents import valid
+from otf2_small import archive
 from perwiz.cli import main
 
 SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
@@ -108,3 +110,18 @@ def test_help__ends_with_examples(info):
     assert code == 0
     assert "\nA call waits while a partner that it needs has not come." in out
     assert out.partition("examples:\n")[2].startswith("  perwiz info run.alog ")
+
+
+@pytest.mark.slow
+def test_switched_off__is_told(info, tmp_path):
+    """Of 100 ns of one process nothing was recorded for 30, from 40 to 70: the answer is incomplete."""
+    events = [("Enter", 100, 1), ("Leave", 110, 1), ("MeasurementOnOff", 140, c.MeasurementMode(2))]
+    events += [("MeasurementOnOff", 170, c.MeasurementMode(1)), ("Enter", 180, 1), ("Leave", 200, 1)]
+    path = archive(tmp_path, {0: events}, inter=False)
+    code, out = info(path)
+    assert (code, out.splitlines()[3]) == (4, "switched off  30 ns, 30.0 % of the processes' time")
+    told = "missing intervals with measurement switched off: waits and computation across them are not to be trusted: 1"
+    assert told in " ".join(out.split())
+    code, out = info(path, "--json")
+    document = valid(json.loads(out), "info")
+    assert (code, document["health"]["off_ns"], document["processes_ns"]) == (4, 30, 100)

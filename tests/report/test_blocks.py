@@ -92,7 +92,16 @@ def test_health__sound():
 
 def test_health__everything_wrong():
     counts = Counts(
-        records=9, unmatched_sends=1, unmatched_receives=2, incomplete_collectives=3, silent_processes=4, size_differs=5, bare=16
+        records=9,
+        unmatched_sends=1,
+        unmatched_receives=2,
+        incomplete_collectives=3,
+        silent_processes=4,
+        size_differs=5,
+        bare=16,
+        untied_threads=17,
+        untied_streams=18,
+        repaired_sizes=19,
     )
     found = lines(
         counts=counts,
@@ -102,6 +111,8 @@ def test_health__everything_wrong():
         contradictions=11,
         partnerless=15,
         untied=13,
+        off=2,
+        off_time=3000,
         endless=14,
         not_modelled=0.25,
     )
@@ -117,7 +128,12 @@ def test_health__everything_wrong():
         "missing       waits for requests that the trace does not name: 14",
         "missing       processes that logged nothing: 4",
         "missing       processes that nothing ties to another: 13",
+        "missing       threads that nothing ties to the processes, left out: 17",
+        "missing       device streams that nothing ties to the processes, left out: 18",
+        "missing       intervals with measurement switched off: waits and computation across them are not to be trusted: 2",
         "missing       edges left out of the graph (cycles): 11",
+        "inferred      sizes of receives, taken from their sends: some are larger than any message: 19",
+        "not recorded  3.000 us, all processes together, as measurement was switched off",
         "not modelled  25.0 % of the processes' time, in calls whose partners are unknown",
         "sizes         messages whose ends name different ones: 5; the receiver's counts",
         "clocks        messages received before they were sent: 7, worst 8.000 us",

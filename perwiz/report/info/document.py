@@ -183,10 +183,12 @@ def text(info: InfoDocument, regions: bool, waits: bool) -> str:
 
 
 def _facts(info: InfoDocument, regions: bool) -> Facts:
+    off = info.health.off_ns
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
         *([("made by", words.shown(maker))] if maker != "measured" else []),
         ("makespan", words.duration(info.makespan_ns)),
+        *([("switched off", f"{words.duration(off)}, {words.percent(off, info.processes_ns)} of the processes' time")] if off else []),
         ("processes", f"{info.processes}{f', {info.locations} threads' if info.locations != info.processes else ''}"),
         *_traffic(info),
         ("regions", _region_fact(info.regions, regions)),
