@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 HELP = "find wait states: late senders, wrong orders, waits in collectives, and what each is worth"
 _ENDING = """
-Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if the calls of a pattern
-on a call path did not wait for anybody. The delay cost of a call path is the waiting of others that comes from a process spending more time
-there than they; together the costs are the waiting. Efficiencies are those of POP; below 80 % they are marked (!). --of takes the names
-of --json and of `perwiz cube show`.
+Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if no call waited at the call
+sites where a pattern occurs: what `perwiz predict` prints for the option beside it. The delay cost of a call path is the waiting of
+others that comes from a process spending more time there than they; together the costs are the waiting. Efficiencies are those of POP;
+below 80 % they are marked (!). --of takes the names of --json and of `perwiz cube show`.
 
 examples:
   perwiz patterns run.otf2
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     drawn = "" if args.plot is None else patterns_plot.named(findings, pattern)
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)
-    with Progress("what the waits are worth", noun="pattern") as progress:
+    with Progress("what the waits are worth", noun="set of call sites") as progress:
         gains = worth(replay, findings, progress)
     document = report.document(replay, findings, gains, pattern, args.rows, explained)
     if computed is not None and document.efficiencies:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -222,6 +223,12 @@ def call(trace: Trace, row: int) -> Call:
     calls = trace.calls
     where = asdict(location(trace, int(calls.location[row])))
     return Call(call=f"e{row}", **where, routine=operations.OPS[calls.op[row]], region=region_path(trace, int(calls.path[row])))
+
+
+def option(hypothesis: str) -> str:
+    """Return a hypothesis as an option of `perwiz predict`, ready for a shell."""
+    word, _, argument = hypothesis.partition(" ")
+    return f"--{word} {shlex.quote(argument)}"
 
 
 def shares_of(trace: Trace, makespan: int, gain: int = 0) -> int:

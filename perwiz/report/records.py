@@ -27,6 +27,7 @@ Cost = Annotated[float, msgspec.Meta(ge=0)]
 """Of a model: ns, or ns per byte."""
 CallId = Annotated[str, msgspec.Meta(pattern="^e(0|[1-9][0-9]*)$")]
 """A row of the table of calls."""
+Option = Annotated[str, msgspec.Meta(description="Option to give to perwiz predict, quoted for a shell.")]
 RegionPath = Annotated[str, msgspec.Meta(description="Names from the outside in, joined by /; empty outside of any.")]
 Makespan = Annotated[Natural, msgspec.Meta(description="From the first to the last instant of any process.")]
 ReplayError = Annotated[Natural, msgspec.Meta(description="Largest distance of the unchanged run, replayed, from the recorded one.")]

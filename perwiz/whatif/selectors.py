@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,9 +32,10 @@ def calls(trace: Trace, text: str) -> Mask:
     return mask
 
 
-def single(text: str) -> bool:
-    """Return whether a text is one selector, not several joined by commas."""
-    return _SPLIT.split(text.strip()) == [text]
+def joined(parts: Sequence[str]) -> str | None:
+    """Return selectors joined by commas, None if that would be read as others."""
+    text = ",".join(parts)
+    return text if _SPLIT.split(text.strip()) == list(parts) else None
 
 
 def locations(trace: Trace, text: str, several: str = REPEAT) -> Mask:

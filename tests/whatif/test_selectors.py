@@ -145,7 +145,7 @@ def test_calls__sites_in_the_source():
     assert [np.flatnonzero(selectors.calls(made, text)).tolist() for text in (first, last)] == [[0], [3]]
     recv = ("MPI_Recv", "", "app+0x1f, rank:0"), ("MPI_Recv", "main/main,exchange", "app+0x1f, rank:0")
     assert sorted(selectors.sites(made)[1])[:2] == list(recv)
-    assert [selectors.single(f"site:{selectors.site(*parts)}") for parts in recv] == [False, False]
+    assert [selectors.joined([f"site:{selectors.site(*parts)}"]) for parts in recv] == [None, None]
     message = "site:x: no such call site, the trace has MPI_Recv@app+0x1f, rank:0, MPI_Recv@main/main,exchange@app+0x1f, rank:0, "
     refused("site:x", message + "MPI_Send@main/all/e1, MPI_Send@main@a.c:12 f", made)
 

@@ -1,4 +1,8 @@
-"""What findings are worth: the makespan, replayed, if the calls of a pattern did not wait, on one call path or on all."""
+"""What findings are worth: the makespan, replayed, if no call waited where a pattern occurs.
+
+The question is that of `perwiz predict --zero-wait`: all calls of the call sites at which a pattern occurs, on one call path or on all. A
+call there that did not wait in the recording would begin to, if only the calls beside it no longer did.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +13,68 @@ import numpy as np
 
 from perwiz.patterns.library import BUILT_IN
 from perwiz.patterns.search import Findings
-from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.sets import makespans
-from perwiz.whatif.worth.worth import makespan_after
+from perwiz.whatif.worth.worth import bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Sites:
+    """All calls of some call sites."""
+
+    hypothesis: str | None
+    """That none of them waits, as `predict` takes it: `zero-wait site:MPI_Recv@solve,site:MPI_Wait`; None if no text says it."""
+    makespan: int
+    """ns, if so."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Worth:
-    """Makespans, ns, each as exact as `perwiz predict --zero-wait` with those calls."""
+    """Makespans, each the same as that of `perwiz predict --zero-wait` with those calls."""
 
-    whole: dict[str, int]
-    """Per pattern: if no call of it waited."""
-    by_node: dict[tuple[str, int], int]
-    """Per pattern and call path (a row of the call tree): if no call of it on that path waited."""
+    whole: dict[str, Sites]
+    """Per pattern: the call sites where it occurs."""
+    by_node: dict[tuple[str, int], Sites]
+    """Per pattern and call path (a row of the call tree): the call sites of that path where it occurs."""
     every: int
-    """If no call of any built-in pattern waited."""
+    """ns, if no call waited: `zero-wait all`."""
     waiting: int
-    """ns that these calls wait, all together: of several waits in one call the longest."""
+    """ns that the calls of all built-in patterns wait, all together: of several waits in one call the longest."""
 
 
 def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | None = None) -> Worth:
-    """Return what the waits of every pattern that has some are worth; `tell` is told how many patterns of how many are done."""
+    """Return what the waits of every pattern that has some are worth; `tell` is told how many sets of call sites of how many are done."""
     named = [name for name, instances in findings.instances.items() if len(instances) and name in findings.waits]
-    lost = np.zeros(len(run.trace.calls), "i8")
+    site_of, sites = selectors.sites(run.trace)
+    rows: dict[tuple[int, ...], int] = {}
+    whole, by_node = dict[str, int](), dict[tuple[str, int], int]()
+    for name in named:
+        call = findings.instances[name].call
+        node, site = findings.severity.tree.of_calls(run.trace, call), site_of[call]
+        whole[name] = rows.setdefault(tuple(np.unique(site).tolist()), len(rows))
+        for path in np.unique(node).tolist():
+            by_node[name, path] = rows.setdefault(tuple(np.unique(site[node == path]).tolist()), len(rows))
+    texts = [selectors.joined([f"site:{selectors.site(*sites[k])}" for k in members]) for members in rows]
+    row = np.repeat(np.arange(len(rows)), [len(members) for members in rows])
+    member = np.array([k for members in rows for k in members], "i4")
+    family = Family(tuple(map(str, texts)), tuple(texts), site_of, row, member)
+    after = makespans(run.weighted, run.time, family, "zero-wait", tell=tell).tolist()
+    of = [Sites(text and f"zero-wait {text}", makespan) for text, makespan in zip(texts, after, strict=True)]
+    return Worth(
+        {name: of[k] for name, k in whole.items()},
+        {key: of[k] for key, k in by_node.items()},
+        bound(run, "zero-wait"),
+        _waiting(run.trace, findings, named),
+    )
+
+
+def _waiting(trace: Trace, findings: Findings, named: list[str]) -> int:
+    lost = np.zeros(len(trace.calls), "i8")
     for pattern in BUILT_IN:
         if pattern.name in named:
             instances = findings.instances[pattern.name]
             np.maximum.at(lost, instances.call, instances.severity)
-    out = Worth({}, {}, makespan_after(run, "zero-wait", np.flatnonzero(lost)), int(lost.sum()))
-    for number, name in enumerate(named, start=1):
-        family, nodes = _family(run, findings, name)
-        remaining = makespans(run.weighted, run.time, family, "zero-wait")
-        out.whole[name] = int(remaining[-1])
-        out.by_node.update({(name, node): int(value) for node, value in zip(nodes, remaining[:-1], strict=True)})
-        if tell is not None:
-            tell(number, len(named))
-    return out
-
-
-def _family(run: Run, findings: Findings, name: str) -> tuple[Family, list[int]]:
-    """Return the calls of a pattern, one set per call path and one of all, and the call paths."""
-    call, tree = findings.instances[name].call, findings.severity.tree
-    nodes, place = np.unique(tree.of_calls(run.trace, call), return_inverse=True)
-    node_of_call = np.full(len(run.trace.calls), NONE, "i4")
-    node_of_call[call] = place
-    count = len(nodes)
-    row = np.concatenate((np.arange(count), np.full(count, count))).astype("i4")
-    member = np.tile(np.arange(count, dtype="i4"), 2)
-    texts = tuple(tree.full_name(node) for node in nodes.tolist())
-    return Family((*texts, name), (None,) * (count + 1), node_of_call, row, member), nodes.tolist()
+    return int(lost.sum())

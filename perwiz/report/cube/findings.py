@@ -36,9 +36,9 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
 _GAIN = (
-    "how much shorter the run would be, replayed, if these calls waited for nobody. Each call path has its own gain, on the location that"
-    " waits most there; gains do not add up, so the root has what makes the total that of all call paths at once. Of the makespan, not of"
-    " the time of all processes"
+    "how much shorter the run would be, replayed, if no call waited at the call sites where the pattern occurs. Each call path has its own"
+    " gain, on the location that waits most there; gains do not add up, so the root has what makes the total that of all call paths at"
+    " once. Of the makespan, not of the time of all processes"
 )
 _UNITS = {searched.NS: SECONDS, searched.BYTES: "bytes", searched.TIMES: "occ"}
 _ROLES = {
@@ -181,8 +181,8 @@ def _gains(run: Run, findings: Findings, worth: Worth, order: I8) -> Mapping[str
     out = {}
     for name, whole in worth.whole.items():
         cells = findings.severity.cells[name]
-        gain = {node: run.makespan - value for (pattern, node), value in worth.by_node.items() if pattern == name}
-        rest = run.makespan - whole - sum(gain.values())
+        gain = {node: run.makespan - sites.makespan for (pattern, node), sites in worth.by_node.items() if pattern == name}
+        rest = run.makespan - whole.makespan - sum(gain.values())
         node = np.array(sorted({0, *gain}), "i4")
         value = np.zeros((len(node), len(order)))
         for path, ns in gain.items():

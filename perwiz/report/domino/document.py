@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -72,12 +71,6 @@ def _pace(domino: Domino) -> Pace:
     )
 
 
-def _option(hypothesis: str) -> str:
-    """Return a hypothesis as an option of `perwiz predict`, ready for a shell."""
-    word, _, argument = hypothesis.partition(" ")
-    return f"--{word} {shlex.quote(argument)}"
-
-
 def _ranked(domino: Domino, call: int, spread: tuple[int, int]) -> RankedChange:
     return RankedChange(**asdict(_change(domino, call)), range_ns=spread)
 
@@ -87,7 +80,7 @@ def _change(domino: Domino, call: int) -> Change:
     run, times = domino.run, domino.run.trace.timeline.calls
     makespan = int(domino.value[call])
     return Change(
-        change=_option(worth.hypothesis(domino.question, f"e{call}")),
+        change=blocks.option(worth.hypothesis(domino.question, f"e{call}")),
         **asdict(blocks.call(run.trace, call)),
         site=_site(run.trace, call),
         partner=blocks.place(run.trace, int(run.waits.partner[call])),
@@ -130,7 +123,7 @@ def _step(domino: Domino, step: Step) -> PathStep:
 
 def _set(before: int, group: Group, spread: tuple[int, int]) -> ChangedSet:
     return ChangedSet(
-        change=_option(group.choice.hypothesis) if group.choice.hypothesis else None,
+        change=blocks.option(group.choice.hypothesis) if group.choice.hypothesis else None,
         name=group.choice.name,
         members=None if group.choice.hypothesis else [f"e{call}" for call in group.choice.calls.tolist()],
         calls=len(group.choice.calls),
@@ -150,7 +143,7 @@ def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
     before = [domino.run.makespan, *(fix.makespan for fix in fixes)]
     return [
         NextFix(
-            change=_option(fix.hypothesis) if fix.hypothesis else None,
+            change=blocks.option(fix.hypothesis) if fix.hypothesis else None,
             name=fix.name,
             calls=len(fix.calls),
             wait_ns=fix.waited,

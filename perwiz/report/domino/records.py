@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from perwiz.report.critical.document import Spent
@@ -17,6 +16,7 @@ from perwiz.report.records import (
     Misfit,
     Model,
     Natural,
+    Option,
     Positive,
     Range,
     Record,
@@ -28,8 +28,6 @@ from perwiz.report.records import (
 )
 from perwiz.whatif.worth.families import FAMILIES
 from perwiz.whatif.worth.worth import ALL
-
-Option = Annotated[str, msgspec.Meta(description="Option to give to perwiz predict, quoted for a shell.")]
 
 
 class Change(Record, kw_only=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis.causes import NAMES, Explained
-from perwiz.patterns.analysis.worth import Worth
+from perwiz.patterns.analysis.worth import Sites, Worth
 from perwiz.patterns.library import grid
 from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
@@ -114,8 +115,15 @@ def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, par
         total=findings.severity.total(name),
         share=part.get(name),
         instances=len(findings.instances[name]) if name in findings.instances else None,
-        gain_ns=makespan - worth.whole[name] if name in worth.whole else None,
+        **_gain(makespan, worth.whole.get(name)),
     )
+
+
+def _gain(makespan: int, sites: Sites | None) -> dict[str, Any]:
+    """Return the fields of a gain: how large, and the option of `perwiz predict` that has it."""
+    if sites is None:
+        return {"gain_ns": None, "change": None}
+    return {"gain_ns": makespan - sites.makespan, "change": sites.hypothesis and blocks.option(sites.hypothesis)}
 
 
 def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[WaitingPath]:
@@ -138,7 +146,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
                     instances=int(count[node]),
                     worst=blocks.location(cube.trace, int(by_location.argmax())),
                     worst_ns=int(by_location.max()),
-                    gain_ns=makespan - worth.by_node[name, node] if (name, node) in worth.by_node else None,
+                    **_gain(makespan, worth.by_node.get((name, node))),
                 )
             )
     paths.sort(key=lambda path: (path.gain_ns is None, -(path.gain_ns or 0), -path.severity_ns))

@@ -15,6 +15,7 @@ from perwiz.report.records import (
     Misfit,
     Model,
     Natural,
+    Option,
     Record,
     ReplayError,
     SharesOf,
@@ -22,7 +23,7 @@ from perwiz.report.records import (
     choice,
 )
 
-_GAIN = "How much shorter the run would be, replayed, if those calls did not wait; null where nothing waits."
+_GAIN = "How much shorter the run would be, replayed, if no call of the call sites with instances waited; null where nothing waits."
 Gain = Annotated[int | None, Meta(description=_GAIN)]
 ProcessTimes = Annotated[dict[str, int], Meta(extra_json_schema={"required": ["rank", "thread", "time_ns", "mpi_ns"]})]
 """Rank and thread, and times under the names of metrics and _ns."""
@@ -44,6 +45,8 @@ class MetricTotal(Record):
     instances: int | None
     """Null for what needs no search."""
     gain_ns: Gain
+    change: Option | None
+    """What has this gain; null where there is none, and where no text says it."""
 
 
 class WaitingPath(Record):
@@ -57,6 +60,8 @@ class WaitingPath(Record):
     worst: Location
     worst_ns: Natural
     gain_ns: Gain
+    change: Option | None
+    """What has this gain; null where there is none, and where no text says it."""
 
 
 class Instance(Call):
@@ -190,7 +195,7 @@ class PatternsDocument(TraceDocument, kw_only=True):
     model_waiting_ns: Natural
     """How long all calls wait under the model, as in perwiz info, predict and domino."""
     bound_ns: Natural
-    """Makespan, replayed, if none of them waited."""
+    """Makespan, replayed, if no call waited: --zero-wait all."""
     of: str | None
     """The pattern asked for."""
     metrics: list[MetricTotal]

@@ -8,10 +8,12 @@ from perwiz.patterns.metrics import NS
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.patterns import causes, tables
-from perwiz.report.patterns.records import PatternsDocument
+from perwiz.report.patterns.records import PatternsDocument, WaitingPath
 
 _PATH = 50
 """Columns of a call path in a table."""
+_OPTION = 80
+"""Columns of an option."""
 _PROCESSES = 16
 """Rows of the table of processes."""
 
@@ -21,7 +23,7 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
     lines = [*blocks.title(document.trace, "wait states", document.health), "", *words.facts(_answer(document)), ""]
     lines += _metric_lines(document)
     if document.call_paths:
-        lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if these calls waited for nobody"]
+        lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if no call waited there"]
         lines += _path_lines(document)
     lines += causes.lines(document.causes, document.titles)
     if document.efficiencies:
@@ -41,14 +43,14 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
 def _answer(document: PatternsDocument) -> Facts:
     """Return what is waited, and what the waits are worth."""
     recorded = blocks.recorded(document.makespan_ns, document.health)
-    if not document.waiting_ns:
+    if not document.waiting_ns and document.bound_ns == document.makespan_ns:
         return [("recorded", f"{recorded}; no wait states")]
     waits, by_model = words.duration(document.waiting_ns), words.duration(document.model_waiting_ns)
     facts = [("recorded", recorded), ("waiting", f"{waits} in these patterns, {by_model} under the model, all processes together")]
     shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns)
     facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
-    facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if none of these calls waited"))
+    facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited: --zero-wait all"))
     best = document.call_paths[0] if document.call_paths else None
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"
@@ -98,10 +100,16 @@ def _path_lines(document: PatternsDocument) -> list[str]:
             f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
             "-" if row.gain_ns is None else words.duration(row.gain_ns),
             "-" if row.gain_ns is None else words.percent(row.gain_ns, document.shares_of_ns),
+            "-" if row.gain_ns is None else _option(row) or "(--json)",
         ]
         for row in document.call_paths
     ]
-    return words.table(["pattern", "call path", "waiting", "instances", "worst rank", "gain", ""], rows, left=(0, 1))
+    return words.table(["pattern", "call path", "waiting", "instances", "worst rank", "gain", "", "change"], rows, left=(0, 1, 7))
+
+
+def _option(row: WaitingPath) -> str:
+    """Return the option of `perwiz predict` that has the gain of a call path; nothing if it is long, or not to be printed."""
+    return row.change if row.change and words.shown(row.change, _OPTION) == row.change else ""
 
 
 def _instance_lines(document: PatternsDocument) -> list[str]:

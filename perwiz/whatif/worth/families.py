@@ -64,7 +64,7 @@ def _class_by_class(class_of: Ints, names: Sequence[str], chosen: Sequence[str |
 def _exact(trace: Trace, selector: str, name: int | None = None) -> str | None:
     """Return a selector, None if it would be read as several, or as one of another region of the same name."""
     namesake = name is not None and trace.names.index(trace.names[name]) != name
-    return None if namesake or not selectors.single(selector) else selector
+    return None if namesake else selectors.joined([selector])
 
 
 def _site(run: Run) -> Family:

@@ -50,8 +50,8 @@ def check_gains(found, gains, start):
     for (metric, node), (gain, call) in gains.items():
         some = found.findings.instances[metrics[metric]]
         mine = some.where(np.isin(tree.of_calls(found.run.trace, some.call), [node] if node < len(tree) else range(node)))
-        whole = found.worth.whole[metrics[metric]] if node == len(tree) else found.worth.by_node[metrics[metric], node]
-        assert gain == makespan - whole
+        sites = found.worth.whole[metrics[metric]] if node == len(tree) else found.worth.by_node[metrics[metric], node]
+        assert gain == makespan - sites.makespan
         assert call == mine.call[mine.severity.argmax()]
     if any(gain for gain, _ in gains.values()):
         assert gains[start[0], len(tree)][0] == max(gain for (_, node), (gain, _) in gains.items() if node == len(tree))
@@ -91,7 +91,7 @@ def test_document__late_sender():
     gains = naive_panels.gains(data)
     nodes = len(found.findings.severity.tree)
     assert data["start"] == [late, found.findings.severity.tree.name.index("MPI_Recv")]
-    whole = found.run.makespan - found.worth.whole["mpi_latesender"]
+    whole = found.run.makespan - found.worth.whole["mpi_latesender"].makespan
     assert gains[late, nodes] == gains[late, data["start"][1]] == (whole, 1)
     assert whole > 0
     sums, values = naive_panels.cube(data)

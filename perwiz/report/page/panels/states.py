@@ -37,7 +37,7 @@ def document(states: WaitStates, budget: int = BUDGET) -> PanelData:
     order, block = _order(cube.trace)
     owns = [_blocks(_own(cube, metric), order, block) for metric in kept]
     makespan = states.run.makespan
-    whole = blocks.shares_of(states.run.trace, makespan, makespan - min(states.worth.whole.values(), default=makespan))
+    whole = blocks.shares_of(states.run.trace, makespan, makespan - states.worth.every)
     most = budget // _PER_CELL
     while True:
         packed = _packed(cube, kept, owns, most)
@@ -220,19 +220,20 @@ def _gains(states: WaitStates, kept: list[Metric]) -> PanelData:
         order = np.lexsort((-waits.call, waits.severity, node))
         last = order[np.flatnonzero(np.append(np.diff(node[order]), 1))]
         for path, call in zip(node[last].tolist(), waits.call[last].tolist(), strict=True):
-            rows.append((k, path, makespan - states.worth.by_node[metric.name, path], call))
-        rows.append((k, len(tree), makespan - states.worth.whole[metric.name], int(waits.call[waits.severity.argmax()])))
+            rows.append((k, path, makespan - states.worth.by_node[metric.name, path].makespan, call))
+        rows.append((k, len(tree), makespan - states.worth.whole[metric.name].makespan, int(waits.call[waits.severity.argmax()])))
     table = np.array(rows, "i8").reshape(-1, 4).T
     return dict(zip(("metric", "node", "gain", "call"), map(column, table), strict=True))
 
 
 def _start(states: WaitStates, kept: list[Metric]) -> list[int]:
     """Return the metric and the call path chosen first: those worth most, else MPI or computation, and where there is most of it."""
-    whole, names = states.worth.whole, [metric.name for metric in kept]
+    names = [metric.name for metric in kept]
+    whole = {name: sites.makespan for name, sites in states.worth.whole.items()}
     gaining = [name for name in whole if whole[name] < states.run.makespan]
     if gaining:
         best = min(gaining, key=whole.__getitem__)
-        paths = {node: makespan for (name, node), makespan in states.worth.by_node.items() if name == best}
+        paths = {node: sites.makespan for (name, node), sites in states.worth.by_node.items() if name == best}
         return [names.index(best), min(paths, key=paths.__getitem__)]
     best = next((name for name in ("mpi", "comp") if name in names), "")
     return [names.index(best), int(np.abs(states.findings.severity.by_node(best)).argmax())] if best else [0, 0]
