@@ -100,6 +100,17 @@ def solver(order="<", wrap=data, **more):
     }
 
 
+def two_roots(order="<", wrap=data):
+    """Return the files of the example with a second root, solve { MPI_Barrier }: 16 and 32 s of rank 0, ten times that of rank 1.
+
+    With what is below them the roots have 15 and 48 s of rank 0.
+    """
+    second = '<cnode id="4" calleeId="3"><cnode id="5" calleeId="8"/></cnode></program>'
+    rows = [[15, 150], [6, 60], [8, 80], [4, 40], [48, 480], [32, 320]]
+    times = {"0.index": index(range(6), order), "0.data": wrap(rows, "d", order)}
+    return solver(order, wrap) | {"anchor.xml": SOLVER.replace("</program>", second)} | times
+
+
 def cube(cells, **changes):
     """Return a cube of main { solve { MPI_Recv }, MPI_Barrier } on two ranks: {metric: {call path: values}}; whole ones are counts."""
     metrics, values = [], {}

@@ -146,7 +146,7 @@ def _cells(file: IO[bytes], files: Files, anchor: Anchor, stored: Stored, memory
     node = (anchor.wide if stored.inclusive else anchor.deep)[rows]
     by_node = np.argsort(node, kind="stable")
     cells = Cells(node[by_node].astype("i4"), value[by_node])
-    return _exclusive(cells, anchor.cube) if stored.inclusive else cells
+    return _exclusive(cells, anchor) if stored.inclusive else cells
 
 
 def _rows(file: IO[bytes], entry: tuple[int, int], paths: int) -> tuple[str, Ints]:
@@ -210,10 +210,10 @@ def _row(packed: bytes, size: int) -> bytes:
     return row
 
 
-def _exclusive(cells: Cells, cube: Cube) -> Cells:
-    """Return inclusive values without those of the call paths below."""
-    parent = np.array([path.parent for path in cube.paths])[cells.node]
-    inner = parent >= 0
+def _exclusive(cells: Cells, anchor: Anchor) -> Cells:
+    """Return inclusive values without those of the call paths below; a root above several, not in the file, contains nothing."""
+    parent = np.array([path.parent for path in anchor.cube.paths])[cells.node]
+    inner = parent >= anchor.deep[0]
     node = np.union1d(cells.node, parent[inner])
     kind = "i8" if cells.value.dtype.kind == "u" else cells.value.dtype
     out = np.zeros((len(node), cells.value.shape[1]), kind)

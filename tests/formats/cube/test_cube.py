@@ -168,21 +168,34 @@ def test_foreign__wrong_checksums(tmp_path):
 
 def test_foreign__several_roots(tmp_path):
     """Above them comes a root of its own; rows are counted without it."""
-    anchor = cubes.SOLVER.replace("</program>", '<cnode id="4" calleeId="9"/></program>')
-    anchor = anchor.replace("<topologies>", '<systemtreenode Id="2"><name>o</name></systemtreenode><topologies>')
-    dense = {"0.index": cubes.index([0, 4]), "0.data": cubes.data([[15, 150], [1, 2]])}
-    found = read(tmp_path, cubes.solver() | {"anchor.xml": anchor} | dense)
+    files = cubes.two_roots()
+    anchor = files["anchor.xml"].replace("<topologies>", '<systemtreenode Id="2"><name>o</name></systemtreenode><topologies>')
+    found = read(tmp_path, files | {"anchor.xml": anchor})
     assert [(found.full_name(row), path.parent) for row, path in enumerate(found.paths)] == [
         ("program", -1),
         ("main", 0),
         ("main/solve", 1),
         ("main/solve/MPI_Recv", 2),
         ("main/MPI_Barrier", 1),
-        ("MPI_Recv", 0),
+        ("solve", 0),
+        ("solve/MPI_Barrier", 5),
     ]
     assert [(place.name, place.parent) for place in found.places] == [("system", -1), ("m", 0), ("n", 1), ("o", 0)]
     assert found.cells["visits"].node.tolist() == [2, 3]
-    assert found.by_path("time").tolist() == [0 - 165 - 3, 165, 0, 0, 0, 3]
+    assert found.by_path("time").tolist() == [0, 11, 22, 44, 88, 176, 352]
+    assert found.total("time") == 693
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("wrap", [cubes.data, cubes.packed])
+def test_foreign__several_roots__pycubexr(tmp_path, order, wrap):
+    """An independent reader, which takes one root only, finds in what we write of it the inclusive times that were in the file."""
+    pycubexr = pytest.importorskip("pycubexr")
+    cube_write.write(read(tmp_path, cubes.two_roots(order, wrap)), str(tmp_path / "y.cubex"))
+    with pycubexr.CubexParser(str(tmp_path / "y.cubex")) as parsed:
+        values = parsed.get_metric_values(parsed.get_metric_by_name("time"))
+        rows = [values.cnode_values(parsed.get_cnode(row), convert_to_inclusive=True).tolist() for row in range(7)]
+    assert rows == [[630, 63], [150, 15], [60, 6], [40, 4], [80, 8], [480, 48], [320, 32]]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e300])
