@@ -46,11 +46,25 @@ mpi_io_collective | Collective | mpi_io | by all processes together
 """
 _COUNTS = """
 visits | Visits | | occ | entries of a region or routine
+syncs | MPI synchronizations | | occ | operations that move no data
+syncs_p2p | Point-to-point | syncs | occ | messages without bytes, at either end
+syncs_send | Sends | syncs_p2p | occ | messages without bytes sent
+mpi_slr_count | Late Receivers | syncs_send | occ | calls that wait to send such a message
+syncs_recv | Receives | syncs_p2p | occ | messages without bytes received
+mpi_sls_count | Late Senders | syncs_recv | occ | calls that wait to receive such a message
+mpi_slswo_count | Messages in Wrong Order | mpi_sls_count | occ |
+syncs_coll | Collective | syncs | occ | parts in barriers, and in collectives without bytes
 comms | MPI communications | | occ | operations that move data
-comms_p2p | Point-to-point | comms | occ | messages, at either end
-comms_send | Sends | comms_p2p | occ | messages sent
-comms_recv | Receives | comms_p2p | occ | messages received
-comms_coll | Collective | comms | occ | parts in collectives but barriers
+comms_p2p | Point-to-point | comms | occ | messages with bytes, at either end
+comms_send | Sends | comms_p2p | occ | messages with bytes sent
+mpi_clr_count | Late Receivers | comms_send | occ | calls that wait to send such a message
+comms_recv | Receives | comms_p2p | occ | messages with bytes received
+mpi_cls_count | Late Senders | comms_recv | occ | calls that wait to receive such a message
+mpi_clswo_count | Messages in Wrong Order | mpi_cls_count | occ |
+comms_coll | Collective | comms | occ | parts in collectives
+comms_cxch | Exchange | comms_coll | occ | that send and receive bytes
+comms_csrc | As source | comms_coll | occ | that send bytes only
+comms_cdst | As destination | comms_coll | occ | that receive bytes only
 bytes | MPI bytes transferred | | bytes | bytes sent and received
 bytes_p2p | Point-to-point | bytes | bytes | by messages
 bytes_sent | Sent | bytes_p2p | bytes | by messages sent

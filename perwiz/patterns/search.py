@@ -6,7 +6,11 @@ import dataclasses
 import inspect
 import traceback
 from collections.abc import Sequence
+from functools import partial
 
+import numpy as np
+
+from perwiz.patterns import occurrences
 from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.library import BUILT_IN, grid
 from perwiz.patterns.library.basics import counts, times
@@ -14,6 +18,7 @@ from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_
 from perwiz.patterns.own import checked
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
 from perwiz.patterns.severity import Cells, Severity, cells
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 
 
@@ -57,18 +62,27 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
 def severity(view: View, patterns: Sequence[type[Pattern]], instances: dict[str, Instances]) -> Severity:
     """Return the severity cube of times, counts and the instances of patterns."""
     tree = call_tree(view.trace)
-    metrics = [*TIME_METRICS, *(Metric(p.name, p.title, p.under or p.of, NS, p.meaning) for p in patterns), *COUNT_METRICS]
-    booked = {name: _booked(view, tree, several) for name, several in instances.items()}
+    searched = [Metric(p.name, p.title, p.under or p.of, NS, p.meaning) for p in patterns]
+    booked = {name: _booked(view, tree, several, several.severity) for name, several in instances.items()}
+    counted = {name: _counted(view, tree, several) for name, several in instances.items()}
+    locations = len(view.trace.locations)
     if grid.several(view.trace):
-        metrics += grid.ROOTS
-        booked |= grid.totals(booked, len(view.trace.locations))
-    values = {**times(view, tree), **booked, **counts(view, tree)}
+        searched += grid.ROOTS
+        booked |= grid.totals(booked, locations)
+        counted |= grid.totals(counted, locations)
+    metrics = [*TIME_METRICS, *searched, *occurrences.metrics(searched), *COUNT_METRICS]
+    values = {**times(view, tree), **booked, **occurrences.occurrences(counted, searched, locations), **counts(view, tree)}
+    values |= occurrences.by_bytes(instances, view.trace.messages, partial(_counted, view, tree))
     return Severity(view.trace, tree, in_order(metrics), values)
 
 
-def _booked(view: View, tree: CallTree, instances: Instances) -> Cells:
+def _counted(view: View, tree: CallTree, instances: Instances) -> Cells:
+    return _booked(view, tree, instances, np.ones(len(instances), "i8"))
+
+
+def _booked(view: View, tree: CallTree, instances: Instances, value: I8) -> Cells:
     size = len(tree), len(view.trace.locations)
-    return cells(tree.of_calls(view.trace, instances.call), view.location[instances.call], instances.severity, size)
+    return cells(tree.of_calls(view.trace, instances.call), view.location[instances.call], value, size)
 
 
 def _failure(pattern: type[Pattern], error: Exception) -> str:

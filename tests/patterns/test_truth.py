@@ -44,6 +44,26 @@ TRUTH = {
 """No other built-in pattern is found in these."""
 BY_RECORD = ("mpi_barrier_completion", "mpi_nxn_completion", "mpi_latesender_wo", "mpi_lswo_different", "mpi_lswo_same")
 """Scalasca takes the times of records for these: that of a collective's end, that of a send."""
+COUNTS = {
+    "npb-is.S-4": {"mpi_cls_count": 3, "comms_send": 3, "comms_recv": 3, "comms_cxch": 135, "comms_csrc": 6, "comms_cdst": 3},
+    "npb-mg.S_timens-4": {
+        "mpi_cls_count": 106,
+        "mpi_clswo_count": 106,
+        "mpi_clr_count": 191,
+        "comms_send": 1776,
+        "comms_recv": 1776,
+        "syncs_coll": 24,
+        "comms_cxch": 360,
+        "comms_csrc": 3,
+        "comms_cdst": 21,
+    },
+}
+"""What Scalasca counts there."""
+COUNTERS = (
+    *("syncs_send", "syncs_recv", "syncs_coll", "comms_send", "comms_recv", "comms_cxch", "comms_csrc", "comms_cdst"),
+    *(f"mpi_{kind}{what}_count" for kind in "sc" for what in ("ls", "lswo", "lr")),
+)
+"""The counters of occurrences that Scalasca has too."""
 WHERE = os.environ.get("PERWIZ_SCALASCA", "")
 """Folder of archives, each with traces.otf2 and truth/scout.cubex."""
 ARCHIVES = sorted(path.parent for path in pathlib.Path(WHERE).glob("*/truth")) if WHERE else []
@@ -89,6 +109,26 @@ def test_call_paths(script, folder):
         assert worst <= allowed(name, value, 1000), (name, path)
         if name not in BY_RECORD:
             assert script.total(its.get(name, {})) == pytest.approx(value, abs=1e-7 + 5e-5 * value), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    cube = search(treat(read(str(ROOT / "traces" / name / "traces.otf2")), "linear").trace).severity
+    assert {counter: cube.total(counter) for counter in COUNTERS if cube.total(counter)} == COUNTS[name]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ARCHIVES, reason="PERWIZ_SCALASCA names no folder of archives with truth/scout-totals.csv")
+@pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
+def test_counts__elsewhere(script, folder):
+    """Scalasca counts waits below 1 ns too, and takes the times of records for wrong orders."""
+    cube = search(script.paired_by_completion(treat(read(str(folder / "traces.otf2")), "linear").trace)).severity
+    head, row = (line.split(",") for line in (folder / "truth" / "scout-totals.csv").read_text().splitlines()[:2])
+    its = dict(zip(head, row, strict=True))
+    for counter in COUNTERS:
+        off = abs(cube.total(counter) - int(its.get(counter, 0)))
+        assert off <= (3 if "wo" in counter else 1 if counter.startswith("mpi_") else 0), counter
 
 
 def stated(path):

@@ -43,6 +43,10 @@ def metric_of(op: int) -> str:
     return "mpi_collective" if operations.COLLECTIVE[op] else "mpi"
 
 
+_COLLECTIVE = np.array([metric_of(op) in ("mpi_collective", "mpi_sync_collective") for op in range(len(operations.OPS))])
+"""Per routine: it is a barrier or a collective that may move data."""
+
+
 def times(view: View, tree: CallTree) -> dict[str, Cells]:
     """Return the time metrics, int64 ns: each contains those below it."""
     size = len(tree), len(view.trace.locations)
@@ -86,22 +90,33 @@ def _outside(view: View, tree: CallTree, calls: Cells) -> Cells:
 
 
 def counts(view: View, tree: CallTree) -> dict[str, Cells]:
-    """Return visits, messages and bytes, int64: each contains those below it. Messages count at the calls that post them."""
+    """Return visits, messages, parts in collectives, and bytes, int64: each contains those below it.
+
+    A message counts at the calls that post it and that complete its receive: as communication if it has bytes, else as synchronisation.
+    """
     trace, size = view.trace, (len(tree), len(view.trace.locations))
     table = trace.messages
 
     def booked(call: I4 | I8, value: I8) -> Cells:
         return cells(tree.of_calls(trace, call), view.location[call], value, size)
 
+    def counted(call: I4 | I8) -> Cells:
+        return booked(call, np.ones(len(call), "i8"))
+
     call = np.arange(len(view.enter))
     regions = cells(tree.of_path[trace.regions.path], trace.regions.location, np.ones(len(trace.regions), "i8"), size)
-    joins = trace.members.call[~BARRIER[trace.collectives.op[trace.members.collective]]]
-    once = np.ones(len(table), "i8")
+    joins = trace.members.call[_COLLECTIVE[trace.calls.op[trace.members.call]]]
+    sends, receives, full = trace.calls.bytes_sent[joins] > 0, trace.calls.bytes_received[joins] > 0, table.bytes > 0
     leaves = {
-        "visits": added([booked(call, np.ones(len(call), "i8")), regions], size[1]),
-        "comms_send": booked(table.send, once),
-        "comms_recv": booked(table.receive_done, once),
-        "comms_coll": booked(joins, np.ones(len(joins), "i8")),
+        "visits": added([counted(call), regions], size[1]),
+        "syncs_send": counted(table.send[~full]),
+        "syncs_recv": counted(table.receive_done[~full]),
+        "syncs_coll": counted(joins[~sends & ~receives]),
+        "comms_send": counted(table.send[full]),
+        "comms_recv": counted(table.receive_done[full]),
+        "comms_cxch": counted(joins[sends & receives]),
+        "comms_csrc": counted(joins[sends & ~receives]),
+        "comms_cdst": counted(joins[~sends & receives]),
         "bytes_sent": booked(table.send, table.bytes),
         "bytes_rcvd": booked(table.receive_done, table.bytes),
         "bytes_cout": booked(joins, trace.calls.bytes_sent[joins]),

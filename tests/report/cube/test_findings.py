@@ -52,6 +52,8 @@ def test_values():
     assert values(made, "mpi_point2point") == {"solve/MPI_Send": [5e-6, 0], "solve/MPI_Recv": [0, 45e-6]}
     assert values(made, "mpi_communication") == values(made, "mpi_point2point")
     assert values(made, "bytes_sent") == {"solve/MPI_Send": [10, 0]}
+    assert values(made, "mpi_barrier_wait_count") == {"MPI_Barrier": [0, 1]}
+    assert values(made, "mpi_cls_count") == values(made, "mpi_latesender_count") == {"solve/MPI_Recv": [0, 1]}
     assert made.cells["bytes_sent"].value.dtype == np.uint64
     assert made.total("time") == pytest.approx(150e-6)
     units = {metric.name: (metric.unit, metric.type, metric.parent) for metric in made.metrics}
