@@ -147,9 +147,13 @@ def path(view, tree, waits, location, time):
     """Return a Counter of (location, node): what led to a location's being where it is at a time."""
     some, rows, out = waits.instances, doings(view, tree, waits), collections.Counter()
     ends = view.enter[some.call] + some.severity
+    begins = view.trace.timeline.locations.enter.tolist()
+    for call in range(len(view.enter)):
+        if START[view.op[call]]:
+            begins[view.location[call]] = int(view.enter[call])
     for change in range(len(waits) + 1):
         before = [i for i in range(len(waits)) if view.location[some.call[i]] == location and ends[i] <= time and change < len(waits)]
-        begin = int(ends[before[-1]]) if before else int(view.trace.timeline.locations.enter[location])
+        begin = int(ends[before[-1]]) if before else begins[location]
         for node, length in spent(rows[location], begin, time).items():
             if node != WAITING:
                 out[int(location), node] += length

@@ -13,6 +13,7 @@ import pytest
 
 from perwiz.clock.treatment import treat
 from perwiz.formats.files import read
+from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.search import search
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,6 +60,20 @@ COUNTS = {
     },
 }
 """What Scalasca counts there."""
+PATHS = {
+    "npb-is.S-4": {"critical_path": 0.261136, "critical_path_activities": 1.04324, "non_critical_path_activities": 0.0261999},
+    "npb-mg.S_timens-4": {
+        "critical_path": 0.270108,
+        "critical_path_activities": 1.06465,
+        "critical_imbalance_impact": 0.0147717,
+        "non_critical_path_activities": 0.00101319,
+    },
+}
+"""Its critical path there, and what that does to the time of all processes, seconds; npb-is has other waits here, in MPI_Alltoallv."""
+IMPACTS = (
+    *("critical_path", "critical_path_activities", "critical_imbalance_impact"),
+    *("inter_partition_imbalance", "non_critical_path_activities"),
+)
 COUNTERS = (
     *("syncs_send", "syncs_recv", "syncs_coll", "comms_send", "comms_recv", "comms_cxch", "comms_csrc", "comms_cdst"),
     *(f"mpi_{kind}{what}_count" for kind in "sc" for what in ("ls", "lswo", "lr")),
@@ -124,11 +139,34 @@ def test_counts(name):
 def test_counts__elsewhere(script, folder):
     """Scalasca counts waits below 1 ns too, and takes the times of records for wrong orders."""
     cube = search(script.paired_by_completion(treat(read(str(folder / "traces.otf2")), "linear").trace)).severity
-    head, row = (line.split(",") for line in (folder / "truth" / "scout-totals.csv").read_text().splitlines()[:2])
-    its = dict(zip(head, row, strict=True))
+    its = stated_totals(folder)
     for counter in COUNTERS:
         off = abs(cube.total(counter) - int(its.get(counter, 0)))
         assert off <= (3 if "wo" in counter else 1 if counter.startswith("mpi_") else 0), counter
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PATHS)
+def test_impacts(name):
+    cube = explain(search(treat(read(str(ROOT / "traces" / name / "traces.otf2")), "linear").trace)).findings.severity
+    for metric in IMPACTS:
+        assert cube.total(metric) / 1e9 == pytest.approx(PATHS[name].get(metric, 0), rel=5e-4 if name == "npb-is.S-4" else 2e-5), metric
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ARCHIVES, reason="PERWIZ_SCALASCA names no folder of archives with truth/scout-totals.csv")
+@pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
+def test_impacts__elsewhere(script, folder):
+    cube = explain(search(script.paired_by_completion(treat(read(str(folder / "traces.otf2")), "linear").trace))).findings.severity
+    its = stated_totals(folder)
+    for metric in IMPACTS:
+        assert cube.total(metric) / 1e9 == pytest.approx(float(its.get(metric, 0)), rel=2e-3), metric
+
+
+def stated_totals(folder):
+    """Return {metric: total} of a table of totals, as it is written."""
+    head, row = (line.split(",") for line in (folder / "truth" / "scout-totals.csv").read_text().splitlines()[:2])
+    return dict(zip(head, row, strict=True))
 
 
 def stated(path):

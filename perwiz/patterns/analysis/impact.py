@@ -1,10 +1,10 @@
 """The critical path of the recorded run over call paths and locations, and what imbalance on it costs (Boehme et al. 2012).
 
 The path starts where MPI_Finalize is entered last (without one, at the end of the location that ends last) and goes back in time; at the
-end of a wait it changes to the location that was waited for. So no wait lies on it, and it is as long as the run until then. These are
-Scalasca's definitions. `perwiz critical` has another path, the longest of the replayed graph: there a message has a lag of its own, which
-here belongs to the call that receives it, waits that the model does not explain are work, and MPI_Finalize counts. Use this one to
-compare with Scalasca, that one to ask what a change would bring.
+end of a wait it changes to the location that was waited for, until MPI_Init is entered (without one, until the location begins). So no
+wait lies on it, and it is as long as the run between. These are Scalasca's definitions. `perwiz critical` has another path, the longest of
+the replayed graph: there a message has a lag of its own, which here belongs to the call that receives it, waits that the model does not
+explain are work, and MPI_Init and MPI_Finalize count. Use this one to compare with Scalasca, that one to ask what a change would bring.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from perwiz.kernels import path as kernel
 from perwiz.patterns.analysis.delays import Intervals, Waits
-from perwiz.patterns.library.collectives import FINALIZE
+from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, dense
 from perwiz.trace.arrays import F8, I8, Mask
@@ -31,8 +31,6 @@ class Impact:
     """How often it changes location."""
     busy: I8
     """Time of each location, waits left out."""
-    inside: Mask
-    """Whether a location is ever in a node."""
 
     @property
     def length(self) -> int:
@@ -51,17 +49,24 @@ class Impact:
         return np.minimum(on_path, self.busy), np.maximum(self.busy - on_path, 0)
 
     def cost(self) -> tuple[F8, F8]:
-        """Return (what all locations lose because the path does more in a node than they, the part of those never in it).
+        """Return (what all locations lose because the path does more in a node than they, the part of those never busy in it).
 
-        Of what a location does less than the whole path, each node has the share that it has of all it falls behind in. It is booked
-        on the locations that are on the path there.
+        Of what a location does less than the whole path, each node has the share that it has of all it falls behind in; one that does
+        more takes from what others lose there. It is booked on the locations that are on the path there. For the part a location falls
+        behind only in the nodes it is never busy in; in those it is, it counts as doing at least what the path does.
         """
-        on_path = self.path.sum(axis=1)
-        behind = np.maximum(on_path[:, None] - self.busy, 0)
-        short = np.maximum(on_path.sum() - self.busy.sum(axis=0), 0)
-        lost = behind * (short / np.maximum(behind.sum(axis=0), 1))
-        share = self.path / np.maximum(on_path, 1)[:, None]
-        return share * lost.sum(axis=1)[:, None], share * np.where(self.inside, 0, lost).sum(axis=1)[:, None]
+        on_path = self.path.sum(axis=1, keepdims=True)
+        never = self.busy == 0
+        whole = _lost(np.maximum(on_path - self.busy, 0), on_path.sum() - self.busy.sum(axis=0))
+        part = _lost(np.where(never, on_path, 0), on_path.sum() - np.where(never, 0, np.maximum(self.busy, on_path)).sum(axis=0))
+        share = self.path / np.maximum(on_path, 1)
+        return share * whole, share * np.minimum(part, whole)
+
+
+def _lost(behind: I8, short: I8) -> F8:
+    """Return, per node (a column), what all locations lose there: what each is short of, as it falls behind by (node, location)."""
+    lost = behind * (short / np.maximum(behind.sum(axis=0), 1))
+    return np.maximum(lost.sum(axis=1, keepdims=True), 0)
 
 
 def find_impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact:
@@ -70,18 +75,24 @@ def find_impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact
     instances, last = waits.instances, view.trace.timeline.locations.leave
     size = len(last)
     spent, busy = np.zeros((size, nodes), "i8"), np.zeros((size, nodes), "i8")
-    inside = np.zeros((size, nodes), bool)
     ends = np.ascontiguousarray(view.enter[instances.call] + instances.severity, "i8")
     cause = np.ascontiguousarray(view.location[instances.cause], "i4")
-    changes = kernel.walk_path(ends, cause, done.first_wait, done.begin, first, start, node, spent, *end_of(view)) if size else 0
+    changes = kernel.walk_path(ends, cause, done.first_wait, begins_of(view), first, start, node, spent, *end_of(view)) if size else 0
     location = np.repeat(np.arange(size), np.diff(first))
     length = np.append(np.diff(start), 0)
     finals = first[1:] - 1
     length[finals] = np.maximum(last - start[finals], 0)
     working = node >= 0
     np.add.at(busy, (location[working], node[working]), length[working])
-    inside[location[working], node[working]] = True
-    return Impact(spent.T, changes, busy.T, inside.T)
+    return Impact(spent.T, changes, busy.T)
+
+
+def begins_of(view: View) -> I8:
+    """Return when a path may begin, ns per location: where it enters MPI_Init, without one at its first instant."""
+    begin = view.trace.timeline.locations.enter.copy()
+    call = np.flatnonzero(START[view.op])
+    begin[view.location[call]] = view.enter[call]
+    return begin
 
 
 def end_of(view: View) -> tuple[int, int]:
