@@ -15,6 +15,8 @@ Scalasca 2.6 differs in this, as far as it was looked into; costs per call path 
 - After a late receiver each process is compared from its own return, for the completion that Scalasca subtracts there is never above 0.
   So the two intervals begin at different times. That s is then cut off at 1, or a part booked on nobody, follows, but was not traced.
 - Waits in MPI_Finalize and in prefix reductions have no costs there.
+- An N x N operation that somebody left before all had come brings those together there whom it held up; here nobody. With that rule costs
+  of long intervals come closer to Scalasca's, but not to the same: its rule for broadcasts was not traced.
 
 A wait for a message is indirect as far as the late process had to wait itself, s * W, else direct. It propagates as far as it makes others
 wait for messages, the largest s of these times its length; else it is terminal.
