@@ -85,6 +85,25 @@ def began(view):
     return begin
 
 
+def keeps(view, collective, rows):
+    """Return the calls of a collective's members that left after the last had come; of an N x N operation that others left before only
+    those that receive, and the last that sends.
+    """
+    members = [(view.trace.members.call[row], view.done[row], view.sends[row], view.receives[row]) for row in rows]
+    last = max(view.enter[post] for post, *_ in members)
+    if not EXCHANGE[view.trace.collectives.op[collective]] or all(view.leave[done] > last for _, done, *_ in members):
+        return [done for _, done, *_ in members if view.leave[done] > last]
+    senders = [view.enter[post] for post, _, sends, _ in members if sends]
+    if not senders:
+        return []
+    last, out = max(senders), []
+    latest = [row for row, (post, _, sends, _) in enumerate(members) if sends and view.enter[post] == last][-1]
+    for row, (post, done, _, receives) in enumerate(members):
+        if view.leave[done] > last and (row == latest or (receives and view.enter[post] < last)):
+            out.append(done)
+    return out
+
+
 def together(view, waits, i):
     """Return since when waiter and cause of a wait state are apart."""
     some, trace = waits.instances, view.trace
@@ -99,9 +118,9 @@ def together(view, waits, i):
         rows = np.flatnonzero(trace.members.collective == k)
         posts, done = trace.members.call[rows], view.done[rows]
         where = dict(zip(view.location[posts].tolist(), done.tolist(), strict=True))
-        full = SYNCHRONISE[op] and len(rows) > 1 and view.leave[done].min() > view.enter[posts].max()
-        if full and q in where and p in where and where[q] < some.call[i]:
-            times.append(view.leave[done].min())
+        kept = keeps(view, k, rows) if SYNCHRONISE[op] and len(rows) > 1 else []
+        if q in where and p in where and where[q] in kept and where[p] in kept and where[q] < some.call[i]:
+            times.append(min(view.leave[call] for call in kept))
     return int(max(times))
 
 

@@ -5,6 +5,7 @@ import itertools
 import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import build
 import naive_delays as naive
@@ -99,3 +100,28 @@ def test_meet_in_collectives():
     first, group = np.array([0, 2, 5, 6], "i8"), np.array([0, 2, 0, 1, 2, 2], "i4")
     kernel.meet_in_collectives(waits, joins, first, group, np.full(6, -1, "i8"))
     assert waits.since.tolist() == [100, 200, 300]
+
+
+@st.composite
+def partial(draw):
+    """Draw a trace of N x N operations that some may leave before all have come, and messages in between."""
+    b, clock, span = Builder(3), [0, 0, 0], st.integers(0, 9)
+    for kind in draw(st.lists(st.sampled_from(["Alltoall", "Allgather", "Barrier", "message"]), min_size=1, max_size=6)):
+        if kind == "message":
+            sender, receiver = draw(st.permutations(range(3)))[:2]
+            sent = clock[sender] + 100 * draw(span)
+            got = max(clock[receiver], sent) + 100 * draw(span)
+            b.send(sender, receiver, at=(sent, sent))
+            b.recv(receiver, sender, at=(clock[receiver], got))
+            clock[sender], clock[receiver] = sent, got
+        else:
+            enter = [time + 100 * draw(span) for time in clock]
+            clock = [time + 100 * draw(span) for time in enter]
+            b.everyone(kind, bytes=draw(st.integers(0, 1)), at=list(zip(enter, clock, strict=True)))
+    return b.trace()
+
+
+@pytest.mark.slow
+@hypothesis.given(partial())
+def test_twin__collectives_that_keep_a_part(trace):
+    compare(trace)

@@ -6,7 +6,7 @@ s = min(1, w / (D + W)); every wait of p takes over s of itself, and of what oth
 booked, in the long term, on what caused that wait. If D + W = 0 nothing is booked.
 
 Two processes are together when one waits for the other in a message or in a collective from or to a root; in a barrier or an N x N
-operation that nobody left before all had come, and in such an MPI_Init. They are compared from then on: from when the first of them
+operation that both left after the last had come, and in an MPI_Init that all did. They are compared from then on: from when the first
 returned. If that lies within a wait of p, from when this wait began. So both are compared from one instant, D + W is at least w, and all
 waiting is booked; only of waiting for a process that began late a part may stay, where no MPI_Init is recorded, and some where clocks
 are wrong. Of several waits in one call the longest counts. Waits in one-sided operations have no costs: they are time in their calls.
@@ -15,8 +15,8 @@ Scalasca 2.6 differs in this, as far as it was looked into; costs per call path 
 - After a late receiver each process is compared from its own return, for the completion that Scalasca subtracts there is never above 0.
   So the two intervals begin at different times. That s is then cut off at 1, or a part booked on nobody, follows, but was not traced.
 - Waits in MPI_Finalize and in prefix reductions have no costs there.
-- An N x N operation that somebody left before all had come brings those together there whom it held up; here nobody. With that rule costs
-  of long intervals come closer to Scalasca's, but not to the same: its rule for broadcasts was not traced.
+- An N x N operation brings together there whom it held up, also those who left before the last had come. A broadcast brings together its
+  root and others than those who waited; whom was not traced.
 
 A wait for a message is indirect as far as the late process had to wait itself, s * W, else direct. It propagates as far as it makes others
 wait for messages, the largest s of these times its length; else it is terminal.
@@ -35,7 +35,7 @@ from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
 from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, members_of
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, CollectiveMembers, members_of, synchronising
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells, dense
 from perwiz.trace.arrays import F8, I1, I4, I8, Mask
@@ -207,16 +207,41 @@ def _meet_in_collectives(view: View, table: Rows) -> None:
     members = members_of(view, BARRIER | EXCHANGE | FINALIZE)
     if not len(members.row):
         return
-    left = members.earliest_end(members.everyone)
-    rows = np.flatnonzero(members.spread(left > members.latest(members.everyone)[0]))
+    kept = _kept(view, members)
+    left, groups = members.spread(members.earliest_end(kept)), _groups(view, members, kept)
+    rows = np.flatnonzero(kept)
     rows = rows[np.argsort(members.call[rows], kind="stable")]
-    groups = view.trace.collectives.comm[members.collective[rows]] + 1
-    width = int(groups.max(initial=0)) + 1
-    slots, slot = np.unique(view.location[members.call[rows]] * np.int64(width) + groups, return_inverse=True)
+    width = int(groups.max()) + 1
+    slots, slot = np.unique(view.location[members.call[rows]] * np.int64(width) + groups[rows], return_inverse=True)
     joins = np.empty(len(rows), kernel.JOIN).view(np.recarray)
-    joins.call, joins.slot, joins.left = members.call[rows], slot, members.spread(left)[rows]
+    joins.call, joins.slot, joins.left = members.call[rows], slot, left[rows]
     first = np.searchsorted(slots, np.arange(len(view.trace.locations) + 1) * width)
     kernel.meet_in_collectives(table, joins, first, (slots % width).astype("i4"), np.full(len(slots), _EARLIEST))
+
+
+def _kept(view: View, members: CollectiveMembers) -> Mask:
+    """Return which members left after the last had come; of an N x N operation that others left before only those it held up."""
+    sent, _, affected = synchronising(view, members)
+    exchange = members.spread(EXCHANGE[view.trace.collectives.op[members.collective[members.first]]])
+    last = np.where(exchange, members.spread(sent), members.spread(members.latest(members.everyone)[0]))
+    return np.asarray((affected | ~exchange) & (members.end > last))
+
+
+def _groups(view: View, members: CollectiveMembers, kept: Mask) -> I8:
+    """Return the number of the group, per member, that its collective keeps: one per communicator, and one per set of a part of it.
+
+    kept       1 1 1   1 1 0   0 1 1   1 1 0      of communicator 0
+    groups     1 1 1   3 3 3   2 2 2   3 3 3
+    """
+    comm = view.trace.collectives.comm[members.collective] + np.int64(1)
+    partly = np.flatnonzero(~np.logical_and.reduceat(kept, members.first))
+    inside = np.zeros((len(partly), len(view.trace.locations)), bool)
+    collective = np.repeat(np.arange(len(members.first)), members.size)
+    rows = np.flatnonzero(kept & np.isin(collective, partly))
+    inside[np.searchsorted(partly, collective[rows]), view.location[members.call[rows]]] = True
+    group = np.zeros(len(members.first), "i8")
+    group[partly] = np.unique(np.packbits(inside, axis=1), axis=0, return_inverse=True)[1].reshape(-1) + comm.max() + 1
+    return np.where(members.spread(group) > 0, members.spread(group), comm)
 
 
 def metrics(causes: Causes) -> dict[str, Cells]:

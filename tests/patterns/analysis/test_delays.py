@@ -60,6 +60,37 @@ def test_interval_begins_when_both_were_last_together():
     assert found.cost[late, 0, 0, tree.name.index("g")] == found.cost[late].sum() == 3000
 
 
+def partly(*after):
+    """Rank 2 leaves an MPI_Alltoall at 3, before rank 1 comes at 8; rank 0 does at 9. Rank 1 is 8 in f before it, rank 0 is 1.
+
+    Then those two of `after` meet in g: the first sends what it has made in 2, the second waits for that.
+    """
+    b = Builder(3)
+    for rank, length in enumerate((1000, 8000, 0)):
+        with b.region(rank, "f"):
+            b.compute(rank, length)
+    b.everyone("Alltoall", bytes=8, at=[(1000, 9000), (8000, 9000), (0, 3000)])
+    sender, receiver = after
+    begin = [9000, 9000, 3000]
+    with b.region(sender, "g"):
+        b.compute(sender, 11_000 - begin[sender])
+    b.send(sender, receiver, at=(11_000, 11_000))
+    b.recv(receiver, sender, at=(begin[receiver], 11_000))
+    _, tree, waits, _, found = causes_of(b.trace())
+    cost = found.cost[waits.kinds.index("mpi_latesender"), 0, sender]
+    return {tree.name[node]: cost[node] for node in np.flatnonzero(cost)}
+
+
+def test_interval_begins_where_a_part_was_together():
+    """Ranks 0 and 1 left after the last had come: they are compared since 9, and what rank 1 did more in f before does not count.
+
+    Rank 2 is not among them: it waits 8 for rank 1, which spent 8 in f, 1 in the MPI_Alltoall and 2 in g, from the beginning; 3 of the
+    MPI_Alltoall were a wait.
+    """
+    assert partly(1, 0) == {"g": 2000}
+    assert partly(1, 2) == {"f": 8000 * 8 / 11, "MPI_Alltoall": 1000 * 8 / 11, "g": 2000 * 8 / 11}
+
+
 def test_nobody_to_blame():
     """Rank 0 begins at 5 and sends at once; rank 1, there since 0, waits 5: no work of rank 0 explains it."""
     b = Builder(2)

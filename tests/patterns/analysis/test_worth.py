@@ -26,31 +26,32 @@ MORE = sorted(path.parent for path in pathlib.Path(os.environ.get("PERWIZ_SCALAS
 """Archives from elsewhere, if there are any."""
 
 
-def told(trace, model=None):
+def told(trace, model=None, clock="clc"):
     """Return the document on a trace, and per gain that it tells (option of predict, ns)."""
-    run = replayed(trace, model)
+    run = replayed(trace, model, clock)
     findings = search(run.trace)
     made = patterns.document(run, findings, worth(run, findings), None, 10**6)
     rows = [*made.call_paths, *made.metrics]
     return made, [(row.change, row.gain_ns) for row in rows if row.gain_ns is not None]
 
 
-def check(trace, model=None):
+def check(trace, model=None, clock="clc"):
     """Assert that every gain is that of predict for the sites told, and return how many there are."""
-    made, gains = told(trace, model)
+    made, gains = told(trace, model, clock)
     if len(trace.calls):
-        assert predict(trace, "zero-wait all", model).predicted.makespan == made.bound_ns
+        assert predict(trace, "zero-wait all", model, clock=clock).predicted.makespan == made.bound_ns
     for change in {change for change, _ in gains}:
         option, argument = shlex.split(change)
-        gain = predict(trace, f"{option.removeprefix('--')} {argument}", model).gain
+        gain = predict(trace, f"{option.removeprefix('--')} {argument}", model, clock=clock).gain
         assert {ns for other, ns in gains if other == change} == {gain}, change
     return len(gains)
 
 
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
 def test_as_predict(name):
-    """The gains of every pattern, of each of its call paths, and of all calls."""
-    check(build.CATALOGUE[name]())
+    """The gains of every pattern, of each of its call paths, and of all calls, whatever is done about clocks."""
+    for clock in ("clc", "none"):
+        check(build.CATALOGUE[name](), None, clock)
 
 
 @pytest.mark.slow
