@@ -144,7 +144,7 @@ class _Run:
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         count = len(order)
-        rest = np.zeros(count, "i4"), np.zeros(count, "u1"), np.full(count, self.step.size, "i8")
+        rest = np.zeros(count, "i4"), np.zeros(count, "u1"), np.full(count, self.step.size, "i8"), *np.zeros((2, count), "i8")
         return Messages(*(column[order] for column in columns), *rest)
 
     def _requests(self) -> Requests:

@@ -82,8 +82,10 @@ class Request:
 class Builder:
     """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world."""
 
-    def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500):
+    def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500, record=0):
+        """`record` is how far inside their calls the records of messages are, ns, or as far as the call is long."""
         self.processes, self.latency, self.per_byte, self.eager, self.work = processes, latency, per_byte, eager, work
+        self.record = record
         self.steps = [[] for _ in range(processes)]
         self.comms = [("world", list(range(processes)))]
         self.sends, self.receives, self.requests = [], [], []
@@ -337,6 +339,8 @@ class Builder:
             receive=[row(receive.call) for _, receive in messages],
             receive_done=[row(receive.done) for _, receive in messages],
             **{name: [getattr(send, name) for send, _ in messages] for name in ("tag", "comm", "mode", "bytes")},
+            sent_after=[min(self.record, send.call.leave - send.call.enter) for send, _ in messages],
+            received_before=[min(self.record, receive.done.leave - receive.done.enter) for _, receive in messages],
         )
         requests = sorted(self.requests, key=lambda request: request.posted.row)
         collectives, members = self._collective_tables()
@@ -788,7 +792,8 @@ def cycle_of_messages():
 @st.composite
 def traces(draw, regions=True):
     """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one."""
-    b = Builder(draw(st.integers(1, 4)), latency=draw(st.sampled_from([0, 100, 4000])), eager=draw(st.sampled_from([0, 1000, 10**9])))
+    processes, latency = draw(st.integers(1, 4)), draw(st.sampled_from([0, 100, 4000]))
+    b = Builder(processes, latency=latency, eager=draw(st.sampled_from([0, 1000, 10**9])), record=latency // 4)
     half = b.comm("some", list(range(b.processes))[::-1][: max(1, b.processes - 1)])
     pending, inside = [], []
     rank = st.integers(0, b.processes - 1)

@@ -235,7 +235,7 @@ class States:
         call[side] += size if call[side] < MOST_SUM else 0
         if call["peer"] < 0 and what in ((SEND, ISEND, SENDRECV) if sends else (RECV,)):
             call["peer"], call["tag"] = data, tag
-        self.messages.append((kind, location, place.calls, data, tag, size))
+        self.messages.append((kind, location, place.calls, data, tag, size, place.clock))
         return len(self.messages) - 1
 
     def close(self):

@@ -47,7 +47,7 @@ def _sets(start, source, binding, owner, instant):
     return found
 
 
-def forward(start, source, binding, owner, place, rate, mu, recorded):
+def forward(start, source, binding, cause, inside, owner, place, rate, mu, recorded):
     """Return (corrected time per vertex, {vertex: time before its jump}, [(by messages, by collectives)] per location).
 
     Becker et al. 2009, equation (4'): with an anchor for the stretch in which a clock runs at gamma, so that only sums are rounded.
@@ -76,7 +76,7 @@ def forward(start, source, binding, owner, place, rate, mu, recorded):
             if binding[k] == 4:
                 arrivals += [(t + mu[distance(place, here, where)], k) for where, t in sets[u] if where != here]
             else:
-                arrivals.append((out[u] + mu[binding[k]], k))
+                arrivals.append((out[u] + mu[binding[k]] + inside[cause[k]], k))
         out[v] = max(t for t, _ in arrivals)
         by = next(k for t, k in arrivals if t == out[v])
         if by >= 0:
@@ -89,7 +89,7 @@ def forward(start, source, binding, owner, place, rate, mu, recorded):
     return out, before, counts
 
 
-def delays(start, source, binding, owner, place, time):
+def delays(start, source, binding, cause, inside, owner, place, time):
     """Return, by pair class, the shortest time from a cause to its effect; the latest causes of a collective only (see the kernel)."""
     shortest = [FREE] * 4
     sets = _sets(start, source, binding, owner, lambda u: time[u])
@@ -98,7 +98,7 @@ def delays(start, source, binding, owner, place, time):
             if here < 0 or not binding[k]:
                 continue
             pairs = (
-                [(binding[k], time[source[k]])]
+                [(binding[k], time[source[k]] + inside[cause[k]])]
                 if binding[k] < 4
                 else [(distance(place, here, w), t) for w, t in sets[source[k]] if w != here]
             )
@@ -109,7 +109,7 @@ def delays(start, source, binding, owner, place, time):
     return shortest
 
 
-def limits(start, source, binding, owner, place, mu, time):
+def limits(start, source, binding, cause, inside, owner, place, mu, time):
     """Return per vertex the earliest time of what it causes less the latency, FREE if it causes nothing."""
     effects = {v: set() for v, here in enumerate(owner) if here < 0}
     out = [FREE] * len(owner)
@@ -124,7 +124,7 @@ def limits(start, source, binding, owner, place, mu, time):
             elif here < 0:
                 out[u] = min([out[u], *(t - mu[distance(place, owner[u], w)] for w, t in effects[v] if w != owner[u])])
             else:
-                out[u] = min(out[u], time[v] - mu[binding[k]])
+                out[u] = min(out[u], time[v] - mu[binding[k]] - inside[cause[k]])
     return out
 
 

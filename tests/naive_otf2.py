@@ -149,7 +149,7 @@ class Location:
             self.by_id[request] = self.requests[-1]
         if kind == TEST:
             if request in self.by_id:
-                self.messages.append((call.number, INCOMPLETE, partner[0], partner[1], partner[2], d, self.by_id[request].number))
+                self.messages.append((call.number, INCOMPLETE, *partner, d, self.by_id[request].number, self.clock))
             return
         found = self.completed(kind, call, request) if kind in (ISEND_COMPLETE, IRECV, CANCELLED, COMPLETE) else None
         if kind == COMPLETE and found:
@@ -165,7 +165,7 @@ class Location:
         """Note a message; the call `named` after it gets its partner if it has none."""
         if named and (named.partner[0], named.partner[2]) == (-1, -1):
             named.partner = partner
-        self.messages.append((call.number, kind, *partner, size, number_of(request)))
+        self.messages.append((call.number, kind, *partner, size, number_of(request), self.clock))
 
     def completed(self, kind, call, request):
         found = self.by_id.pop(request, None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from perwiz.clock.condition import inside
 from perwiz.clock.latency import distance
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
@@ -26,6 +27,8 @@ class ClockGraph:
     graph: Graph
     binding: U1
     """How each edge binds: as a message by pair class, as a HUB, or UNBOUND."""
+    inside: I8
+    """Per message, the `cause` of its edge: how much longer than the least time it takes, as its records lie inside its calls, ns."""
     owner: I4
     """Location per vertex; -1 - row of the summaries for hubs."""
     nodes: I4
@@ -33,6 +36,11 @@ class ClockGraph:
     metahosts: I4
     """Metahost per location."""
     hubs: int
+
+    @property
+    def edges(self) -> tuple[I4, I4, U1, I4, I8]:
+        """The edges as kernels take them: first into each vertex, source, binding, cause, and what causes take inside calls."""
+        return self.graph.start, self.graph.source, self.binding, self.graph.cause, self.inside
 
     def clocks(self) -> Rows:
         """Return the clock of each location, at rest."""
@@ -57,8 +65,8 @@ def empty_summaries(count: int) -> Rows:
     return out
 
 
-def bind(trace: Trace, graph: Graph) -> ClockGraph:
-    """Return the clock graph of a happened-before graph of a trace. Rendezvous, gaps and probes bind no clock: they are guesses."""
+def bind(trace: Trace, timeline: Timeline, graph: Graph) -> ClockGraph:
+    """Return the clock graph of a happened-before graph of a trace for a timeline. Rendezvous, gaps and probes bind no clock: they are guesses."""
     owner = np.full(graph.vertices, NONE, "i4")
     for vertices, location in _vertices(trace, graph):
         owner[vertices] = location
@@ -75,7 +83,7 @@ def bind(trace: Trace, graph: Graph) -> ClockGraph:
         source = graph.source[chunk][edge]
         out[edge] = np.where((source == 0) | non_senders[source], UNBOUND, HUB)
     binding[non_receivers] = UNBOUND
-    return ClockGraph(graph, binding, owner, trace.locations.node, trace.locations.metahost, len(hub))
+    return ClockGraph(graph, binding, inside(trace, timeline), owner, trace.locations.node, trace.locations.metahost, len(hub))
 
 
 def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: I8) -> None:
@@ -88,10 +96,7 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: I8) -> Non
 def shortest(clock_graph: ClockGraph, time: I8) -> I8:
     """Return, by pair class, the shortest delay from a cause to its effect in these vertex times, int64 ns."""
     out = np.full(PAIR_CLASSES, FREE, "i8")
-    graph = clock_graph.graph
-    kernel.delays(
-        graph.start, graph.source, clock_graph.binding, clock_graph.owner, clock_graph.clocks(), clock_graph.summaries(), time, out
-    )
+    kernel.delays(*clock_graph.edges, clock_graph.owner, clock_graph.clocks(), clock_graph.summaries(), time, out)
     return out
 
 

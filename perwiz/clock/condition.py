@@ -22,22 +22,40 @@ class Violations:
     collective_calls: int
     worst_collective: int
     """Largest reversal, ns."""
+    records: int
+    """Messages whose record of the receive lies before that of the send, those that calls show among them."""
+    worst_record: int
+    """Largest reversal, ns."""
 
     def __bool__(self) -> bool:
-        return self.messages > 0 or self.collective_calls > 0
+        return self.records > 0 or self.collective_calls > 0
 
 
 def violations(trace: Trace, timeline: Timeline) -> Violations:
-    """Return how a timeline breaks the clock condition: calls compared by the sender's entry and the receiver's return."""
+    """Return how a timeline breaks the clock condition, by the sender's entry and the receiver's return, and by records between these."""
     times, table = timeline.calls, trace.messages
     message_reversals = times.enter[table.send] - times.leave[table.receive_done]
+    record_reversals = message_reversals + inside(trace, timeline)
     collective_reversals = _collective_reversals(trace, timeline)
     return Violations(
         messages=int((message_reversals > 0).sum()),
         worst_message=int(message_reversals.max(initial=0)),
         collective_calls=int((collective_reversals > 0).sum()),
         worst_collective=int(collective_reversals.max(initial=0)),
+        records=int((record_reversals > 0).sum()),
+        worst_record=int(record_reversals.max(initial=0)),
     )
+
+
+def inside(trace: Trace, timeline: Timeline) -> I8:
+    """Return, per message, the time inside its calls that is not between its records: before the sender's, behind the receiver's; int64 ns.
+
+    Zeros for a prediction, which places calls alone, and for a message of a location to itself, whose order no clock decides.
+    """
+    table, location = trace.messages, trace.calls.location
+    if timeline.origin.predicted:
+        return np.zeros(len(table), "i8")
+    return np.where(location[table.send] == location[table.receive_done], 0, table.sent_after + table.received_before)
 
 
 def unsynchronised(trace: Trace) -> bool:

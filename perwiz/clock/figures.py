@@ -37,6 +37,9 @@ class Figures:
 
     messages_before: Pairs
     messages_after: Pairs
+    records_before: Pairs
+    """Of messages too, from the record of the send to that of the receive."""
+    records_after: Pairs
     collectives_before: Pairs
     """Of the logical messages of collectives."""
     collectives_after: Pairs
@@ -62,9 +65,13 @@ def figures(correction: Correction) -> Figures:
     """Return the figures of a correction."""
     trace, old, new = correction.trace, correction.before, correction.timeline
     moved, displacement, largest = _displacements(old, new)
+    messages_before, records_before = messages(trace, old, correction.latencies)
+    messages_after, records_after = messages(trace, new, correction.latencies)
     return Figures(
-        messages_before=messages(trace, old, correction.latencies),
-        messages_after=messages(trace, new, correction.latencies),
+        messages_before=messages_before,
+        messages_after=messages_after,
+        records_before=records_before,
+        records_after=records_after,
         collectives_before=logical(trace, old, correction.latencies),
         collectives_after=logical(trace, new, correction.latencies),
         corrected_by_message=correction.by_message,

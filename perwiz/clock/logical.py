@@ -1,6 +1,8 @@
 """The controlled logical clock: no effect before its cause, local intervals kept as far as possible (Becker et al. 2009, sections 3, 4).
 
 A cause is the entry of a sending call or of a collective, its effect the return of the call that completes the receive or the collective.
+Records of messages lie inside these calls and keep their distance from entry and return, so that a message between two records takes that
+much longer from entry to return.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Correction:
     slope: float
     """Steepest slope of the backward amortization."""
     left: Violations
-    """What stays reversed: only where causes and effects form a cycle, see `graph.contradictions` and `perwiz.clock.cycles`."""
+    """What stays reversed, by calls or records: only where causes and effects form a cycle, see `graph.contradictions` and `perwiz.clock.cycles`."""
 
 
 def correct(
@@ -73,7 +75,7 @@ def correct(
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)
-    clock_graph = bind(trace, graph)
+    clock_graph = bind(trace, timeline, graph)
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
     latencies = safe(shortest(clock_graph, time[0])) if mu is None else Latencies.of(mu)
@@ -114,15 +116,13 @@ class _Forward:
 
     def once(self, gamma: float) -> float:
         """Do a pass, every clock reset; return the largest part of its run by which a clock was put forward."""
-        graph, clock_graph = self.clock_graph.graph, self.clock_graph
-        self.clocks = clock_graph.clocks()
+        graph = self.clock_graph
+        self.clocks = graph.clocks()
         if not self.fresh:
-            vertex_times(self.trace, self.timeline, graph, self.time[0])
+            vertex_times(self.trace, self.timeline, graph.graph, self.time[0])
         self.fresh = False
-        edges = graph.start, graph.source, clock_graph.binding
-        before, corrected = self.time
         clock_logical.forward(
-            *edges, clock_graph.owner, self.clocks, decay(gamma), self.latencies.by_class(), clock_graph.summaries(), before, corrected
+            *graph.edges, graph.owner, self.clocks, decay(gamma), self.latencies.by_class(), graph.summaries(), *self.time
         )
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
@@ -133,10 +133,8 @@ class _Forward:
 
     def limits(self) -> None:
         """Write to `time[0]` how late each sending call may be entered."""
-        graph, clock_graph = self.clock_graph.graph, self.clock_graph
-        edges = graph.start, graph.source, clock_graph.binding
-        limit, corrected = self.time
-        clock_logical.limits(*edges, clock_graph.owner, self.clocks, self.latencies.by_class(), clock_graph.summaries(), limit, corrected)
+        graph = self.clock_graph
+        clock_logical.limits(*graph.edges, graph.owner, self.clocks, self.latencies.by_class(), graph.summaries(), *self.time)
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: I8) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perwiz.clock.condition import latest_so_far
+from perwiz.clock.condition import inside, latest_so_far
 from perwiz.clock.latency import Latencies, distance
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
@@ -65,16 +65,19 @@ def _counted(lag: I8, least: I8) -> Pairs:
     )
 
 
-def messages(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
-    """Return the messages between two locations, counted: from the entry of the sending call to the return of the receiving one."""
-    out, table, times, location = _NO_PAIRS, trace.messages, timeline.calls, trace.calls.location
+def messages(trace: Trace, timeline: Timeline, latencies: Latencies) -> tuple[Pairs, Pairs]:
+    """Return the messages between two locations, counted: from the sender's entry to the receiver's return, and from record to record."""
+    table, times, location = trace.messages, timeline.calls, trace.calls.location
+    within, by_calls, by_records = inside(trace, timeline), _NO_PAIRS, _NO_PAIRS
     for chunk in chunks(len(table)):
         send, done = table.send[chunk], table.receive_done[chunk]
         between_two = location[send] != location[done]
         send, done = send[between_two], done[between_two]
-        pair_class = distance(trace.locations, location[send], location[done])
-        out += _counted(times.leave[done] - times.enter[send], latencies.by_class()[pair_class])
-    return out
+        lag = times.leave[done] - times.enter[send]
+        least = latencies.by_class()[distance(trace.locations, location[send], location[done])]
+        by_calls += _counted(lag, least)
+        by_records += _counted(lag - within[chunk][between_two], least)
+    return by_calls, by_records
 
 
 def logical(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:

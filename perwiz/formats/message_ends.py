@@ -1,4 +1,4 @@
-"""What a writer asks of a trace: requests of message ends, ends without a message, ranks in communicators, boundaries of regions."""
+"""What a writer asks of a trace: requests and times of message ends, ends without one, ranks in communicators, boundaries of regions."""
 
 from __future__ import annotations
 
@@ -96,6 +96,14 @@ def _spread(values: I8, rows: I8, messages: Messages) -> I4:
     out = np.full(len(messages), NONE, "i4")
     out[rows] = values
     return out
+
+
+def record_times(trace: Trace, timeline: Timeline) -> tuple[I8, I8]:
+    """Return when the send and the receipt of each message are recorded, int64 ns: as far inside their calls as measured, if these last."""
+    messages, times = trace.messages, timeline.calls
+    sent = np.minimum(times.enter[messages.send] + messages.sent_after, times.leave[messages.send])
+    received = np.maximum(times.leave[messages.receive_done] - messages.received_before, times.enter[messages.receive_done])
+    return sent, received
 
 
 def lost_sends(trace: Trace) -> I8:

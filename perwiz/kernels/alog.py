@@ -68,8 +68,10 @@ REGION = np.dtype(
     align=True,
 )
 """A region instance: ns, its number and its parent's in order of begin, its row of names, the calls inside."""
-MESSAGE = np.dtype([("bytes", "i8"), ("location", "i4"), ("call", "i4"), ("peer", "i4"), ("tag", "i4"), ("type", "i1")], align=True)
-"""A message record inside a call, whose number on its location is `call`."""
+MESSAGE = np.dtype(
+    [("bytes", "i8"), ("time", "i8"), ("location", "i4"), ("call", "i4"), ("peer", "i4"), ("tag", "i4"), ("type", "i1")], align=True
+)
+"""A message record, ns, inside a call, whose number on its location is `call`."""
 ENTRY = np.dtype(
     [
         *(("enter", "i8"), ("below", "i4"), ("end_state", "i4"), ("region", "i4"), ("name", "i4"), ("parent", "i4")),

@@ -54,7 +54,7 @@ Routine = cython.struct(collective=U1, says_receiver=U1, says_sender=U1)
 Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, innermost=I8)
 Call = cython.struct(leave=I8, enter=I8, sent=I8, received=I8, location=I4, region=I4, peer=I4, tag=I4, op=U1, internal=U1)
 Region = cython.struct(leave=I8, enter=I8, location=I4, number=I4, parent=I4, name=I4, first_call=I4, end_call=I4)
-Message = cython.struct(bytes=I8, location=I4, call=I4, peer=I4, tag=I4, type=cython.schar)
+Message = cython.struct(bytes=I8, time=I8, location=I4, call=I4, peer=I4, tag=I4, type=cython.schar)
 Entry = cython.struct(enter=I8, below=I4, end_state=I4, region=I4, name=I4, parent=I4, first_call=I4)
 Counts = cython.struct(
     free_entry=I8,
@@ -220,6 +220,7 @@ def _add_message(
     out = counts[0].messages_out
     messages[out].type, messages[out].location, messages[out].peer = lines[k].type, location, lines[k].int_data
     messages[out].tag, messages[out].bytes, messages[out].call = lines[k].tag, lines[k].bytes, locations[location].calls
+    messages[out].time = locations[location].clock
     lines[k].owner, lines[k].owner_number = MESSAGE_RECORD, counts[0].messages + out
     counts[0].messages_out += 1
 

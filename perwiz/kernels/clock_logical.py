@@ -2,7 +2,8 @@
 """The controlled logical clock: forward amortization and the limits of sends, each one pass over the happened-before graph.
 
 `binding` says per edge how a cause binds: UNBOUND, as a message between two locations by their pair class, or as a HUB. `owner` is the
-location of a vertex, or -1 - row of `summaries` for a hub; row 0 stays empty.
+location of a vertex, or -1 - row of `summaries` for a hub; row 0 stays empty. A message takes at least the latency of its class and what
+`inside` says of it, under its row, `cause`: how long its records are inside its calls, behind the entry of the one, before the return of the other.
 
 A summary tells of a set of instants at different locations the latest one plus its latency for any other location. It keeps the latest
 of all and, by the distance from where that was, the latest of the others, as far as they can matter; latencies must not fall with the
@@ -161,6 +162,8 @@ def forward(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     binding: cython.const[cython.uchar][::1],
+    cause: cython.const[cython.int][::1],
+    inside: cython.const[cython.longlong][::1],
     owner: cython.const[cython.int][::1],
     clocks: Clock[::1],
     decay: cython.longlong,
@@ -200,7 +203,7 @@ def forward(
             if binding[k] == HUB:
                 arrival = _latest(summaries, -1 - owner[u], clocks, latency, holder)
             else:
-                arrival = corrected[u] + latency[binding[k]]
+                arrival = corrected[u] + latency[binding[k]] + inside[cause[k]]
             if arrival > after:
                 after = arrival
                 by = binding[k]
@@ -214,6 +217,8 @@ def delays(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     binding: cython.const[cython.uchar][::1],
+    cause: cython.const[cython.int][::1],
+    inside: cython.const[cython.longlong][::1],
     owner: cython.const[cython.int][::1],
     clocks: Clock[::1],
     summaries: Summary[::1],
@@ -235,7 +240,7 @@ def delays(
                     _insert(summaries, -1 - holder, clocks, owner[u], time[u])
                 continue
             if binding[k] != HUB:
-                lag = time[v] - time[u]
+                lag = time[v] - time[u] - inside[cause[k]]
                 if 0 <= lag < shortest[binding[k]]:
                     shortest[binding[k]] = lag
                 continue
@@ -252,6 +257,8 @@ def limits(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
     binding: cython.const[cython.uchar][::1],
+    cause: cython.const[cython.int][::1],
+    inside: cython.const[cython.longlong][::1],
     owner: cython.const[cython.int][::1],
     clocks: Clock[::1],
     latency: cython.const[cython.longlong][::1],
@@ -280,6 +287,6 @@ def limits(
             if holder < 0:
                 latest = -_latest(summaries, -1 - holder, clocks, latency, owner[u])
             else:
-                latest = corrected[v] - latency[binding[k]]
+                latest = corrected[v] - latency[binding[k]] - inside[cause[k]]
             if latest < limit[u]:
                 limit[u] = latest

@@ -79,10 +79,11 @@ REGION = np.dtype(
 Region = cython.struct(
     enter=cython.longlong, leave=cython.longlong, name=cython.int, parent=cython.int, first_call=cython.int, end_call=cython.int
 )
-MESSAGE = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "request")), ("kind", "u1")], align=True)
+MESSAGE = np.dtype([("bytes", "i8"), ("time", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "request")), ("kind", "u1")], align=True)
 """A record of a message: SENT, RECEIVED, or of a request found INCOMPLETE; `request` is a row or -1."""
 Message = cython.struct(
     bytes=cython.longlong,
+    time=cython.longlong,
     call=cython.int,
     peer=cython.int,
     tag=cython.int,
@@ -244,6 +245,7 @@ def _message(state: State[::1], record: Record, messages: Message[::1], kind: cy
     """Write a message record of the open call."""
     row = state[0].messages
     messages[row].bytes = record.amount
+    messages[row].time = state[0].clock
     messages[row].call = cython.cast(cython.int, state[0].open)
     messages[row].peer = cython.cast(cython.int, record.reference)
     messages[row].tag = cython.cast(cython.int, record.tag)

@@ -11,15 +11,18 @@ import build
 from build import Builder
 from perwiz.clock.condition import Violations, violations
 from perwiz.trace import operations, tables
+from perwiz.trace.origin import Origin
 
 
 def found(trace):
-    """Return (messages, worst, collective calls, worst)."""
-    return dataclasses.astuple(violations(trace, trace.timeline))
+    """Return (messages, worst, collective calls, worst), and check that records say the same, as none is inside its call."""
+    out = dataclasses.astuple(violations(trace, trace.timeline))
+    assert out[4:] == out[:2]
+    return out[:4]
 
 
-def message(sender, receiver):
-    b = Builder(2)
+def message(sender, receiver, record=0):
+    b = Builder(2, record=record)
     b.send(0, 1, at=sender)
     b.recv(1, 0, at=receiver)
     return b.trace()
@@ -37,6 +40,37 @@ def message(sender, receiver):
 )
 def test_message(sender, receiver, expected):
     assert found(message(sender, receiver)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "expected"),
+    [
+        # Recorded 3 behind the entry and 3 before the return: sent at 53, received at 37.
+        ((50, 53), (20, 40), (1, 10, 0, 0, 1, 16)),
+        ((38, 53), (20, 40), (0, 0, 0, 0, 1, 4)),
+        ((35, 53), (20, 40), (0, 0, 0, 0, 1, 1)),
+        ((34, 53), (20, 40), (0, 0, 0, 0, 0, 0)),
+        # Calls that are shorter: sent at 41, received at 39.
+        ((40, 41), (39, 40), (0, 0, 0, 0, 1, 2)),
+    ],
+)
+def test_message__by_records(sender, receiver, expected):
+    trace = message(sender, receiver, record=3)
+    assert dataclasses.astuple(violations(trace, trace.timeline)) == expected
+
+
+def test_message__by_records__of_a_prediction():
+    """It places calls alone."""
+    trace = message((38, 53), (20, 40), record=3)
+    predicted = dataclasses.replace(trace.timeline, origin=Origin("predicted"))
+    assert not violations(trace, predicted)
+
+
+def test_message__by_records__to_itself():
+    """No clock decides how a location orders its own records, which lie in one call here."""
+    b = Builder(1, record=8)
+    b.sendrecv(0, 0, 0, at=(0, 10))
+    assert not violations(b.trace(), b.trace().timeline)
 
 
 def test_message__completed_elsewhere():
@@ -107,16 +141,19 @@ def test_catalogue(name):
 
 
 def test_truth():
-    assert not Violations(0, 0, 0, 0)
-    assert Violations(1, 5, 0, 0)
-    assert Violations(0, 0, 1, 5)
+    assert not Violations(0, 0, 0, 0, 0, 0)
+    assert Violations(0, 0, 0, 0, 1, 5)
+    assert Violations(0, 0, 1, 5, 0, 0)
 
 
 def twin(trace):
-    """Return (messages, worst, collective calls, worst), looked up one by one."""
-    enter, leave = trace.timeline.calls.enter.tolist(), trace.timeline.calls.leave.tolist()
-    ends = zip(trace.messages.send, trace.messages.receive_done, strict=True)
+    """Return (messages, worst, collective calls, worst, messages by records, worst), looked up one by one."""
+    enter, leave, location = trace.timeline.calls.enter.tolist(), trace.timeline.calls.leave.tolist(), trace.calls.location
+    ends = list(zip(trace.messages.send, trace.messages.receive_done, strict=True))
     early = [enter[send] - leave[done] for send, done in ends if enter[send] > leave[done]]
+    records = zip(ends, trace.messages.sent_after, trace.messages.received_before, strict=True)
+    stamps = [(enter[send] + after, leave[done] - before) for (send, done), after, before in records if location[send] != location[done]]
+    back = [int(sent - received) for sent, received in stamps if sent > received]
     left = []
     for number in range(len(trace.collectives)):
         kind, root = operations.KIND[trace.collectives.op[number]], trace.collectives.root[number]
@@ -133,7 +170,7 @@ def twin(trace):
             done = trace.members.done[row]
             if done >= 0 and causes and max(causes) > leave[done]:
                 left.append(max(causes) - leave[done])
-    return len(early), max(early, default=0), len(left), max(left, default=0)
+    return len(early), max(early, default=0), len(left), max(left, default=0), len(back), max(back, default=0)
 
 
 @pytest.mark.slow

@@ -32,7 +32,8 @@ def test_worked_by_hand():
     # The entry before the jump of 1000 at 5000 moves by 1000 * 4900/5000 = 980, what comes behind it by 1000.
     assert found.messages_before == Pairs(2, 1, 1, 1000, 1000)
     assert found.messages_before.percent(found.messages_before.reversed) == 50
-    assert found.messages_after == Pairs(2, 0, 0, 0, 0)
+    assert found.messages_after == found.records_after == Pairs(2, 0, 0, 0, 0)
+    assert found.records_before == found.messages_before
     assert found.collectives_before == found.collectives_after == Pairs(0, 0, 0, 0, 0)
     assert (found.corrected_by_message, found.corrected_by_collective) == (1, 0)
     assert (found.events, found.moved, found.largest_displacement) == (8, 4, 1000)
@@ -49,6 +50,21 @@ def test_worked_by_hand():
     positions = 6000 + 7000 + 8000 + 8500 + 10_000, 4900 + 5000 + 8000 + 9000 + 20_000
     assert found.position.average == pytest.approx((980 + 4 * 1000) / sum(positions))
     assert found.slope == pytest.approx(0.2)
+
+
+def test_records__worked_by_hand():
+    """Of two messages one is reversed by its records alone, by 200, the other too early by the latency of 50; calls take 1900 and 240."""
+    b = Builder(2, record=100)
+    b.send(0, 1, at=(1000, 1500))
+    b.send(0, 1, at=(2000, 2500))
+    b.recv(1, 0, at=(500, 1000))
+    b.recv(1, 0, at=(2100, 2240))
+    found = figures(correct(b.trace(), mu=50, gamma=1))
+    assert (found.messages_before, found.records_before) == (Pairs(2, 0, 1, 0, 0), Pairs(2, 1, 2, 200, 200))
+    assert found.messages_after == found.records_after == Pairs(2, 0, 0, 0, 0)
+    # The first receive returns 100 + 50 + 100 behind the entry of its send, the second moves with it, by 250, and is far enough then.
+    assert found.largest_displacement == 250
+    assert found.corrected_by_message == 1
 
 
 def test_regions_are_events():
@@ -99,13 +115,14 @@ def logical_pairs(trace, timeline):
                 yield far, int(timeline.calls.leave[members.done[i]] - timeline.calls.enter[members.call[k]])
 
 
-def message_pairs(trace, timeline):
-    """Yield (pair class, time from cause to effect) of every message between two locations."""
+def message_pairs(trace, timeline, records=False):
+    """Yield (pair class, time from cause to effect) of every message between two locations, from record to record or by calls."""
     place = list(zip(trace.locations.node.tolist(), trace.locations.metahost.tolist(), strict=True))
-    for send, done in zip(trace.messages.send, trace.messages.receive_done, strict=True):
+    table = trace.messages
+    for send, done, after, before in zip(table.send, table.receive_done, table.sent_after, table.received_before, strict=True):
         far = naive_clock.distance(place, trace.calls.location[send], trace.calls.location[done])
         if far:
-            yield far, int(timeline.calls.leave[done] - timeline.calls.enter[send])
+            yield far, int(timeline.calls.leave[done] - timeline.calls.enter[send]) - records * int(after + before)
 
 
 def counted(pairs, mu):
@@ -126,7 +143,7 @@ def test_pairs__twin(trace, mu, data):
     calls = trace.timeline.calls
     timeline = Timeline(Times(calls.enter + off, calls.leave + off), trace.timeline.regions, trace.timeline.locations)
     latencies = Latencies(*mu)
-    assert messages(trace, timeline, latencies) == counted(message_pairs(trace, timeline), (0, *mu))
+    assert messages(trace, timeline, latencies) == tuple(counted(message_pairs(trace, timeline, by), (0, *mu)) for by in (False, True))
     assert logical(trace, timeline, latencies) == counted(logical_pairs(trace, timeline), (0, *mu))
 
 

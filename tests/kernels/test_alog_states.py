@@ -66,7 +66,7 @@ def rows(events):
 COLUMNS = (
     ["location", "leave", "enter", "op", "region", "peer", "tag", "sent", "received", "internal"],
     ["location", "leave", "end_call", "number", "name", "enter", "parent", "first_call"],
-    ["type", "location", "call", "peer", "tag", "bytes"],
+    ["type", "location", "call", "peer", "tag", "bytes", "time"],
 )
 """The order of the columns in the twin."""
 

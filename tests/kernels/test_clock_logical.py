@@ -19,7 +19,7 @@ MUS = [(0, 0, 0), (1000, 1000, 1000), (300, 2500, 70_000), (0, 0, 5000)]
 
 @st.composite
 def programs(draw):
-    """Draw a trace whose locations lie on nodes of metahosts, its wired graph, and vertex times by clocks off by up to 50 us."""
+    """Draw a trace whose locations lie on nodes of metahosts, its wired graph with records inside calls, and times by clocks off by 50 us."""
     trace = draw(st.one_of(naive_clock.traces(regions=False), prefixes()))
     count = len(trace.locations)
     drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
@@ -28,7 +28,9 @@ def programs(draw):
     graph = build_graph(trace)
     time = np.zeros(graph.vertices, "i8")
     vertex_times(trace, trace.timeline, graph, time)
-    clock_graph = bind(trace, graph)
+    clock_graph = bind(trace, trace.timeline, graph)
+    inside = draw(st.lists(st.sampled_from([0, 30, 2500]), min_size=len(trace.messages), max_size=len(trace.messages)))
+    clock_graph = dataclasses.replace(clock_graph, inside=np.array(inside, "i8"))
     off = draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count))
     time[clock_graph.owner >= 0] += np.array(off, "i8")[clock_graph.owner[clock_graph.owner >= 0]] if count else 0
     return clock_graph, time
@@ -49,13 +51,11 @@ def prefixes(draw):
 
 
 def lists(clock_graph):
-    graph = clock_graph.graph
-    columns = graph.start, graph.source, clock_graph.binding, clock_graph.owner
-    return [column.tolist() for column in columns], list(zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True))
+    return [column.tolist() for column in arrays(clock_graph)], list(zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True))
 
 
 def arrays(clock_graph):
-    return clock_graph.graph.start, clock_graph.graph.source, clock_graph.binding, clock_graph.owner
+    return *clock_graph.edges, clock_graph.owner
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_forward__collective_over_three_pair_classes():
     at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
     trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
     graph = build_graph(trace)
-    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 0, np.array([0, 1, 10, 30]), clock_graph.summaries(), *time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
@@ -138,7 +138,7 @@ def test_delays__what_a_later_cause_hides():
     at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([1, 1, 0, 0], "i4")}
     trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
     graph = build_graph(trace)
-    clock_graph, time, out = bind(trace, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
+    clock_graph, time, out = bind(trace, trace.timeline, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
     vertex_times(trace, trace.timeline, graph, time)
     kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
     assert out.tolist() == [FREE, 1950, FREE, 1050]
@@ -154,7 +154,7 @@ def test_limits__of_several_receivers():
         b.recv(2, 0, at=(0, second))
         trace = b.trace()
         graph = build_graph(trace)
-        clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
+        clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
         vertex_times(trace, trace.timeline, graph, time[1])
         time[0] = FREE
         kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 1, 1, 1]), clock_graph.summaries(), *time)
@@ -170,7 +170,7 @@ def test_forward__decay_is_not_lost_in_short_intervals():
         b.call(1, "Wtime", at=(10 * step, 10 * step))
     trace = b.trace()
     graph = build_graph(trace)
-    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
     recorded = time[0].copy()
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 10_000_000, np.zeros(4, "i8"), clock_graph.summaries(), *time)
@@ -189,7 +189,7 @@ def test_forward__instants_stay_apart():
     b.call(1, "Wtime", at=(2000, 2000))
     trace = b.trace()
     graph = build_graph(trace)
-    clock_graph, time = bind(trace, graph), np.zeros((2, graph.vertices), "i8")
+    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, trace.timeline, graph, time[0])
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 999_999_999, np.zeros(4, "i8"), clock_graph.summaries(), *time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]

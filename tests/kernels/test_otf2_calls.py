@@ -19,7 +19,7 @@ NUMBERS = 4
 COUNTS = ["pairs", "internal", "backwards", "not_open", "not_posted", "never_ends"]
 CALL = ["enter", "leave", "op", "region", "peer", "tag", "comm", "root", "sent", "received", "bits"]
 REGION = ["enter", "leave", "name", "parent", "first_call", "end_call"]
-MESSAGE = ["call", "kind", "peer", "tag", "comm", "bytes", "request"]
+MESSAGE = ["call", "kind", "peer", "tag", "comm", "bytes", "request", "time"]
 REQUEST = ["posted", "done", "cancelled"]
 """The columns in the order of the twin."""
 
@@ -177,7 +177,7 @@ def test_calls__requests():
             (6, 9, 12, -1, -1, -1, -1, -1, 0, 20, 0),
         ],
         [],
-        [(0, row.SENT, 9, 6, 5, 10, 0), (2, row.RECEIVED, 8, 6, 5, 20, 1)],
+        [(0, row.SENT, 9, 6, 5, 10, 0, 1), (2, row.RECEIVED, 8, 6, 5, 20, 1, 7)],
         [(0, 2, 0), (1, 2, 0)],
         [3, 0, 0, 0, 0, 0],
     )
@@ -212,7 +212,7 @@ def test_calls__a_receive_that_nobody_posted_is_still_a_message():
     events = timed(enter(WAIT), message(row.IRECV, 20, 2), leave(WAIT))
     found = run(events)
     assert found == twin(events)
-    assert (found[1][0], found[3], found[5][4]) == ((0, 2, 12, -1, -1, -1, -1, -1, 0, 20, 0), [(0, row.RECEIVED, 9, 6, 5, 20, -1)], 1)
+    assert (found[1][0], found[3], found[5][4]) == ((0, 2, 12, -1, -1, -1, -1, -1, 0, 20, 0), [(0, row.RECEIVED, 9, 6, 5, 20, -1, 1)], 1)
 
 
 def test_calls__of_several_partners_the_first_counts():

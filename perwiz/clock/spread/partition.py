@@ -17,6 +17,7 @@ from perwiz.kernels import order
 from perwiz.kernels.names import HUB, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.table import column, dtypes
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
 
@@ -27,6 +28,8 @@ class Part:
     start: I4 = column("first edge into each vertex, and the end")
     source: I4 = column("vertex each edge comes from; 0 for edges that do not bind")
     binding: U1 = column("how each edge binds")
+    cause: I4 = column("row of `inside` of each edge that binds as a message")
+    inside: I8 = column("how long records are inside the calls of each message", "ns")
     owner: I4 = column("row of all locations; -1 - row of the summaries for hubs, -1 for copies of sending calls")
     round: I8 = column("first vertex of each round, and the end of the last")
     recorded: I8 = column("time per vertex", "ns")
@@ -77,6 +80,8 @@ class Cut:
     start: I4
     source: I4
     binding: U1
+    cause: I4
+    """Row of messages of each edge that binds as one."""
     owner: I4
     stamps: _Crossing
     hubs: _Crossing
@@ -126,6 +131,7 @@ def cut(trace: Trace, clock_graph: ClockGraph, size: int) -> Cut:
         start=start,
         source=source,
         binding=binding,
+        cause=np.append(graph.cause, np.full(len(edges.binding) - graph.edges, NONE, "i4"))[rows],
         owner=edges.owner[vertices],
         stamps=stamps.placed(place),
         hubs=hubs.placed(place),
@@ -251,10 +257,16 @@ def _part(whole: Cut, rank: int, trace: Trace, timeline: Timeline, clock_graph: 
     begun = timeline.locations.enter[locations]
     stamps_out, hubs_out, bundles_out = _bundled(whole, owner, shift, rank, goes_out=True)
     stamps_in, hubs_in, bundles_in = _bundled(whole, owner, shift, rank, goes_out=False)
+    binding = whole.binding[first_edge:last_edge]
+    messages = np.flatnonzero((binding != UNBOUND) & (binding != HUB))
+    cause = np.zeros(len(binding), "i4")
+    cause[messages] = np.arange(len(messages))
     columns = {
         "start": np.concatenate((np.zeros(1, "i4"), whole.start[begin : end + 1] - first_edge)),
         "source": np.maximum(whole.source[first_edge:last_edge] - shift, 0),
-        "binding": whole.binding[first_edge:last_edge],
+        "binding": binding,
+        "cause": cause,
+        "inside": clock_graph.inside[whole.cause[first_edge:last_edge][messages]],
         "owner": owner,
         "round": whole.bound[rank * width + 1 : (rank + 1) * width + 1] - shift,
         "recorded": np.concatenate((np.zeros(1, "i8"), times[begin:end])),

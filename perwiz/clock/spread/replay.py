@@ -132,7 +132,7 @@ class Replayer:
         part = self.part
         first, end = part.round[number], part.round[number + 1]
         start, owner = part.start[first : end + 1], part.owner[:end]
-        kernel(start, part.source, part.binding, owner, self.clocks, *costs, self.summaries, *self.time)
+        kernel(start, part.source, part.binding, part.cause, part.inside, owner, self.clocks, *costs, self.summaries, *self.time)
 
     def _send(self, bundle: _Bundle, stamps: I4, hubs: I4, times: I8) -> None:
         hub_numbers = np.asarray(self.summaries[hubs[bundle.hubs]]).view("i8")

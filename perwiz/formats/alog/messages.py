@@ -13,11 +13,11 @@ from perwiz.kernels import alog
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, U1, Columns
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import NONE, Calls, Messages, Requests
+from perwiz.trace.tables import NONE, Calls, Messages, Requests, Times
 
 
 class Records:
-    """All message records, in the order of their calls: send, call, peer, tag, comm, bytes, mode; id and request if one has some."""
+    """All message records, in the order of their calls: send, call, peer, tag, comm, bytes, mode, time; id and request if one has some."""
 
     def __init__(self, columns: Columns, notes: Notes, locations: RecordedLocations, first: I8, mode: U1) -> None:
         location = locations.row[columns.take("location")]
@@ -31,12 +31,30 @@ class Records:
             self._column[name] = columns.take(name)[order]
         self._column["call"] += start
         self._column["mode"] = mode[self._column["call"]]
+        self._column["time"] = columns.take("time")[order] - locations.start
         place = np.empty(len(order), "i4")
         place[order] = np.arange(len(order), dtype="i4")
         for name, key in (("comm", "c"), ("bytes", "b"), ("mode", "k"), ("id", "m"), ("request", "q")):
             rows, values = notes.take(alog.MESSAGE_RECORD, key, first, locations.row)
             if len(rows):
                 self._column.setdefault(name, np.full(len(order), NONE))[place[rows]] = values
+
+    def place(self, op: U1, times: Times, known: bool) -> None:
+        """Let records have, for their times, how far inside their calls they are: sends from the entry, receives to the return.
+
+        A record may be written before the message is sent, as MPE does, or only behind that, as programs did that logged themselves; so
+        unless it is `known` that they begin their sends, those of a routine that took longer before them than behind do not count.
+
+            before and behind  2 9, 3 8 -> 2 3        9 2, 8 3 -> 0 0
+        """
+        column = self._column
+        send, call, time = column["send"], column["call"], column.pop("time")
+        before, behind = time - times.enter[call], times.leave[call] - time
+        if not known:
+            routine = op[call[send]]
+            late = np.bincount(routine, before[send], 256) > np.bincount(routine, behind[send], 256)
+            before[send] *= ~late[routine]
+        column["inside"] = np.where(send, before, behind)
 
     def matched(self, calls: Calls, process: I8, requests: Requests, request: I8) -> tuple[Messages, int, int, int]:
         """Return the messages, how many differ in size, and how many records send and receive.
@@ -66,7 +84,8 @@ class Records:
             done[matched] = other_end[request_row[request_row >= 0]]
         else:
             call[matched] = other_end[request_row[request_row >= 0]]
-        return matching.Ends(call, done, rank, get["peer"], get["tag"], get["comm"], get["bytes"], get.get("id"))
+        columns = (get[name] for name in ("peer", "tag", "comm", "bytes"))
+        return matching.Ends(call, done, rank, *columns, get.get("id"), get["inside"])
 
 
 def in_order(location: I4, count: int) -> I8:

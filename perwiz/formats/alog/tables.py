@@ -87,6 +87,7 @@ class Builder:
 
     def _messages(self) -> None:
         records = Records(self.recording.messages, self.recording.notes, self.locations, self.first, self.column.pop("mode"))
+        records.place(self.column["op"], Times(self.column["enter"], self.column["leave"]), self.recording.headers.extended)
         self.messages, self.size_differs, self.sends, self.receives = records.matched(
             self._call_table(), self.locations.process, self.requests, self.request_id
         )

@@ -19,7 +19,7 @@ from perwiz.trace.trace import Timeline, Trace
 def write(trace: Trace, timeline: Timeline, path: str) -> int:
     """Return how many events could not have their time, after writing the trace with the times of `timeline` to a new archive.
 
-    Those are region boundaries and records that would lie inside or behind a call that they stand before. `path` is that of the anchor
+    Those are region boundaries and records that would lie inside or behind a call, or a record in one, that they stand before. `path` is that of the anchor
     file. Raises UsageError when the archive cannot be written, LibraryError without the OTF2 library.
     """
     try:

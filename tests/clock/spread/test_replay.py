@@ -71,7 +71,7 @@ def busy():
 
 def crossing(trace, size):
     """Return (time stamps, summaries of hubs) that cross when so many processes replay a trace once."""
-    found = cut(trace, bind(trace, build_graph(trace)), size)
+    found = cut(trace, bind(trace, trace.timeline, build_graph(trace)), size)
     return len(found.stamps.original), len(found.hubs.original)
 
 

@@ -41,6 +41,11 @@ def calls(*lines):
     return rows(tables.Calls, *full)
 
 
+def messages(*lines):
+    """Return messages from (send, send done, receive, receive done, tag, comm, mode, bytes) and how far records are inside calls, or 0."""
+    return rows(tables.Messages, *((*line, 0, 0)[:10] for line in lines))
+
+
 def with_bytes(calls, messages):
     """Return the calls with the bytes of their messages added."""
     sent, received = calls.bytes_sent.copy(), calls.bytes_received.copy()
@@ -134,7 +139,7 @@ PING = trace(
     regions=rows(tables.Regions, (0, 0, -1, 1, 0, 2), (0, 1, 0, 1, 0, 1)),
     region_times=[(0, 10000), (800, 4500)],
     spans=[(0, 10000), (0, 9000)],
-    messages=rows(tables.Messages, (0, 0, 2, 3, 7, 0, 0, 100)),
+    messages=messages((0, 0, 2, 3, 7, 0, 0, 100)),
     collectives=rows(tables.Collectives, (operations.OP["MPI_Barrier"], 0, -1, 0)),
     members=rows(tables.Members, (0, 1, 1), (0, 4, 4)),
 )
@@ -204,13 +209,26 @@ def test_predicted_timeline(events, written):
     assert "-36 0 0 0 0 0 made_by=predicted under zero-wait e3" in written(PING, predicted)
 
 
+@pytest.mark.parametrize(("leave", "sent", "received"), [((1000, 1500), "0.300", "1.300"), ((100, 1050), "0.100", "1")])
+def test_messages__recorded_inside_their_calls(events, leave, sent, received):
+    """300 behind the entry of the send, 200 before the return of the receive; no farther than calls last that a correction made shorter."""
+    made = trace([(0, leave[0]), (1000, leave[1])], 2, calls=calls((0, "Send", -1, 1), (1, "Recv", -1, 0)), messages=PAIR)
+    assert [line.split()[:6] for line in events(made) if line.startswith("-10")] == [
+        ["-101", "0", "0", "1", "0", sent],
+        ["-102", "1", "0", "0", "0", received],
+    ]
+
+
+PAIR = rows(tables.Messages, (0, 0, 1, 1, 5, 0, 0, 8, 300, 200))
+
+
 def test_requests__of_a_message(events):
     """Two sends posted at once and completed by two calls; the receives are posted one by one and completed by one call."""
     made = trace(
         [(0, 1000), (1000, 2000), (2000, 3000), (0, 1000), (1000, 2000), (2000, 4000)],
         calls=calls((0, "Startall"), (0, "Wait"), (0, "Wait"), (1, "Irecv", -1, 0, 5, 0), (1, "Irecv", -1, 0, 6, 0), (1, "Waitall")),
         requests=rows(tables.Requests, (0, 2), (0, 1), (3, 5), (4, 5), cancelled=0),
-        messages=rows(tables.Messages, (0, 1, 4, 5, 6, 0, 0, 8), (0, 2, 3, 5, 5, 0, 0, 9)),
+        messages=messages((0, 1, 4, 5, 6, 0, 0, 8), (0, 2, 3, 5, 5, 0, 0, 9)),
     )
     assert events(made) == [
         "Startall+ 0 0 1 0 0 @ q=0,1",
@@ -239,7 +257,7 @@ def test_requests__of_an_isend(events, send_done, completed_by):
         [(0, 1000), (1000, 2000), (0, 3000)],
         calls=calls((0, "Isend", -1, 1, 5, 0), (0, "Wait"), (1, "Recv", -1, 0, 5, 0)),
         requests=rows(tables.Requests, (0, completed_by), cancelled=0),
-        messages=rows(tables.Messages, (0, send_done, 2, 2, 5, 0, 0, 8)),
+        messages=messages((0, send_done, 2, 2, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line[:4] in {"-101", "-102"}] == [
         "-101 0 0 1 0 0 5 8 @ c=0 m=0 q=0",
@@ -306,7 +324,7 @@ def test_mode__only_where_it_differs_from_the_routine(events, name, mode, letter
     made = trace(
         [(0, 1000), (0, 1000)],
         calls=calls((0, name, -1, 1, 5, 0), (1, "Recv", -1, 0, 5, 0)),
-        messages=rows(tables.Messages, (0, 0, 1, 1, 5, 0, mode, 8)),
+        messages=messages((0, 0, 1, 1, 5, 0, mode, 8)),
     )
     k = f" k={letter}" if letter else ""
     assert events(made)[:2] == [f"{name}+ 0 0 1 0 0 @ c=0{k}", f"-101 0 0 1 0 0 5 8 @ c=0 m=0{k}"]
@@ -317,7 +335,7 @@ def test_mode__differs_between_the_messages_of_a_call(events):
     made = trace(
         [(0, 1000), (0, 1000), (1000, 2000)],
         calls=calls((0, "Startall"), (1, "Recv", -1, 0, 5, 0), (1, "Recv", -1, 0, 6, 0)),
-        messages=rows(tables.Messages, (0, 0, 1, 1, 5, 0, 3, 8), (0, 0, 2, 2, 6, 0, 0, 8)),
+        messages=messages((0, 0, 1, 1, 5, 0, 3, 8), (0, 0, 2, 2, 6, 0, 0, 8)),
     )
     assert events(made)[:3] == ["Startall+ 0 0 1 0 0", "-101 0 0 1 0 0 5 8 @ c=0 m=0 k=y", "-101 0 0 1 0 0 6 8 @ c=0 m=1"]
 
@@ -327,7 +345,7 @@ def test_size__of_a_call_where_its_messages_do_not_show_it(events):
     made = trace(
         [(0, 1000), (0, 1000), (1000, 2000)],
         calls=calls((0, "Send", -1, 1, 5, 0), (1, "Irecv", -1, 0, 5, 0, -1, 0, 16), (1, "Wait", -1, -1, -1, -1, -1, 0, -2)),
-        messages=rows(tables.Messages, (0, 0, 1, 2, 5, 0, 0, 8)),
+        messages=messages((0, 0, 1, 2, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if "+" in line] == [
         *("Send+ 0 0 1 0 0 @ c=0", "Irecv+ 1 0 1 0 0 @ c=0 p=0 t=5 rb=16", "Wait+ 1 0 3 0 1 @ rb=6"),
@@ -338,7 +356,7 @@ def test_size__beyond_what_viewers_read(events):
     made = trace(
         [(0, 1000), (1000, 2000), (0, 1000), (1000, 2000)],
         calls=calls((0, "Send", -1, 1, 5, 0), (0, "Send", -1, 1, 5, 0), (1, "Recv", -1, 0, 5, 0), (1, "Recv", -1, 0, 5, 0)),
-        messages=rows(tables.Messages, (0, 0, 2, 2, 5, 0, 0, 2**31 - 1), (1, 1, 3, 3, 5, 0, 0, 2**31)),
+        messages=messages((0, 0, 2, 2, 5, 0, 0, 2**31 - 1), (1, 1, 3, 3, 5, 0, 0, 2**31)),
     )
     assert [line for line in events(made) if line.startswith("-10") or "b=" in line] == [
         "-101 0 0 1 0 0 5 2147483647 @ c=0 m=0",
@@ -377,7 +395,7 @@ def test_receive__with_any_tag_from_somebody(events):
     made = trace(
         [(0, 1000), (0, 1000)],
         calls=calls((0, "Send", -1, 1, 5, 0), (1, "Recv", -1, 0, -2, 0)),
-        messages=rows(tables.Messages, (0, 0, 1, 1, 5, 0, 0, 8)),
+        messages=messages((0, 0, 1, 1, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line.startswith(("Recv+", "-102"))] == [
         *("Recv+ 1 0 1 0 0 @ c=0 p=0 t=-1", "-102 1 0 0 0 1 5 8 @ c=0 m=0"),
@@ -393,7 +411,7 @@ def test_unmatched__a_started_receive_sends_nothing(events):
         [(0, 1000), (1000, 2000), (0, 1000)],
         calls=calls((0, "Start", -1, 1, 5, 0), (0, "Wait"), (1, "Send", -1, 0, 5, 0)),
         requests=rows(tables.Requests, (0, 1), cancelled=0),
-        messages=rows(tables.Messages, (2, 2, 0, 1, 5, 0, 0, 8)),
+        messages=messages((2, 2, 0, 1, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line.startswith("-10")] == ["-101 1 0 0 0 0 5 8 @ c=0 m=0", "-102 0 0 1 0 2 5 8 @ c=0 m=0 q=0"]
 
@@ -609,7 +627,7 @@ def random_trace(seed):
         calls=calls(*call_rows),
         regions=rows(tables.Regions, *region_rows),
         region_times=region_times,
-        messages=rows(tables.Messages, *((s, s, r, r, k, 0, 0, 8 * k) for k, (s, r) in enumerate(zip(sends, receives, strict=True)))),
+        messages=messages(*((s, s, r, r, k, 0, 0, 8 * k) for k, (s, r) in enumerate(zip(sends, receives, strict=True)))),
     )
 
 

@@ -264,6 +264,11 @@ def rows(table):
     return list(zip(*(getattr(table, field.name).tolist() for field in dataclasses.fields(table)), strict=True))
 
 
+def matched(trace):
+    """Return the messages as tuples, but not how far inside their calls they were recorded."""
+    return [row[:-2] for row in rows(trace.messages)]
+
+
 def names(trace):
     return [operations.OPS[op].removeprefix("MPI_") for op in trace.calls.op]
 
@@ -337,11 +342,28 @@ def test_messages__blocking(archive):
         (0, operations.OP["MPI_Send"], -1, 1, 7, 0, -1, 100, 0),
         (1, operations.OP["MPI_Recv"], -1, 0, 7, 0, -1, 0, 100),
     ]
-    assert rows(trace.messages) == [(0, 0, 1, 1, 7, 0, tables.STANDARD, 100)]
+    assert matched(trace) == [(0, 0, 1, 1, 7, 0, tables.STANDARD, 100)]
     assert rows(trace.timeline.calls) == [(5, 15), (0, 25)]
     assert rows(trace.timeline.locations) == [(5, 15), (0, 25)]
     assert (trace.format, str(trace.timeline.origin), len(trace.defects), len(trace.requests)) == ("OTF2", "measured", 0, 0)
     assert counted(trace) == {"records": 6, "states": 2, "sends": 1, "receives": 1}
+
+
+def test_messages__where_in_their_calls_they_are_recorded(archive):
+    """Sent 2 behind the entry at 10; received 5 before the Waitall returns, not the Irecv, and in another message 3 before. 10 ns a tick."""
+    a = archive(resolution=10**8)
+    a.enter(0, 10, "MPI_Send")
+    a.at(0, 12, *send(1, 8, 7))
+    a.leave(0, 20, "MPI_Send")
+    a.call(0, "MPI_Send", 21, 29, send(1, 8, 8))
+    for k in (0, 1):
+        a.call(1, "MPI_Irecv", 2 * k, 2 * k + 1, post(k))
+    a.enter(1, 5, "MPI_Waitall")
+    a.at(1, 35, *irecv(0, 0, 8, 7))
+    a.at(1, 37, *irecv(0, 1, 8, 8))
+    a.leave(1, 40, "MPI_Waitall")
+    messages = a.trace().messages
+    assert (messages.sent_after.tolist(), messages.received_before.tolist()) == ([20, 80], [50, 30])
 
 
 def test_messages__completed_out_of_order(archive):
@@ -360,7 +382,7 @@ def test_messages__completed_out_of_order(archive):
     a.call(1, "MPI_Ssend", 12, 19, send(0, 30))
     trace = a.trace()
     assert rows(trace.requests) == [(0, 3, 0), (1, 4, 0), (2, 3, 0)]
-    assert rows(trace.messages) == [
+    assert matched(trace) == [
         (0, 3, 5, 5, 0, 0, tables.STANDARD, 10),
         (6, 6, 1, 4, 0, 0, tables.STANDARD, 20),
         (7, 7, 2, 3, 0, 0, tables.SYNCHRONOUS, 30),
@@ -382,7 +404,7 @@ def test_messages__tested_and_cancelled(archive):
     trace = a.trace()
     assert rows(trace.unfinished) == [(1, 0)]
     assert rows(trace.requests) == [(0, 2, 0), (3, 4, 1)]
-    assert rows(trace.messages) == [(5, 5, 0, 2, 0, 0, 0, 8)]
+    assert matched(trace) == [(5, 5, 0, 2, 0, 0, 0, 8)]
     assert (trace.calls.peer.tolist(), found(trace)) == ([1, -1, -1, -1, -1, 0], [])
     assert counted(trace) == {"records": 18, "states": 6, "sends": 1, "receives": 1}
 
@@ -398,7 +420,7 @@ def test_messages__of_several_locations_have_requests_of_their_own(archive):
     trace = a.trace()
     assert rows(trace.requests) == [(0, 3, 0), (1, 3, 0), (4, 7, 0), (5, 7, 0)]
     assert rows(trace.unfinished) == [(2, 1), (6, 3)]
-    assert [row[:4] for row in rows(trace.messages)] == [(0, 3, 5, 7), (4, 7, 1, 3)]
+    assert [row[:4] for row in matched(trace)] == [(0, 3, 5, 7), (4, 7, 1, 3)]
 
 
 def test_messages__sendrecv(archive):
@@ -409,7 +431,7 @@ def test_messages__sendrecv(archive):
     trace = a.trace()
     assert partners(trace) == [(1, 0, 0, -1), (2, 1, 0, -1), (0, 2, 0, -1)]
     assert sizes(trace) == [(10, 12), (11, 10), (12, 11)]
-    assert [row[:5] for row in rows(trace.messages)] == [(0, 0, 1, 1, 0), (1, 1, 2, 2, 1), (2, 2, 0, 0, 2)]
+    assert [row[:5] for row in matched(trace)] == [(0, 0, 1, 1, 0), (1, 1, 2, 2, 1), (2, 2, 0, 0, 2)]
 
 
 def test_messages__to_nobody(archive):
@@ -447,7 +469,7 @@ def test_messages__left_over(archive):
     a.call(1, "MPI_Recv", 0, 5, recv(0, 9))
     a.call(1, "MPI_Recv", 6, 7, recv(0, 20, tag=4))
     trace = a.trace()
-    assert rows(trace.messages) == []
+    assert matched(trace) == []
     found = {"unmatched_sends": 2, "unmatched_receives": 2, "contradicting": 1}
     assert counted(trace) == {"records": 12, "states": 4, "sends": 2, "receives": 2, **found}
 
@@ -483,7 +505,7 @@ def test_comms__peers_are_ranks_in_them(archive):
     assert names(trace) == ["Send", "Irecv", "Wait", "Recv", "Isend", "Wait"]
     assert partners(trace)[:2] == [(3, 0, 1, -1), (3, 0, 2, -1)]
     assert partners(trace)[3:5] == [(1, 0, 1, -1), (2, 0, 2, -1)]
-    assert rows(trace.messages) == [(0, 0, 3, 3, 0, 1, 0, 10), (4, 5, 1, 2, 0, 2, 0, 20)]
+    assert matched(trace) == [(0, 0, 3, 3, 0, 1, 0, 10), (4, 5, 1, 2, 0, 2, 0, 20)]
     assert found(trace) == []
 
 
@@ -496,7 +518,7 @@ def test_comms__the_same_ranks_twice(archive):
     for comm in (copy, 0):
         a.call(1, "MPI_Recv", 10 - 10 * comm, 12 - 10 * comm, recv(0, 10 + comm, comm=comm))
     trace = a.trace()
-    assert (comms(trace), rows(trace.messages)) == (
+    assert (comms(trace), matched(trace)) == (
         {"world": [0, 1], "copy": [0, 1]},
         [(0, 0, 3, 3, 0, 0, 0, 10), (1, 1, 2, 2, 0, 1, 0, 11)],
     )
@@ -514,7 +536,7 @@ def test_comms__self(archive):
     trace = a.trace()
     assert [trace.communicators.members(row).tolist() for row in range(3)] == [[0, 1, 2], [0], [2]]
     assert trace.communicators.names == ("world", "self", "self")
-    assert [row[:6] for row in rows(trace.messages)] == [(1, 1, 0, 2, 0, 1), (5, 5, 4, 6, 0, 2)]
+    assert [row[:6] for row in matched(trace)] == [(1, 1, 0, 2, 0, 1), (5, 5, 4, 6, 0, 2)]
     assert [row[3] for row in instances(trace)] == [[3], [7]]
     assert (counted(trace)["silent_processes"], trace.counts.incomplete_collectives, found(trace)) == (1, 0, [])
 
@@ -530,7 +552,7 @@ def test_comms__inter(archive):
     trace = a.trace()
     assert comms(trace)["between"] == [0, 2, 3, 1]
     assert (trace.calls.peer.tolist(), found(trace)) == ([1, 0, 3, 2], [])
-    assert [row[:5] for row in rows(trace.messages)] == [(0, 0, 1, 1, 0), (3, 3, 2, 2, 0)]
+    assert [row[:5] for row in matched(trace)] == [(0, 0, 1, 1, 0), (3, 3, 2, 2, 0)]
 
 
 def test_comms__a_broadcast_between_two_groups(archive):
@@ -948,7 +970,7 @@ def test_bare(archive):
     trace = a.trace()
     assert names(trace) == ["Isend", "Irecv", "Wait", "Wait", "Recv", "Send"]
     assert rows(trace.timeline.calls) == [(t, t) for t in (5, 6, 10, 12, 5, 6)]
-    assert rows(trace.messages) == [(0, 2, 4, 4, 0, 0, 0, 10), (5, 5, 1, 3, 0, 0, 0, 20)]
+    assert matched(trace) == [(0, 2, 4, 4, 0, 0, 0, 10), (5, 5, 1, 3, 0, 0, 0, 20)]
     assert (trace.counts.bare, trace.counts.states, trace.calls.path.tolist()) == (6, 1, [0] * 4 + [-1] * 2)
 
 
@@ -1013,7 +1035,7 @@ def test_places__threads(archive):
         (4, operations.OP["MPI_Recv"]),
         (5, operations.OP["MPI_Barrier"]),
     ]
-    assert rows(trace.messages) == [(1, 1, 2, 2, 0, 0, 0, 8)]
+    assert matched(trace) == [(1, 1, 2, 2, 0, 0, 0, 8)]
     assert instances(trace) == [("Barrier", "world", -1, [0, 3])]
     assert trace.timeline.locations.leave.tolist() == [40, 60, 20, 0, 20, 50]
     assert trace.counts.silent_processes == 0
@@ -1048,7 +1070,7 @@ def test_places__world_in_another_order(archive):
     assert comms(trace) == {"world": [0, 1, 2], "ends": [0, 2]}
     assert trace.timeline.calls.enter.tolist() == [0, 20, 1, 2, 22]
     assert trace.calls.peer.tolist() == [1, 2, 2, 0, 0]
-    assert [row[:5] for row in rows(trace.messages)] == [(0, 0, 2, 2, 0), (1, 1, 4, 4, 0), (2, 2, 3, 3, 1), (3, 3, 0, 0, 2)]
+    assert [row[:5] for row in matched(trace)] == [(0, 0, 2, 2, 0), (1, 1, 4, 4, 0), (2, 2, 3, 3, 1), (3, 3, 0, 0, 2)]
 
 
 def test_places__streams_and_accelerators(archive):
@@ -1458,7 +1480,7 @@ def test_repair__completions(tmp_path):
     trace, whole = (halo(Archive(tmp_path / str(complete), 2), complete) for complete in (False, True))
     assert rows(trace.requests) == rows(whole.requests) == [(0, 2, 0), (1, 2, 0), (3, 5, 0), (6, 8, 0), (7, 8, 0), (9, 11, 0)]
     assert (trace.counts.inferred_completions, whole.counts.inferred_completions) == (6, 0)
-    assert rows(trace.messages) == [(3, 5, 10, 10, 1, 0, 0, 50), (9, 11, 4, 4, 1, 0, 0, 50)]
+    assert matched(trace) == [(3, 5, 10, 10, 1, 0, 0, 50), (9, 11, 4, 4, 1, 0, 0, 50)]
     assert [row[:4] for row in rows(whole.messages)] == [(0, 2, 7, 8), (3, 5, 10, 10), (6, 8, 1, 2), (9, 11, 4, 4)]
 
 
@@ -1486,7 +1508,7 @@ def test_repair__communicators(archive, tag, size, source, repaired):
     a.call(1, "MPI_Recv", 0, 5, recv(source, size, tag))
     trace = a.trace()
     assert (trace.counts.repaired_communicators, len(trace.messages)) == (repaired, repaired)
-    assert [row[5] for row in rows(trace.messages)] == [1] * repaired
+    assert [row[5] for row in matched(trace)] == [1] * repaired
 
 
 def test_repair__communicators_of_what_matches_stay(archive):
@@ -1498,7 +1520,7 @@ def test_repair__communicators_of_what_matches_stay(archive):
     a.call(1, "MPI_Recv", 0, 5, recv(0, 100))
     a.call(1, "MPI_Recv", 6, 7, recv(0, 100))
     trace = a.trace()
-    assert [(row[0], row[2], row[5]) for row in rows(trace.messages)] == [(0, 3, 1), (1, 2, 0)]
+    assert [(row[0], row[2], row[5]) for row in matched(trace)] == [(0, 3, 1), (1, 2, 0)]
     assert trace.counts.repaired_communicators == 1
 
 

@@ -635,6 +635,50 @@ def test_timeline__a_child_entered_before_its_parent(tmp_path):
     assert line == [("a", 6), ("b", 6), ("b", 8), ("a", 10)]
 
 
+def test_times__of_messages(tmp_path):
+    """A send recorded 30 behind its entry and a receive 30 before its return; in calls of 20 at their other ends."""
+    b = Builder(2, record=30)
+    b.send(0, 1, at=(100, 200))
+    b.recv(1, 0, at=(0, 150))
+    trace = b.trace()
+    assert stamps(tmp_path / "long", trace, trace.timeline) == [130, 120]
+    short = dataclasses.replace(trace.timeline, calls=table(tables.Times, enter=[100, 130], leave=[120, 150]))
+    assert stamps(tmp_path / "short", trace, short) == [120, 130]
+
+
+def test_times__of_messages_that_cross_in_a_call(tmp_path):
+    """Sent 8 behind its entry, received 8 before its return, which is only 10 behind: what comes later in the call is as late."""
+    b = Builder(2, record=8)
+    b.sendrecv(0, 1, 1, at=(0, 10))
+    b.sendrecv(1, 0, 0, at=(0, 20))
+    trace = b.trace()
+    assert stamps(tmp_path, trace, trace.timeline, moved=1) == [8, 8, 8, 12]
+
+
+def stamps(folder, trace, timeline, moved=0):
+    """Return the times of the records of sends and receives, location by location, after writing them."""
+    folder.mkdir(exist_ok=True)
+    assert OTF2.write(trace, timeline, str(folder / "t.otf2")) == moved
+    return [event.time for event in found(folder / "t.otf2").of((ev.MpiSend, ev.MpiRecv))]
+
+
+def test_times__of_waitall(tmp_path):
+    """Receives completed in another order than posted: their records keep their order, that of a completed send comes behind them."""
+    b = Builder(2)
+    first, second = b.irecv(1, 0, tag=1, at=(0, 1)), b.irecv(1, 0, tag=2, at=(2, 3))
+    b.waitall(1, first, b.isend(1, 0, at=(4, 5)), second, at=(10, 100))
+    b.send(0, 1, tag=1, at=(0, 10))
+    b.send(0, 1, tag=2, at=(10, 20))
+    b.recv(0, 1, at=(20, 30))
+    trace = b.trace()
+    before = np.where(trace.messages.tag == 1, 20, 40) * (trace.messages.receive_done == trace.messages.receive_done.max())
+    trace = dataclasses.replace(trace, messages=dataclasses.replace(trace.messages, received_before=before))
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    events = [(type(event).__name__, event.time) for event in found(tmp_path / "t.otf2").of((ev.MpiIrecv, ev.MpiIsendComplete), 1)]
+    assert events == [("MpiIrecv", 60), ("MpiIrecv", 80), ("MpiIsendComplete", 100)]
+    assert files.read(str(tmp_path / "t.otf2")).messages == trace.messages
+
+
 def test_improper_regions__are_written_as_they_are(written):
     archive = written(build.CATALOGUE["improper_regions"]())
     line = [f"{'+' if isinstance(event, ev.Enter) else '-'}{event.region.name}" for event in archive.of((ev.Enter, ev.Leave), 0)]

@@ -61,7 +61,7 @@ def make(calls=(), messages=(), regions=(), ends=(), threads=None, path="folder/
         calls=tb.Calls(i4(location), np.array([OP[r] for r in routine], "u1"), *[none] * 5, none.astype("i8"), none.astype("i8")),
         requests=tb.Requests.empty(),
         regions=tb.Regions(i4(where), zero, zero - 1, i4(range(1, len(zero) + 1)), zero, zero),
-        messages=tb.Messages(send, send, receive, receive, send * 0, send * 0, (send * 0).astype("u1"), i8(send)),
+        messages=tb.Messages(send, send, receive, receive, send * 0, send * 0, (send * 0).astype("u1"), *[i8(send * 0)] * 3),
         collectives=tb.Collectives.empty(),
         members=tb.Members.empty(),
         timeline=timeline((enter, leave), (entered, left), ends),

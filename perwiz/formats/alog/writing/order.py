@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.alog.writing.requests import Lists
-from perwiz.formats.message_ends import boundaries, lost_receives, lost_sends
+from perwiz.formats.message_ends import boundaries, lost_receives, lost_sends, record_times
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.trace import Timeline, Trace
 
@@ -90,9 +90,10 @@ def _of_calls(trace: Trace, timeline: Timeline, lists: Lists) -> list[_Piece]:
 
 def _of_messages(trace: Trace, timeline: Timeline) -> list[_Piece]:
     messages, rows = trace.messages, np.arange(len(trace.messages), dtype="i4")
+    sent, received = record_times(trace, timeline)
     return [
-        (SEND, rows, timeline.calls.enter[messages.send], _step(trace, messages.send)),
-        (RECEIVE, rows, timeline.calls.leave[messages.receive_done], _step(trace, messages.receive_done)),
+        (SEND, rows, sent, _step(trace, messages.send)),
+        (RECEIVE, rows, received, _step(trace, messages.receive_done)),
     ]
 
 

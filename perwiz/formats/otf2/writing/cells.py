@@ -32,7 +32,7 @@ class Cells:
         self._trace, self._definitions, self._shift = trace, definitions, shift
         self._name = trace.region_names
         self._enter, self._leave = timeline.calls.enter + shift, timeline.calls.leave + shift
-        self.partners = Partners(trace)
+        self.partners = Partners(trace, timeline)
         self.gaps = gaps.Gaps(trace, timeline)
         self.extras = extras(self.partners, timeline)
         self.collective = np.flatnonzero(self.partners.collective)
@@ -119,6 +119,7 @@ class Cells:
             side.tag[record],
         )
         rows["amount"][places], rows["request"][places] = side.bytes[record], side.request[record] + 1
+        rows["time"][places] = side.time[record] + self._shift
 
     def posts(self, rows: Events, places: Ints, which: slice) -> None:
         """Sends, and requests that calls post."""
@@ -153,7 +154,7 @@ class Cells:
         rows["kind"][places], rows["request"][places], rows["time"][places] = (
             records.REQUEST_TEST,
             items.row[which] + 1,
-            self._leave[items.call[which]],
+            self._enter[items.call[which]],
         )
 
     def dones(self, rows: Events, places: Ints, which: slice) -> None:

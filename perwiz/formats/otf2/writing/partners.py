@@ -11,7 +11,7 @@ from perwiz.kernels import records
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Timeline, Trace
 
 GENERIC = records.PARAMETER_INT
 """Stands for the kind of a request that no OTF2 record posts."""
@@ -19,7 +19,10 @@ GENERIC = records.PARAMETER_INT
 
 @dataclasses.dataclass
 class Side:
-    """The records of one side of all messages, matched or not, in the order they are written: one row a record."""
+    """The records of one side of all messages, matched or not, in the order they are written: one row a record.
+
+    Sends stand in the order of their requests, receives in that of their times.
+    """
 
     call: Ints
     """Call that sends, or that posts the receive."""
@@ -37,6 +40,8 @@ class Side:
     rank: Ints
     """Rank of the partner in it."""
     bytes: Ints
+    time: Ints
+    """When it is written, ns."""
 
     def take(self, order: Ints) -> Side:
         """Return the rows in another order, or some of them."""
@@ -55,8 +60,9 @@ class Items:
 class Partners:
     """All records of message ends, requests and collectives of one trace."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, timeline: Timeline) -> None:
+        self.trace, self._times = trace, timeline.calls
+        self._sent, self._received = message_ends.record_times(trace, timeline)
         self.ranks = message_ends.Ranks(trace.communicators)
         self.process = trace.processes_of_calls
         self.kind = np.full(len(trace.requests), GENERIC, "u1")
@@ -128,8 +134,10 @@ class Partners:
         size = calls.bytes_sent[lost] if sends else _lost_bytes(self.trace, done[count:])
         comm, rank = self._known(comm, self.process[call], peer)
         message = np.append(np.arange(count), np.full(len(lost), NONE))
-        side = Side(call, done, message, request, peer, tag, comm, rank, np.concatenate([messages.bytes, size]))
-        order = np.lexsort((request, call if sends else done))
+        matched, rest = (self._sent, self._times.enter[lost]) if sends else (self._received, self._times.leave[done[count:]])
+        time = np.concatenate([matched, rest])
+        side = Side(call, done, message, request, peer, tag, comm, rank, np.concatenate([messages.bytes, size]), time)
+        order = np.lexsort((request, call) if sends else (request, time, done))
         return side.take(order[rank[order] >= 0])
 
     def _known(self, comm: Ints, own: Ints, peer: Ints) -> tuple[Ints, Ints]:
@@ -180,7 +188,8 @@ class Partners:
         kind[requests.cancelled[others] > 0] = records.REQUEST_CANCELLED
         call = np.concatenate([receives.done, self.completed[others]])
         rows = np.concatenate([np.arange(len(receives.call)), others])
-        return _items(call, np.concatenate([blocking, kind]), rows, np.concatenate([receives.request, others]))
+        time = np.concatenate([receives.time, self._times.leave[self.completed[others]]])
+        return _items(call, np.concatenate([blocking, kind]), rows, time, np.concatenate([receives.request, others]))
 
     def _tests(self) -> tuple[Items, Ints]:
         """Return the records of unfinished tests, and the rows of the table that have none: all of a call with one that cannot."""
@@ -200,9 +209,9 @@ def _first(ordered: Ints) -> Mask:
     return np.diff(ordered, prepend=-1) != 0
 
 
-def _items(call: Ints, kind: Ints, rows: Ints, key: Ints) -> Items:
-    """Return items sorted by call and key."""
-    order = np.lexsort((key, call))
+def _items(call: Ints, kind: Ints, rows: Ints, *keys: Ints) -> Items:
+    """Return items sorted by call and keys."""
+    order = np.lexsort((*keys[::-1], call))
     return Items(call[order].astype("i4"), kind[order].astype("u1"), rows[order].astype("i4"))
 
 

@@ -16,6 +16,7 @@ from perwiz.trace.trace import Timeline, Trace
 
 STEPS, EVENTS = 1 << 14, 1 << 17
 """Most calls taken at a time, and most events, unless one call has more."""
+_MESSAGES = (records.SEND, records.ISEND, records.RECV, records.IRECV)
 
 
 @dataclasses.dataclass
@@ -47,7 +48,7 @@ class Rows:
         self.end = 0
         """The last instant of all that was made."""
         self.moved = cells.gaps.between.moved + cells.gaps.inside.moved
-        """Region boundaries and records that do not have their time, so that no time runs backwards."""
+        """Region boundaries and records that do not have their time, so that no time runs backwards; complete when all rows are made."""
 
     def of(self, location: int) -> Iterator[Events]:
         """Yield the rows of one location, in the order of its file."""
@@ -61,8 +62,10 @@ class Rows:
         if last >= 0:
             yield _alone(records.PROGRAM_BEGIN, last, UNDEFINED)
         for rows in self._blocks(location):
-            rows["time"][0] = max(last, rows["time"][0])
+            wanted = rows["time"].copy()
+            rows["time"][0] = max(last, wanted[0])
             rows["time"] = np.maximum.accumulate(rows["time"])
+            self.moved += int((np.isin(rows["kind"], _MESSAGES) & (rows["time"] != wanted)).sum())
             last = int(rows["time"][-1])
             yield rows
         if ended >= 0:
