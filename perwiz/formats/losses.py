@@ -25,6 +25,7 @@ SITES = "places that calls were made from"
 METAHOSTS = "names of metahosts"
 UNFINISHED = "tests of unfinished requests"
 CANCELLED = "cancelled requests"
+RECORD_TIMES = "times of message records inside calls"
 OFFSETS = "measurements of clock offsets"
 NO_ASCII = "names that are not in printable ASCII as they are"
 NEVER_ENTERED = "names of regions never entered"
@@ -44,12 +45,15 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     METAHOSTS: lambda trace: len(trace.metahosts),
     UNFINISHED: lambda trace: len(trace.unfinished),
     CANCELLED: lambda trace: np.count_nonzero(trace.requests.cancelled),
+    RECORD_TIMES: lambda trace: np.count_nonzero(trace.messages.sent_after | trace.messages.received_before),
     OFFSETS: lambda trace: len(trace.offsets),
     NO_ASCII: lambda trace: sum(ascii_text(name) != name for name in names(trace)),
     NEVER_ENTERED: lambda trace: len(trace.names) - len(np.unique(trace.region_names)),
     DEFECTS: lambda trace: len(trace.defects),
 }
-SHOWN_BY_NO_VIEWER = (REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, OFFSETS, DEFECTS)
+SHOWN_BY_NO_VIEWER = (
+    *(REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, RECORD_TIMES, OFFSETS, DEFECTS),
+)
 """What neither Paraver nor Perfetto shows."""
 LONGEST_TEXT = 900
 """Most characters of a text in a file of lines; with what stands before it, an ALOG line stays below 1000."""

@@ -175,13 +175,20 @@ def _clocks(state: Health) -> Facts:
 def _clock(reversed: Violations, predicted: bool) -> Facts:
     facts = []
     why = ", as waits were zeroed" if predicted else ""
-    if reversed.messages:
-        worst = words.duration(reversed.worst_message)
-        facts.append(("clocks", f"messages received before they were sent: {reversed.messages}, worst {worst}{why}"))
+    if reversed.records:
+        counts = "; ".join(f"{count}{by}, worst {words.duration(worst)}" for count, by, worst in by_calls_and_records(reversed))
+        facts.append(("clocks", f"messages received before they were sent: {counts}{why}"))
     if reversed.collective_calls:
         calls, worst = reversed.collective_calls, words.duration(reversed.worst_collective)
         facts.append(("clocks", f"calls that left a collective before its last member came: {calls}, worst {worst}{why}"))
     return facts or [("clocks", "consistent: nothing is received before it was sent")]
+
+
+def by_calls_and_records(reversed: Violations) -> list[tuple[int, str, int]]:
+    """Return (messages, by what, largest reversal, ns): from entry to return if there are some, and from record to record if that differs."""
+    by_calls, by_records = (reversed.messages, reversed.worst_message), (reversed.records, reversed.worst_record)
+    out = [(reversed.messages, "", reversed.worst_message)] if reversed.messages else []
+    return out if by_calls == by_records else [*out, (reversed.records, " by their records", reversed.worst_record)]
 
 
 def model(value: loggps.Model) -> Model:

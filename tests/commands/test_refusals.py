@@ -96,13 +96,13 @@ def test_record_that_cannot_be_used__is_left_out_and_told(tmp_path, monkeypatch,
 def test_clock__corrected(refused, capsys):
     assert main(["predict", "backwards.alog"]) == 0
     out = capsys.readouterr().out
-    assert "clocks        messages received before they were sent: 1, worst 40.00 us\n" in out
-    assert "corrected     by the controlled logical clock: 1 return put forward, calls moved by at most 41.00 us\n" in out
+    assert "clocks        messages received before they were sent: 1, worst 40.00 us; 1 by their records, worst 42.00 us\n" in out
+    assert "corrected     by the controlled logical clock: 1 return put forward, calls moved by at most 43.00 us\n" in out
 
 
 def test_clock__taken_as_it_is(refused, capsys):
     assert main(["predict", "backwards.alog", "--clock", "none"]) == 0
-    assert "clocks        messages received before they were sent: 1, worst 40.00 us\n" in capsys.readouterr().out
+    assert "clocks        messages received before they were sent: 1, worst 40.00 us; 1 by their records, worst 42.00 us\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

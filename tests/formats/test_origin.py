@@ -8,6 +8,8 @@ import re
 import pytest
 
 from build import Builder, hand_model
+from perwiz.clock.condition import violations
+from perwiz.clock.logical import correct
 from perwiz.clock.treatment import treat
 from perwiz.formats.files import read, write
 from perwiz.formats.otf2.writing.definitions import Definitions
@@ -48,6 +50,35 @@ def test_many_hypotheses__keep_the_clock_treatment(name, tmp_path):
     assert treated.recorded
     assert treated.correction is None
     assert treated.trace.timeline.calls == predicted.timeline.calls
+
+
+@FORMATS
+def test_prediction__records_are_no_reason_to_correct_it(name, tmp_path):
+    """On a network that takes no time a message takes less than its records are inside its calls, with which they move."""
+    b = Builder(2, record=100)
+    b.send(0, 1, at=(1000, 5000))
+    b.recv(1, 0, at=(900, 1205))
+    prediction = predict(b.trace(), ["network L_ns=0,o_ns=0"], hand_model())
+    predicted = predicted_trace(prediction)
+    back = there_and_back(predicted, tmp_path / name)
+    assert back.messages == predicted.messages
+    assert (back.timeline.calls.leave[1] - back.timeline.calls.enter[0]) < 200
+    assert treat(back).correction is None
+
+
+@FORMATS
+def test_correction__holds_for_records_too(name, tmp_path):
+    """The receive is too short, once corrected, for its record to lie 600 before its return."""
+    b = Builder(2, record=600)
+    b.send(0, 1, at=(6_000, 7_000))
+    b.recv(1, 0, at=(4_300, 5_000))
+    b.send(1, 0, at=(5_000, 5_700))
+    b.recv(0, 1, at=(7_000, 8_000))
+    trace = b.trace()
+    assert dataclasses.astuple(violations(trace, trace.timeline)) == (1, 1000, 0, 0, 1, 2200)
+    back = there_and_back(dataclasses.replace(trace, timeline=correct(trace).timeline), tmp_path / name)
+    assert not violations(back, back.timeline)
+    assert treat(back).trace is back
 
 
 @FORMATS

@@ -19,7 +19,7 @@ from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Health
 from perwiz.whatif.waits import Waits
 
-SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0), Violations(0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
+SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0, 0, 0), Violations(0, 0, 0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_health__everything_wrong():
     found = lines(
         counts=counts,
         defects={"not six integers": 6},
-        violations=Violations(7, 8000, 9, 10_000_000),
-        recorded=Violations(7, 8000, 9, 10_000_000),
+        violations=Violations(7, 8000, 9, 10_000_000, 7, 8000),
+        recorded=Violations(7, 8000, 9, 10_000_000, 7, 8000),
         contradictions=11,
         partnerless=15,
         untied=13,
@@ -139,6 +139,18 @@ def test_health__everything_wrong():
         "clocks        messages received before they were sent: 7, worst 8.000 us",
         "clocks        calls that left a collective before its last member came: 9, worst 10.00 ms",
     ]
+
+
+@pytest.mark.parametrize(
+    ("reversed", "told"),
+    [
+        (Violations(7, 8000, 0, 0, 9, 8500), "7, worst 8.000 us; 9 by their records, worst 8.500 us"),
+        (Violations(7, 8000, 0, 0, 7, 8500), "7, worst 8.000 us; 7 by their records, worst 8.500 us"),
+        (Violations(0, 0, 0, 0, 2, 500), "2 by their records, worst 500 ns"),
+    ],
+)
+def test_health__messages_by_calls_and_by_records(reversed, told):
+    assert lines(violations=reversed, recorded=reversed)[-1] == f"clocks        messages received before they were sent: {told}"
 
 
 def test_model__units_source_and_what_is_assumed():

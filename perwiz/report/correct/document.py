@@ -124,7 +124,9 @@ class CorrectDocument(TraceDocument, kw_only=True):
     slope: Cost
     """Steepest slope before a clock is put forward."""
     messages: BothPairs
-    """Messages between two processes."""
+    """Messages between two processes, from the entry of the sending call to the return of the one that completes the receive."""
+    records: BothPairs
+    """The same from record to record, which lie inside these calls; at their ends where none were written, and in a prediction."""
     collectives: BothPairs
     """Logical messages of collectives: from each member that others wait for to each other that waits."""
     corrected_explicitly: PutForward
@@ -169,6 +171,7 @@ def document(trace: Trace, correction: Correction, figures: Figures, clock: str,
         passes=correction.passes if logical else 0,
         slope=figures.slope,
         messages=BothPairs(recorded=_pairs(figures.messages_before), corrected=_pairs(figures.messages_after)),
+        records=BothPairs(recorded=_pairs(figures.records_before), corrected=_pairs(figures.records_after)),
         collectives=BothPairs(recorded=_pairs(figures.collectives_before), corrected=_pairs(figures.collectives_after)),
         corrected_explicitly=PutForward(messages=figures.corrected_by_message, collectives=figures.corrected_by_collective),
         events=figures.events,

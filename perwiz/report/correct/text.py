@@ -41,8 +41,8 @@ def _answer(document: CorrectDocument) -> Facts:
 def _left(document: CorrectDocument) -> str:
     """Return what is still reversed."""
     left, still = document.left, []
-    if left.messages:
-        still.append(f"{words.several(left.messages, 'message')}, by {words.duration(left.worst_message)} at most")
+    for count, by, worst in blocks.by_calls_and_records(left):
+        still.append(f"{words.several(count, 'message')}{by}, by {words.duration(worst)} at most")
     if left.collective_calls:
         calls = words.several(left.collective_calls, "call")
         still.append(f"{calls} that left a collective too early, by {words.duration(left.worst_collective)} at most")
@@ -52,8 +52,9 @@ def _left(document: CorrectDocument) -> str:
 
 
 def _both(document: CorrectDocument) -> dict[str, BothPairs]:
-    """Return the pairs by what they are."""
-    return {"messages": document.messages, "logical messages of collectives": document.collectives}
+    """Return the pairs by what they are; messages by their records where these say something else."""
+    records = {"messages by their records": document.records} if document.records != document.messages else {}
+    return {"messages": document.messages, **records, "logical messages of collectives": document.collectives}
 
 
 def _broken(document: CorrectDocument) -> str:

@@ -27,9 +27,9 @@ def _matplotlib():
     import matplotlib.backends.backend_svg  # noqa: F401
 
 
-def early():
+def early(record=0):
     """Rank 0 sends at 6000 and 8000 what rank 1 has received at 5000 and 9000; they run for 10 000 and 20 000."""
-    b = Builder(2)
+    b = Builder(2, record=record)
     b.begin, b.end = {0: 0, 1: 0}, {0: 10_000, 1: 20_000}
     b.send(0, 1, at=(6_000, 7_000))
     b.send(0, 1, at=(8_000, 8_500))
@@ -62,6 +62,7 @@ def test_document__by_hand():
         "intervals_above": [0.2, 0.2, 0.2, 0.2, 0.2, 0],
         "time_above": [*[5000 / 30_000] * 5, 0],
     }
+    assert corrected.pop("records") == corrected["messages"]
     assert corrected == {
         "version": 1,
         "command": "correct",
@@ -90,7 +91,7 @@ def test_document__by_hand():
         "average_displacement_ns": pytest.approx(995),
         "largest_displacement_ns": 1000,
         "thresholds": [0.0, 0.0001, 0.001, 0.01, 0.1, 1.0],
-        "left": {"messages": 0, "worst_message": 0, "collective_calls": 0, "worst_collective": 0},
+        "left": dict.fromkeys(("messages", "worst_message", "collective_calls", "worst_collective", "records", "worst_record"), 0),
         "cycle": None,
         "processes": [
             {"rank": 0, "thread": 0, "largest_ns": 0, "end_ns": 0},
@@ -133,6 +134,19 @@ def test_text__by_hand():
         "records       0 read\n"
         "not modelled  0.0 % of the processes' time, in calls whose partners are unknown"
     )
+
+
+def test_text__by_records():
+    """600 inside each call but one of 100 and one of 500: reversed by 1700, and by 100 the message that is not, by its calls."""
+    text = correct_text.text(document(early(600)))
+    said = " ".join(text.split())
+    assert "1 of 2 messages (50.0 %), by 1.000 us at most; 2 of 2 messages by their records (100.0 %), by 1.700 us at most" in said
+    assert [line for line in text.splitlines() if line.startswith("messages")] == [
+        "messages, recorded                      2         1   50.0 %          1   50.0 %     1.000 us  1.000 us",
+        "messages, corrected                     2         0    0.0 %          0    0.0 %            -         -",
+        "messages by their records, recorded     2         2  100.0 %          2  100.0 %       900 ns  1.700 us",
+        "messages by their records, corrected    2         0    0.0 %          0    0.0 %            -         -",
+    ]
 
 
 def test_text__nothing_to_correct():

@@ -42,10 +42,11 @@ def _health(title: str, path: str, health: Health) -> PanelData:
 def _clocks(quality: Figures) -> parts.Facts:
     """Return how good the correction of the clocks is, as `perwiz correct` has it."""
     messages = ("messages", quality.messages_before, quality.messages_after)
+    records = ("by their records", quality.records_before, quality.records_after)
     collectives = ("collectives", quality.collectives_before, quality.collectives_after)
     facts = [
         (name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after")
-        for name, before, after in (messages, collectives)
+        for name, before, after in (messages, *([records] if records[1:] != messages[1:] else []), collectives)
     ]
     moved = f"{quality.moved} of {quality.events} events, {words.duration(round(quality.average_displacement))} on average"
     facts.append(("moved", f"{moved}, {words.duration(quality.largest_displacement)} at most"))
