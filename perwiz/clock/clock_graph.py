@@ -66,7 +66,7 @@ def empty_summaries(count: int) -> Rows:
 
 
 def bind(trace: Trace, timeline: Timeline, graph: Graph) -> ClockGraph:
-    """Return the clock graph of a happened-before graph of a trace for a timeline. Rendezvous, gaps and probes bind no clock: they are guesses."""
+    """Return the clock graph of a graph of a trace, for a timeline. Rendezvous, gaps and probes bind no clock: they are guesses."""
     owner = np.full(graph.vertices, NONE, "i4")
     for vertices, location in _vertices(trace, graph):
         owner[vertices] = location

@@ -50,7 +50,7 @@ class Correction:
     slope: float
     """Steepest slope of the backward amortization."""
     left: Violations
-    """What stays reversed, by calls or records: only where causes and effects form a cycle, see `graph.contradictions` and `perwiz.clock.cycles`."""
+    """What stays reversed: only where causes and effects form a cycle, see `graph.contradictions` and `perwiz.clock.cycles`."""
 
 
 def correct(

@@ -3,7 +3,7 @@
 
 `binding` says per edge how a cause binds: UNBOUND, as a message between two locations by their pair class, or as a HUB. `owner` is the
 location of a vertex, or -1 - row of `summaries` for a hub; row 0 stays empty. A message takes at least the latency of its class and what
-`inside` says of it, under its row, `cause`: how long its records are inside its calls, behind the entry of the one, before the return of the other.
+`inside` says under its row, `cause`: how long its records are inside its calls, behind the entry of one and before the return of the other.
 
 A summary tells of a set of instants at different locations the latest one plus its latency for any other location. It keeps the latest
 of all and, by the distance from where that was, the latest of the others, as far as they can matter; latencies must not fall with the

@@ -79,7 +79,9 @@ REGION = np.dtype(
 Region = cython.struct(
     enter=cython.longlong, leave=cython.longlong, name=cython.int, parent=cython.int, first_call=cython.int, end_call=cython.int
 )
-MESSAGE = np.dtype([("bytes", "i8"), ("time", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "request")), ("kind", "u1")], align=True)
+MESSAGE = np.dtype(
+    [("bytes", "i8"), ("time", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "request")), ("kind", "u1")], align=True
+)
 """A record of a message: SENT, RECEIVED, or of a request found INCOMPLETE; `request` is a row or -1."""
 Message = cython.struct(
     bytes=cython.longlong,

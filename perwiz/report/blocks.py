@@ -185,7 +185,7 @@ def _clock(reversed: Violations, predicted: bool) -> Facts:
 
 
 def by_calls_and_records(reversed: Violations) -> list[tuple[int, str, int]]:
-    """Return (messages, by what, largest reversal, ns): from entry to return if there are some, and from record to record if that differs."""
+    """Return (messages, by what, largest reversal, ns): from entry to return, if any, and from record to record, if these differ."""
     by_calls, by_records = (reversed.messages, reversed.worst_message), (reversed.records, reversed.worst_record)
     out = [(reversed.messages, "", reversed.worst_message)] if reversed.messages else []
     return out if by_calls == by_records else [*out, (reversed.records, " by their records", reversed.worst_record)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,12 @@ class Ends:
     """Message number both sides carry, or -1; None if no message has one."""
     inside: I8 | None = None
     """Nanoseconds that its record is inside its call: from the entry of the call that sends, to the return of the one that completes."""
+
+    def take(self, rows: Mask) -> Ends:
+        """Return some of them."""
+        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        taken: dict[str, Any] = {name: column[rows] for name, column in columns.items() if column is not None}
+        return Ends(**taken)
 
 
 def fifo(sent: Sequence[Ints], received: Sequence[Ints]) -> I4:

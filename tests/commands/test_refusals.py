@@ -102,7 +102,8 @@ def test_clock__corrected(refused, capsys):
 
 def test_clock__taken_as_it_is(refused, capsys):
     assert main(["predict", "backwards.alog", "--clock", "none"]) == 0
-    assert "clocks        messages received before they were sent: 1, worst 40.00 us; 1 by their records, worst 42.00 us\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "clocks        messages received before they were sent: 1, worst 40.00 us; 1 by their records, worst 42.00 us\n" in out
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ MUS = [(0, 0, 0), (1000, 1000, 1000), (300, 2500, 70_000), (0, 0, 5000)]
 
 @st.composite
 def programs(draw):
-    """Draw a trace whose locations lie on nodes of metahosts, its wired graph with records inside calls, and times by clocks off by 50 us."""
+    """Draw a trace whose locations lie on nodes of metahosts, its graph, records inside calls, and vertex times by clocks off by 50 us."""
     trace = draw(st.one_of(naive_clock.traces(regions=False), prefixes()))
     count = len(trace.locations)
     drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
@@ -51,7 +51,8 @@ def prefixes(draw):
 
 
 def lists(clock_graph):
-    return [column.tolist() for column in arrays(clock_graph)], list(zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True))
+    place = zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True)
+    return [column.tolist() for column in arrays(clock_graph)], list(place)
 
 
 def arrays(clock_graph):

@@ -84,8 +84,8 @@ class Records:
             done[matched] = other_end[request_row[request_row >= 0]]
         else:
             call[matched] = other_end[request_row[request_row >= 0]]
-        columns = (get[name] for name in ("peer", "tag", "comm", "bytes"))
-        return matching.Ends(call, done, rank, *columns, get.get("id"), get["inside"])
+        names = ("peer", "tag", "comm", "bytes", "inside")
+        return matching.Ends(call, done, rank, id=get.get("id"), **{name: get[name] for name in names})
 
 
 def in_order(location: I4, count: int) -> I8:

@@ -128,15 +128,14 @@ class Builder:
         peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
         self.not_members += int(((peer == NONE) & (comm != NONE)).sum())
         call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
-        time = self.columns.times(f"{side}.time")
+        time, request = self.columns.times(f"{side}.time"), self._requests_of(side)
         inside = time - self.column["enter"][call] if side == "send" else self.column["leave"][call] - time
-        columns = [call, rank, peer, tag, comm, size, inside, self._requests_of(side)]
+        ends = matching.Ends(call, call.copy(), rank, peer, tag, comm, size, inside=inside)
         internal = operations.COLLECTIVE[self.column["op"][call]]
         if internal.any():
             self.internal += int(internal.sum())
-            columns = [column[~internal] for column in columns]
-        call, *ends, inside, request = columns
-        return Side(matching.Ends(call, call.copy(), *ends, inside=inside), request)
+            ends, request = ends.take(~internal), request[~internal]
+        return Side(ends, request)
 
     def _calls_of(self, side: str) -> I4:
         return self.columns.shifted(f"{side}.call", self.first)

@@ -19,8 +19,8 @@ from perwiz.trace.trace import Timeline, Trace
 def write(trace: Trace, timeline: Timeline, path: str) -> int:
     """Return how many events could not have their time, after writing the trace with the times of `timeline` to a new archive.
 
-    Those are region boundaries and records that would lie inside or behind a call, or a record in one, that they stand before. `path` is that of the anchor
-    file. Raises UsageError when the archive cannot be written, LibraryError without the OTF2 library.
+    Those are region boundaries and records that would lie inside or behind a call, or another record, that they stand before. `path` is
+    that of the anchor file. Raises UsageError when the archive cannot be written, LibraryError without the OTF2 library.
     """
     try:
         return _write(trace, timeline, os.path.dirname(path), os.path.basename(path).removesuffix(".otf2"))

@@ -674,7 +674,7 @@ SENDS = (
     "Ssend+ 0 0 1 0 20\n-101 0 0 1 0 21 7 1\nSsend- 0 0 1 0 29\n"
     + "".join(f"Recv+ 1 0 1 0 {t}\n-102 1 0 0 0 {t + 8} 7 1\nRecv- 1 0 1 0 {t + 9}\n" for t in (0, 10, 20))
 )
-"""Sends of 9 us, recorded at these times, and a synchronous one recorded 1 us behind its entry; receives recorded 1 us before they return."""
+"""Sends of 9 us, recorded at these times, a synchronous one recorded 1 us behind its entry; receives recorded 1 us before they return."""
 
 
 def test_messages__where_in_their_calls_they_are_recorded(traced, extended):

@@ -350,7 +350,7 @@ def test_messages__blocking(archive):
 
 
 def test_messages__where_in_their_calls_they_are_recorded(archive):
-    """Sent 2 behind the entry at 10; received 5 before the Waitall returns, not the Irecv, and in another message 3 before. 10 ns a tick."""
+    """Sent 2 behind the entry at 10; received 5 before the Waitall returns, not the Irecv, another 3 before. A tick is 10 ns."""
     a = archive(resolution=10**8)
     a.enter(0, 10, "MPI_Send")
     a.at(0, 12, *send(1, 8, 7))
