@@ -83,9 +83,9 @@ class Builder:
     """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world."""
 
     def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500, record=0):
-        """`record` is how far inside their calls the records of messages are, ns, or as far as the call is long."""
+        """`record` is how far inside their calls the records of messages are, ns, by the row of the sending call if it is several in turn."""
         self.processes, self.latency, self.per_byte, self.eager, self.work = processes, latency, per_byte, eager, work
-        self.record = record
+        self.record = record if isinstance(record, tuple) else (record,)
         self.steps = [[] for _ in range(processes)]
         self.comms = [("world", list(range(processes)))]
         self.sends, self.receives, self.requests = [], [], []
@@ -339,8 +339,8 @@ class Builder:
             receive=[row(receive.call) for _, receive in messages],
             receive_done=[row(receive.done) for _, receive in messages],
             **{name: [getattr(send, name) for send, _ in messages] for name in ("tag", "comm", "mode", "bytes")},
-            sent_after=[min(self.record, send.call.leave - send.call.enter) for send, _ in messages],
-            received_before=[min(self.record, receive.done.leave - receive.done.enter) for _, receive in messages],
+            sent_after=[self._inside(send.call, send.call) for send, _ in messages],
+            received_before=[self._inside(receive.done, send.call) for send, receive in messages],
         )
         requests = sorted(self.requests, key=lambda request: request.posted.row)
         collectives, members = self._collective_tables()
@@ -387,6 +387,10 @@ class Builder:
             counts=Counts(),
             properties={},
         )
+
+    def _inside(self, call, send):
+        """Return how far inside a call the record of a message is, but no farther than it is long."""
+        return min(self.record[send.row % len(self.record)], call.leave - call.enter)
 
     def _collective_tables(self):
         instances = [sorted(self.instances[key], key=lambda call: self.comms[key[0]][1].index(call.rank)) for key in sorted(self.instances)]
@@ -793,7 +797,7 @@ def cycle_of_messages():
 def traces(draw, regions=True):
     """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one."""
     processes, latency = draw(st.integers(1, 4)), draw(st.sampled_from([0, 100, 4000]))
-    b = Builder(processes, latency=latency, eager=draw(st.sampled_from([0, 1000, 10**9])), record=latency // 4)
+    b = Builder(processes, latency=latency, eager=draw(st.sampled_from([0, 1000, 10**9])), record=(latency // 4, 0, latency // 12))
     half = b.comm("some", list(range(b.processes))[::-1][: max(1, b.processes - 1)])
     pending, inside = [], []
     rank = st.integers(0, b.processes - 1)

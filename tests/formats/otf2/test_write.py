@@ -778,3 +778,18 @@ def test_back__what_the_source_lacked(tmp_path):
     files.write(dataclasses.replace(trace, counts=lost), path)
     counts = files.read(path).counts
     assert (counts.unmatched_sends, counts.contradicting, counts.inferred_completions) == (5, 3, 2)
+
+
+def test_times__of_receives_matched_out_of_order(tmp_path):
+    """The first send goes with the receive posted last, whose record comes first: what says so stands in the order of the records."""
+    b = Builder(2)
+    requests = [b.irecv(1, 0, at=(0, 1)), b.irecv(1, 0, at=(2, 3))]
+    b.waitall(1, *requests, at=(10, 100))
+    b.send(0, 1, 8, at=(0, 10))
+    b.send(0, 1, 8, at=(10, 20))
+    trace = b.trace()
+    swapped = dataclasses.replace(trace.messages, receive=trace.messages.receive[::-1], received_before=np.array([40, 20]))
+    trace = dataclasses.replace(trace, messages=swapped)
+    OTF2.write(trace, trace.timeline, str(tmp_path / "t.otf2"))
+    assert [event.time for event in found(tmp_path / "t.otf2").of(ev.MpiIrecv)] == [60, 80]
+    assert files.read(str(tmp_path / "t.otf2")).messages == trace.messages
