@@ -83,7 +83,7 @@ class Builder:
     """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world."""
 
     def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500, record=0):
-        """`record` is how far inside their calls the records of messages are, ns, by the row of the sending call if it is several in turn."""
+        """`record` is how far inside their calls the records of messages are, ns; several take turns by the row of the sending call."""
         self.processes, self.latency, self.per_byte, self.eager, self.work = processes, latency, per_byte, eager, work
         self.record = record if isinstance(record, tuple) else (record,)
         self.steps = [[] for _ in range(processes)]

@@ -81,8 +81,8 @@ class Messages(Table):
     comm: I4 = column("row of communicators")
     mode: U1 = column("send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous")
     bytes: I8 = column("size", "byte")
-    sent_after: I8 = column("from the entry of `send` to the record that the message is sent; 0 where none was written", "ns")
-    received_before: I8 = column("from the record that it is received to the return of `receive_done`; 0 where none was written", "ns")
+    sent_after: I8 = column("from the entry of `send` to the record that says it begins to be sent; 0 where none does", "ns")
+    received_before: I8 = column("from the record that says it is received to the return of `receive_done`; 0 where none does", "ns")
 
 
 class Collectives(Table):

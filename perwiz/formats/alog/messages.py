@@ -52,7 +52,8 @@ class Records:
         before, behind = time - times.enter[call], times.leave[call] - time
         if not known:
             routine = op[call[send]]
-            late = np.bincount(routine, before[send], 256) > np.bincount(routine, behind[send], 256)
+            took = (np.bincount(routine, side[send], len(operations.OPS)) for side in (before, behind))
+            late = np.greater(*took)
             before[send] *= ~late[routine]
         column["inside"] = np.where(send, before, behind)
 
