@@ -17,8 +17,14 @@ import contextlib
 import dataclasses
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
+from perwiz.formats import files
+from perwiz.formats.alog.writing import cells
+from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.writing import cells as otf2_cells
+from perwiz.formats.otf2.writing.plain import Extras
 from perwiz.graph import graph as g
 from perwiz.loggps.model import Model
 from perwiz.trace import operations, tables
@@ -450,6 +456,29 @@ def communicators(comms):
     """Return communicators from (name, ranks)."""
     first = np.cumsum([0, *(len(ranks) for _, ranks in comms)])
     return Communicators(tuple(name for name, _ in comms), first, np.array([r for _, ranks in comms for r in ranks], "i4"))
+
+
+# As others write it.
+
+
+def plain_alog(trace, path):
+    """Write a trace as ALOG without perwiz-ext: states and message records, none of what perwiz adds."""
+    files.write(trace, str(path))
+    kept = []
+    for line in path.read_text().splitlines():
+        kind = int(line.split()[0])
+        if not -39 <= kind <= -30 and kind not in (cells.POSTED, cells.COMPLETED):
+            kept.append(line.partition(" @")[0])
+    path.write_text("\n".join([*kept, ""]))
+
+
+def plain_otf2(trace, path):
+    """Write a trace as an OTF2 archive of another program: nothing that perwiz adds to the records."""
+    none = np.empty(0, "i4")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extra, "CREATOR", "another program")
+        patch.setattr(otf2_cells, "extras", lambda partners, timeline: Extras(none, none.astype("u1"), none.astype("i8")))
+        files.write(trace, str(path))
 
 
 # The catalogue.

@@ -127,6 +127,8 @@ def health(value: whatif.Health) -> Health:
         own_clocks=value.own_clocks,
         faults=list(value.faults),
         not_modelled=round(value.not_modelled, 6),
+        not_modelled_most=round(value.not_modelled_most, 6),
+        calls_not_modelled=value.calls_not_modelled,
     )
 
 
@@ -154,12 +156,21 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
-    facts.append(("not modelled", f"{words.percent(state.not_modelled, 1)} of the processes' time, in calls whose partners are unknown"))
+    facts.append(("not modelled", _not_modelled(state)))
     if counts.size_differs:
         facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))
     if state.own_clocks:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
     return [*facts, *(_clocks(state) if clocks else [])]
+
+
+def _not_modelled(state: Health) -> str:
+    """Return what the calls whose partners are unknown take, and what they do to an answer: on one process they weigh more than on all."""
+    share = f"{words.percent(state.not_modelled, 1)} of the processes' time"
+    if not state.calls_not_modelled:
+        return f"{share}, in calls whose partners are unknown"
+    most, calls = words.percent(state.not_modelled_most, 1), words.several(state.calls_not_modelled, "call")
+    return f"{share}, {most} of one's at most, in {calls} whose partners are unknown, which take as long as recorded whatever changes"
 
 
 def _clocks(state: Health) -> Facts:

@@ -181,7 +181,11 @@ class Health(Record):
     faults: list[str]
     """What could not be read, and where."""
     not_modelled: Share
-    """Share of the processes' time in communication calls whose partners are unknown."""
+    """Share of the processes' time in communication calls whose partners are unknown: no change alters them."""
+    not_modelled_most: Share
+    """The same of the process or thread of which it is largest."""
+    calls_not_modelled: Natural
+    """How many calls these are."""
 
 
 def to_json(document: Record) -> str:

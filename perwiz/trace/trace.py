@@ -127,6 +127,10 @@ class Counts:
     """Collective calls that could not be put into an instance."""
     rootless_collectives: int = 0
     """Rooted instances whose root the trace does not tell: their members stay untied."""
+    inferred_roots: int = 0
+    """Rooted instances whose root the trace does not tell, but times do."""
+    assumed_roots: int = 0
+    """Those whose times allow several roots, the first rank of the communicator among them, which is taken."""
     silent_processes: int = 0
     """Processes the header declares but that logged nothing."""
     inferred_completions: int = 0
@@ -146,6 +150,8 @@ LACKING = (
     "unmatched_receives",
     "contradicting",
     "unmatched_collectives",
+    "inferred_roots",
+    "assumed_roots",
     "inferred_completions",
     "repaired_communicators",
     "repaired_sizes",

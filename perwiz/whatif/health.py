@@ -53,7 +53,11 @@ class Health:
     endless: int
     """Waits for requests that the trace does not name."""
     not_modelled: float
-    """Share of the processes' time in communication calls whose partners the trace does not tell."""
+    """Share of the processes' time in communication calls whose partners the trace does not tell: no change alters them."""
+    not_modelled_most: float = 0.0
+    """The same of the process or thread of which it is largest."""
+    calls_not_modelled: int = 0
+    """How many calls these are."""
     faults: tuple[str, ...] = ()
     """What could not be read, and where, in words."""
     unknown_receives: int = 0
@@ -98,6 +102,8 @@ class Health:
         """What the trace lacks or has wrong and its other records tell, by name, zeros left out."""
         repairs = {
             "completions of requests, put into the wait that must have been theirs": self.counts.inferred_completions,
+            "roots of collectives, inferred from times": self.counts.inferred_roots,
+            "roots of collectives, assumed to be the first rank, as times allow": self.counts.assumed_roots,
             "communicators of receives, taken from the sends that fit": self.counts.repaired_communicators,
             "sizes of receives, taken from their sends: some are larger than any message": self.counts.repaired_sizes,
         }
@@ -117,8 +123,8 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     talks = (
         lost & np.isin(kind, (operations.SEND, operations.RECV, operations.SENDRECV, operations.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     )
-    times = trace.timeline.calls
-    total = int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum())
+    times, lasts = trace.timeline.calls, trace.timeline.locations.leave - trace.timeline.locations.enter
+    unknown = np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(lasts))
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else remaining
     _, off = unrecorded(trace)
@@ -138,7 +144,9 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
         partnerless=max(int(talks.sum()) - max(int((talks & _to_nobody(trace)).sum()), trace.counts.to_nobody), 0),
-        not_modelled=int((times.leave[lost] - times.enter[lost]).sum()) / total if total else 0.0,
+        not_modelled=float(unknown.sum() / max(lasts.sum(), 1)),
+        not_modelled_most=float((unknown / np.maximum(lasts, 1)).max(initial=0)),
+        calls_not_modelled=int(lost.sum()),
     )
 
 

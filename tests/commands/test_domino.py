@@ -118,7 +118,7 @@ def test_incomplete_trace(domino):
     code, out, _ = domino(trace=str(TRACES / "cpilog.alog"))
     assert code == 4
     assert out.startswith(f"{TRACES}/cpilog.alog: what to change first  (INCOMPLETE trace)\n")
-    assert "\nbest call     none: the run would take as long if no call waited\n" in out
+    assert "\nbest call     --zero-wait e4: " in out
     assert "\nhealth        INCOMPLETE" in out
 
 

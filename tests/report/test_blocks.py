@@ -115,6 +115,8 @@ def test_health__everything_wrong():
         off_time=3000,
         endless=14,
         not_modelled=0.25,
+        not_modelled_most=0.5,
+        calls_not_modelled=3,
     )
     assert found == [
         "health        INCOMPLETE: what is left out or missing waits for nobody here and delays nobody",
@@ -134,7 +136,8 @@ def test_health__everything_wrong():
         "missing       edges left out of the graph (cycles): 11",
         "inferred      sizes of receives, taken from their sends: some are larger than any message: 19",
         "not recorded  3.000 us, all processes together, as measurement was switched off",
-        "not modelled  25.0 % of the processes' time, in calls whose partners are unknown",
+        "not modelled  25.0 % of the processes' time, 50.0 % of one's at most, in 3 calls whose partners are unknown, which take",
+        "              as long as recorded whatever changes",
         "sizes         messages whose ends name different ones: 5; the receiver's counts",
         "clocks        messages received before they were sent: 7, worst 8.000 us",
         "clocks        calls that left a collective before its last member came: 9, worst 10.00 ms",

@@ -99,6 +99,15 @@ def test_own_clocks__make_a_trace_incomplete():
     assert health(dataclasses.replace(build.CATALOGUE["ring"](), format="OTF2")).holes == {}
 
 
+def test_not_modelled__of_one_process_more_than_of_all():
+    """A broadcast of unknown root takes 10 of 100 ns of rank 0, and 60 of 300 ns of rank 1: a tenth and a fifth of one, 70/400 of both."""
+    b = Builder(2)
+    b.everyone("Bcast", at=[(0, 10), (0, 60)])
+    b.end = {0: 100, 1: 300}
+    found = health(b.trace())
+    assert (found.not_modelled, found.not_modelled_most, found.calls_not_modelled) == (pytest.approx(70 / 400), pytest.approx(0.2), 2)
+
+
 def test_not_modelled__a_wait_that_completes_a_request_without_message():
     """Of two receives completed by one Waitall (50 of 100 ns) one has no message: nobody knows how long it waited for that."""
     b = Builder(2)

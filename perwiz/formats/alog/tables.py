@@ -13,7 +13,7 @@ from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
 from perwiz.formats.alog.regions import RegionInstances
 from perwiz.kernels import alog
-from perwiz.trace import matching, matching_collectives, operations
+from perwiz.trace import matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I8
 from perwiz.trace.defects import BAD_ATTRIBUTE
 from perwiz.trace.origin import Origin, from_json, from_words
@@ -101,9 +101,13 @@ class Builder:
         instances = matching_collectives.collectives(
             self._call_table(), done, self.locations.process, sequence, get["internal"], self.comms, get["enter"]
         )
+        self.roots = roots.Roots(instances)
+        if not self.recording.headers.extended:
+            times, process = Times(get["enter"], get["leave"]), self.locations.process.astype("i4")
+            self.roots = roots.inferred(instances, self._call_table(), times, process, self.messages, self.comms)
+        self.instances = self.roots.instances
         get["root"] = get["root"].copy()
-        get["root"][instances.members.call] = instances.collectives.root[instances.members.collective]
-        self.instances = instances
+        get["root"][self.instances.members.call] = self.instances.collectives.root[self.instances.members.collective]
 
     def _call_table(self) -> Calls:
         names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")
@@ -142,6 +146,8 @@ class Builder:
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
+            inferred_roots=self.roots.inferred,
+            assumed_roots=self.roots.assumed,
             silent_processes=max(self.recording.headers.processes - len(np.unique(self.locations.process)), 0),
         )
 

@@ -21,7 +21,7 @@ from perwiz.formats.otf2.read_extras import Extras
 from perwiz.formats.otf2.regions import RegionInstances
 from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
-from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
 from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
@@ -172,9 +172,16 @@ class Builder:
         comm[self.extras.apart()] = NONE
         process = self.locations.process.astype("i8")
         together = dataclasses.replace(calls, comm=comm)
-        self.instances = matching_collectives.collectives(
-            together, done, process, sequence, quiet, self.comms.table(), self.column["enter"]
-        )
+        table = self.comms.table()
+        instances = matching_collectives.collectives(together, done, process, sequence, quiet, table, self.column["enter"])
+        self.roots = roots.Roots(instances)
+        if not self.extras.written and instances.rootless:
+            times = Times(self.column["enter"], self.column["leave"])
+            self.roots = roots.inferred(instances, calls, times, self.locations.process, self.messages, table)
+            members, root = self.roots.instances.members, self.roots.instances.collectives.root
+            self.column["root"] = calls.root.copy()
+            self.column["root"][members.call] = root[members.collective]
+        self.instances = self.roots.instances
 
     def _defects(self) -> Defects:
         out = defects.DefectList()
@@ -222,6 +229,8 @@ class Builder:
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
+            inferred_roots=self.roots.inferred,
+            assumed_roots=self.roots.assumed,
             silent_processes=len(np.setdiff1d(self.locations.process[self.locations.kind == PROCESS], self.locations.process[heard])),
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
