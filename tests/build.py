@@ -461,6 +461,13 @@ def communicators(comms):
 # As others write it.
 
 
+def untold(trace):
+    """Return a trace as of a format that does not tell which receives take any source or tag."""
+    table, peer, tag = trace.messages, trace.calls.peer.copy(), trace.calls.tag.copy()
+    peer[table.receive], tag[table.receive] = trace.processes_of_calls[table.send], table.tag
+    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer, tag=tag), wildcards_told=False)
+
+
 def plain_alog(trace, path):
     """Write a trace as ALOG without perwiz-ext: states and message records, none of what perwiz adds."""
     files.write(trace, str(path))

@@ -192,6 +192,8 @@ class Trace:
     """What could not be read, and where, in words."""
     offsets_applied: bool = True
     """Whether the times are those after `offsets`, as all readers but that of recorded runs deliver them."""
+    wildcards_told: bool = True
+    """Whether the calls tell which receives take any source or any tag."""
     readings: Readings = dataclasses.field(default_factory=Readings.empty)
     """How clocks were compared, from which the offsets are still to be found."""
     sources: tuple[str, ...] = ()

@@ -7,6 +7,9 @@ A prediction keeps the recorded matches. Another run need not, where the program
   the size. A blocking probe that asks for any source or tag chooses likewise for the receive behind it (MPI 3.1, 3.8.1).
 - A call that completes one or some of several requests takes those that are complete first (MPI 3.1, 3.7.5): of receives those
   whose message has come, as the model says, and which are posted. This is asked neither of sends nor of how often a program tests in vain.
+- Where the format does not tell which receives take any source, those that may have (`wildcards`) are asked, apart from the others.
+
+What a call got was there when it returned, also where its wait was zeroed.
 
 A choice changes where the predicted times would let another message come first that the recorded run takes later, and the recorded times
 would not. Where the recorded times themselves already say so, the choice is counted apart.
@@ -22,11 +25,11 @@ from perwiz.graph.build import probes
 from perwiz.loggps.weigh import Weighted, synchronous
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.tables import ANY
+from perwiz.trace.tables import ANY, Times
 from perwiz.whatif.run import Run
+from perwiz.whatif.wildcards import CHOOSING, earliest_after, possible
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
-_CHOOSING = np.isin(operations.OPS, [f"MPI_{way}{which}" for way in ("Wait", "Test") for which in ("any", "some")])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,18 +46,25 @@ class Matching:
     """Those of them that another receive would have completed before, but not in the recorded run."""
     already: int
     """Choices that the recorded times contradict themselves."""
+    possible: int
+    """Receives that may have been wildcards, of a format that does not tell."""
+    possible_receives: I8
+    """Those of them that another message would have reached first, but not in the recorded run."""
 
     @property
     def changed(self) -> bool:
         """Whether a choice changes."""
-        return bool(len(self.receives) or len(self.completions))
+        return bool(len(self.receives) or len(self.completions) or len(self.possible_receives))
 
 
 def matching(base: Run, changed: Run) -> Matching:
     """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times."""
-    old = _Choices(base.weighted, base.trace.timeline.calls.enter)
-    new = _Choices(changed.weighted, changed.time[changed.graph.entered])
+    times = base.trace.timeline.calls
+    old = _Choices(base.weighted, times)
+    new = _Choices(changed.weighted, Times(changed.time[changed.graph.entered], changed.time[changed.graph.returned]))
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
+    perhaps, messages = possible(base.trace), base.trace.messages
+    turned = perhaps.reached(changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
 
     def recorded(calls: Ints) -> Ints:
         return calls if order is None else np.argsort(order.call)[calls]
@@ -65,14 +75,16 @@ def matching(base: Run, changed: Run) -> Matching:
         waits=len(np.unique(old.choosing)),
         completions=np.setdiff1d(recorded(new.overtaken()), overtaken),
         already=len(reached) + len(overtaken),
+        possible=len(perhaps.receive),
+        possible_receives=np.setdiff1d(turned, perhaps.reached(times, messages)),
     )
 
 
 class _Choices:
     """The choices of one run, and who would be chosen by its times."""
 
-    def __init__(self, weighted: Weighted, enter: I8) -> None:
-        self._weighted, self._enter, trace = weighted, enter, weighted.trace
+    def __init__(self, weighted: Weighted, times: Times) -> None:
+        self._weighted, self._times, trace = weighted, times, weighted.trace
         calls, table = trace.calls, trace.messages
         wild = (calls.peer == ANY) | (calls.tag == ANY)
         taken = np.flatnonzero((wild & _RECEIVES[calls.op])[table.receive])
@@ -82,7 +94,7 @@ class _Choices:
         """Calls that choose, and"""
         self._chosen = np.concatenate([taken, message])
         """the message each got."""
-        self._completed = np.flatnonzero(_CHOOSING[calls.op[table.receive_done]])
+        self._completed = np.flatnonzero(CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done))
         self.choosing = table.receive_done[self._completed]
         """Calls that complete one or some of several requests, once per message."""
 
@@ -91,7 +103,8 @@ class _Choices:
         if not len(self.wildcards):
             return self.wildcards
         trace, table = self._weighted.trace, self._weighted.trace.messages
-        sent = self._enter[table.send]
+        sent = self._times.enter[table.send]
+        came = np.minimum(sent[self._chosen], self._times.leave[table.receive_done[self._chosen]])
         receiver = trace.calls.location[table.receive].astype("i8") * len(trace.communicators) + table.comm
         source = trace.locations.process[trace.calls.location[table.send]]
         peer, tag = trace.calls.peer[self.wildcards], trace.calls.tag[self.wildcards]
@@ -99,38 +112,19 @@ class _Choices:
         for chooses, label in ((peer != ANY, source), (tag != ANY, table.tag), ((peer == ANY) & (tag == ANY), np.zeros_like(source))):
             which = np.flatnonzero(chooses)
             key = np.unique(np.stack([receiver, label], 1), axis=0, return_inverse=True)[1].ravel()
-            earliest = _earliest_after(key, table.receive, sent, (key[self._chosen[which]], self.wildcards[which]))
-            reached.append(self.wildcards[which[earliest < sent[self._chosen[which]]]])
+            earliest = earliest_after(key, table.receive, sent, (key[self._chosen[which]], self.wildcards[which]))
+            reached.append(self.wildcards[which[earliest < came[which]]])
         return np.unique(np.concatenate(reached))
 
     def overtaken(self) -> I4:
         """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
         if not len(self.choosing):
             return self.choosing
-        table, enter = self._weighted.trace.messages, self._enter
+        table, enter = self._weighted.trace.messages, self._times.enter
         m, network, size = self._completed, self._weighted.network, self._weighted.size
         waits = synchronous(table, network, size)[m]
         come = enter[table.send[m]] + network.ready(size[m], waits)
         ready = np.maximum(come, enter[table.receive[m]])
         location = self._weighted.trace.calls.location[self.choosing].astype("i8")
-        earliest = _earliest_after(location, self.choosing, ready, (location, self.choosing))
-        return np.unique(self.choosing[earliest < ready])
-
-
-def _earliest_after(key: I8, row: I4, time: I8, asked: tuple[Ints, Ints]) -> I8:
-    """Return, for pairs (key, row) asked for, the least time among the rows behind it with its key; 2**62 if there is none.
-
-    key   0 0 1 0     row   1 3 4 6    time   50 20 10 30
-    asked   (0, 1) (0, 3) (1, 4)   ->   20 30 none
-    """
-    order = np.lexsort((row, key))
-    place = np.argsort(np.argsort(time, kind="stable"), kind="stable")
-    size = len(key) + 1
-    least = np.minimum.accumulate((key[order] * size + place[order])[::-1])[::-1] if len(key) else place
-    most = int(max(row.max(initial=0), asked[1].max(initial=0))) + 2
-    behind = np.searchsorted(key[order] * most + row[order], asked[0] * most + asked[1] + 1)
-    inside = behind < len(order)
-    inside[inside] = key[order][behind[inside]] == asked[0][inside]
-    out = np.full(len(behind), 1 << 62)
-    out[inside] = np.sort(time, kind="stable")[least[behind[inside]] % size]
-    return out
+        earliest = earliest_after(location, self.choosing, ready, (location, self.choosing))
+        return np.unique(self.choosing[earliest < np.minimum(ready, self._times.leave[self.choosing])])

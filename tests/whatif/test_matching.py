@@ -31,9 +31,9 @@ def posted(trace, row, **columns):
     return dataclasses.replace(trace, calls=dataclasses.replace(calls, **changed))
 
 
-def two_senders(first=2, tags=(0, 0)):
+def two_senders(first=2, tags=(0, 0), **settings):
     """Rank 1 sends at 9000, rank 2 at 4500; rank 0 receives first from `first`: e0, then e1 from the other."""
-    b = Builder(3)
+    b = Builder(3, **settings)
     for rank in (1, 2):
         b.compute(rank, 9000 // rank)
         b.send(rank, 0, 50, tag=tags[rank - 1])
@@ -125,9 +125,9 @@ def test_recorded_times_that_say_so_already():
     assert (found.receives.tolist(), found.already) == ([], 1)
 
 
-def waiting(routine):
+def waiting(routine, **settings):
     """Rank 0 posts two receives and completes e2 (from rank 2, ready at 4500 + 62), then e3 (rank 1, 9000 + 62), any of several."""
-    b = Builder(3)
+    b = Builder(3, **settings)
     requests = [b.irecv(0, rank) for rank in (1, 2)]
     for rank in (1, 2):
         b.compute(rank, 9000 // rank)
@@ -149,6 +149,16 @@ def test_any_of_several_requests(routine):
 def test_all_requests_leave_no_choice():
     found = choices(waiting("MPI_Wait"), "speed rank:1=3")
     assert (found.waits, found.changed) == (0, False)
+
+
+def test_a_zeroed_wait_got_what_it_waited_for():
+    """Nobody waits: e0, or e2, has its message before that of rank 1 comes, though that is sent first."""
+    at_once = two_senders(latency=0, work=100)
+    assert choices(at_once, "speed rank:1=2.01").receives.tolist() == [0]
+    assert not choices(at_once, "speed rank:1=2.01", "zero-wait e0").changed
+    at_once = waiting("MPI_Waitany", latency=0, work=100)
+    assert choices(at_once, "speed rank:1=2.01").completions.tolist() == [2]
+    assert not choices(at_once, "speed rank:1=2.01", "zero-wait e2").changed
 
 
 def test_a_request_posted_later_is_no_choice():
@@ -191,7 +201,8 @@ def naive(side):
             later = table.receive[n] > e and calls.location[table.receive[n]] == calls.location[e] and table.comm[n] == table.comm[m]
             source = calls.location[table.send[n]] == calls.location[table.send[m]] or calls.peer[e] == ANY
             tag = table.tag[n] == table.tag[m] or calls.tag[e] == ANY
-            if later and source and tag and enter[table.send[n]] < enter[table.send[m]]:
+            came = min(enter[table.send[m]], side.time[side.graph.returned][table.receive_done[m]])
+            if later and source and tag and enter[table.send[n]] < came:
                 found.add(int(e))
     return found
 

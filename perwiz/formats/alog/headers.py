@@ -19,6 +19,8 @@ KINDS = ("process", "thread", "stream")
 """Of locations, as `Locations.kind` numbers them."""
 ORIGIN = "perwiz_origin"
 """Property, in several records if it is long, that says where the timeline comes from."""
+WILDCARDS_UNTOLD = "perwiz_wildcards_untold"
+"""Property of a file made of one that did not tell which receives take any source."""
 MOST_RECORDS = 1 << 18
 """Most records of the types above; what they say is kept in Python objects."""
 _MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alog.CALL_END}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.headers import ORIGIN
+from perwiz.formats.alog.headers import ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
@@ -155,6 +155,7 @@ class Builder:
         recording, regions = self.recording, self.regions
         properties = dict(recording.headers.properties)
         origin = _origin(properties.pop("made_by", "measured"), properties.pop(ORIGIN, None))
+        untold = properties.pop(WILDCARDS_UNTOLD, None)
         times = Times(self.column["enter"], self.column["leave"])
         locations, nodes = self.locations.table(recording.headers)
         return Trace(
@@ -179,6 +180,7 @@ class Builder:
             defects=recording.defects.table(),
             counts=self._counts(),
             properties=properties,
+            wildcards_told=recording.headers.extended and not untold,
         )
 
 

@@ -286,6 +286,7 @@ class Builder:
             faults=tuple(self.faults),
             counts=extras.counts(self._counts(other_records, len(parameters) + len(records))),
             properties=self._properties(),
+            wildcards_told=extras.written and extras.property("WILDCARDS", True),
             sources=tuple(regions.known.sources),
             metahosts=extras.texts("METAHOSTS", metahosts),
             topologies=arranged,

@@ -12,6 +12,7 @@ from perwiz.whatif.order import reorder
 
 _MOVES = 12
 """Lines on blocks that run earlier."""
+_TURNED = "in the predicted run their messages arrive in another order"
 _NAMED = 8
 """Calls named in a line."""
 
@@ -47,6 +48,10 @@ class Matching(Record):
     """Those that would have completed another receive first."""
     contradicting: Natural
     """Choices that the recorded times contradict themselves; not counted above."""
+    possible: Natural
+    """Receives that may have been wildcards: the format does not tell, and no order in the program explains their sources."""
+    possible_receives: list[CallId]
+    """Those that another message would have reached first."""
 
 
 def moved(trace: Trace, move: reorder.Moved) -> Moved:
@@ -73,6 +78,8 @@ def choices(others: matching.Matching) -> Matching:
         waits=others.waits,
         completions=[f"e{call}" for call in others.completions.tolist()],
         contradicting=others.already,
+        possible=others.possible,
+        possible_receives=[f"e{call}" for call in others.possible_receives.tolist()],
     )
 
 
@@ -108,7 +115,10 @@ def choice_facts(others: Matching) -> Facts:
         lines.append(_others(others.wildcards, "wildcard receive", others.receives, "would have got another message"))
     if others.waits:
         lines.append(_others(others.waits, "wait for some of several", others.completions, "would have ended with another request"))
-    if others.receives or others.completions:
+    if others.possible_receives:
+        many = f"{len(others.possible_receives)} of {words.several(others.possible, 'receive')}"
+        lines.append(f"{many} may have been wildcards (the format does not tell): {_TURNED}{_named(others.possible_receives)}")
+    if others.receives or others.completions or others.possible_receives:
         lines.append("the prediction keeps the recorded choices; from the first of these on the run could go another way")
     if others.contradicting:
         lines.append(f"not counted: {words.several(others.contradicting, 'choice')} that the recorded times contradict already")
@@ -117,7 +127,11 @@ def choice_facts(others: Matching) -> Facts:
 
 def _others(count: int, noun: str, calls: list[str], what: str) -> str:
     many = f"{count} {noun}" if count == 1 else f"{count} {noun.replace('wait', 'waits') if 'wait' in noun else noun + 's'}"
-    return f"{len(calls)} of {many} {what}{': ' + ', '.join(calls[:_NAMED]) if calls else ''}{', ...' if len(calls) > _NAMED else ''}"
+    return f"{len(calls)} of {many} {what}{_named(calls)}"
+
+
+def _named(calls: list[str]) -> str:
+    return f"{': ' + ', '.join(calls[:_NAMED]) if calls else ''}{', ...' if len(calls) > _NAMED else ''}"
 
 
 def _labelled(label: str, lines: list[str]) -> Facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perwiz.formats.alog.headers import KINDS, ORIGIN
+from perwiz.formats.alog.headers import KINDS, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.losses import LONGEST_TEXT, ascii_text
@@ -63,6 +63,8 @@ def headers(trace: Trace, timeline: Timeline, written: events.Events) -> Iterato
     for key, value in {**trace.properties, "made_by": str(timeline.origin)}.items():
         word = ascii_text(key, "_", LONGEST_TEXT // 2)
         yield f"-36 0 0 0 0 0 {ascii_text(f'{word}={value}')}"
+    if not trace.wildcards_told:
+        yield f"-36 0 0 0 0 0 {WILDCARDS_UNTOLD}=1"
     if not timeline.origin.measured:
         yield from _origin(to_json(timeline.origin))
 

@@ -173,6 +173,8 @@ class Definitions:
             out["MADE_BY"], out["ORIGIN"] = str(timeline.origin), to_json(timeline.origin)
         if start:
             out["START"] = str(start)
+        if not trace.wildcards_told:
+            out["WILDCARDS"] = json.dumps(False)
         if trace.properties:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
         if len(trace.offsets):
