@@ -20,7 +20,8 @@ A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perw
 Rank 0 measures with one process on its node and one on another, if there are any. If there are both, so are two models: mine.toml is
 that across nodes, mine-node.toml that inside one. Times are quartiles of repeated round trips, for noise only makes them longer.
 
-From a trace the shortest times of its own messages are taken; what they do not tell is listed as assumed.
+From a trace the shortest times of its own messages are taken; what they do not tell is listed as assumed. A message that was under way
+while its receiver computed tells nothing of the network; where none is left, L is not known and no model is written.
 
 examples:
   perwiz calibrate -o mine.toml -- mpiexec -n 2                       then: perwiz predict run --model mine.toml
@@ -29,7 +30,7 @@ examples:
   perwiz calibrate -o mine.toml --from run
   perwiz calibrate -o run/model.toml -- mpiexec -n 2                  the recorded run's own model: taken where no --model is given
 
-exit codes: 0 done, 2 usage, or nothing could be measured, 3 the trace cannot be read, or has too few messages
+exit codes: 0 done, 2 usage, or nothing could be measured, 3 the trace cannot be read, or too few of its messages tell
 """
 
 

@@ -16,6 +16,7 @@ from perwiz.errors import TraceError
 from perwiz.kernels.names import NODE, SAME
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
+from perwiz.loggps.evidence import telling
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
@@ -65,6 +66,8 @@ class Observed:
     both: bool
     """Whether there are messages in both directions."""
     messages: int
+    telling: int
+    """Messages that were not under way while one of their processes computed."""
 
 
 def classes(trace: Trace) -> dict[str, Mask]:
@@ -105,7 +108,11 @@ def _observe(trace: Trace, rows: I8) -> Observed:
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
     send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
     way = (times.leave[done] - times.enter[send]).astype("f8")
-    often = np.isin(size, _frequent(size))
+    ahead = _clock_differences(calls.location[send], calls.location[done], way)
+    tells = telling(trace, rows, ahead)
+    if tells.sum() < LEAST:
+        raise TraceError(f"{trace.path}: L cannot be told: {_untelling(len(rows), int(tells.sum()))}")
+    often = tells & np.isin(size, _frequent(size[tells]))
     a, b = calls.location[send[often]], calls.location[done[often]]
     ways, both = _ways(a, b, size[often], way[often], times.enter[send[often]])
     kind, took = operations.KIND[calls.op], (times.leave - times.enter).astype("f8")
@@ -114,9 +121,15 @@ def _observe(trace: Trace, rows: I8) -> Observed:
     used = blocking if blocking.any() else alone & (kind[send] == operations.ISEND)
     used = used if used.any() else np.ones(len(send), bool)
     sends = _shortest(calls.location[send][used], size[used], took[send][used])
-    threshold, at_least = _threshold(trace, rows, ways, blocking, _clock_differences(calls.location[send], calls.location[done], way))
+    threshold, at_least = _threshold(trace, rows, ways, blocking, ahead)
     receives = _receives(trace, rows, took)
-    return Observed(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows))
+    return Observed(ways, sends, receives, _gaps(trace, used, send, size), threshold, at_least, both, len(rows), int(tells.sum()))
+
+
+def _untelling(messages: int, telling: int) -> str:
+    left = "all" if not telling else f"{messages - telling} of"
+    computing = "were under way while one of their processes computed, and came when it was back in MPI"
+    return f"{left} {messages} messages {computing}; must be {LEAST} or more that did not"
 
 
 def _frequent(size: I8) -> I8:
@@ -253,6 +266,9 @@ def _line(shortest: Shortest, random: np.random.Generator | None, threshold: int
 
 def _notes(observed: Observed, values: Values, lacking: list[str]) -> tuple[str, ...]:
     out = []
+    if observed.telling < observed.messages / 2:
+        computing = "were under way while one of their processes computed"
+        out.append(f"{observed.messages - observed.telling} of {observed.messages} messages {computing}, and tell nothing of L and G")
     if "S_bytes" in lacking:
         shown = f"; the largest that did not: {observed.at_least} bytes" if observed.at_least else ""
         out.append(f"no sender can be seen to wait for a late receiver, so S is not known{shown}")

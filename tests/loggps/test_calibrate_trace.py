@@ -1,11 +1,14 @@
 """Parameters from the messages of a made-up trace: found again whatever the clocks are apart, and what it cannot tell said."""
 
+import re
+
 import numpy as np
 import pytest
 
 from build import Builder
 from perwiz.errors import TraceError
-from perwiz.loggps import calibrate_trace
+from perwiz.loggps import calibrate, calibrate_trace
+from perwiz.loggps.evidence import telling
 
 SIZES = (1, 64, 512, 4096, 16384, 65536)
 EAGER = 4096
@@ -110,3 +113,75 @@ def test_classes__too_few_messages():
         build.recv(1, 0)
     with pytest.raises(TraceError, match=r"^built: 19 messages between processes, must be 20 or more to calibrate from$"):
         calibrate_trace.classes(build.trace())
+
+
+def exchange(latency, turns, hold=12_000_000, begin=0, build=None):
+    """Two processes exchange messages that move only when both are in MPI again: posted, `hold` ns of computing, a wait of 5000 + L."""
+    build = build or Builder(2)
+    for turn in range(turns):
+        now = begin + turn * (hold + 10**6)
+        for rank in (0, 1):
+            receive = build.irecv(rank, 1 - rank, at=(now, now + 100))
+            send = build.isend(rank, 1 - rank, bytes=100_000, at=(now + 150, now + 250))
+            build.waitall(rank, receive, send, at=(now + hold, now + hold + 5000 + latency))
+    return build
+
+
+def test_calibrated__what_waited_for_progress_is_no_evidence():
+    """All messages came when their receivers had computed for 12 ms: that is no latency."""
+    expected = (
+        "built: L cannot be told: all 80 messages were under way while one of their processes computed, and came when it was back in MPI;"
+        " must be 20 or more that did not"
+    )
+    with pytest.raises(TraceError, match=f"^{re.escape(expected)}$"):
+        calibrated(exchange(1000, 40).trace())
+
+
+def test_calibrated__a_sender_that_computes_holds_its_message():
+    """The receiver waits in MPI, but the message comes only when the sender is back in it; nine of them did not wait."""
+    build = Builder(2)
+    for turn in range(40):
+        now, hold = turn * 10**7, 6 * 10**6 if turn < 31 else 0
+        send = build.isend(0, 1, bytes=100_000, at=(now, now + 100))
+        build.wait(0, send, at=(now + 200 + hold, now + 6000 + hold))
+        build.recv(1, 0, at=(now - 1000 if turn else 0, now + 6500 + hold))
+    with pytest.raises(TraceError, match=r"^built: L cannot be told: 31 of 40 messages were under way"):
+        calibrated(build.trace())
+
+
+@pytest.mark.slow
+def test_calibrated__a_sender_that_computes_while_its_message_comes():
+    """The message is there long before the sender is back: it did not need it."""
+    build = Builder(2)
+    for turn in range(60):
+        now, a = turn * 10**7, turn % 2
+        send = build.isend(a, 1 - a, bytes=64, at=(now, now + 200))
+        build.wait(a, send, at=(now + 10**6, now + 10**6 + 50))
+        build.recv(1 - a, a, at=(now - 1000 if turn else 0, now + 1500))
+    found = calibrated(build.trace())
+    assert calibrate.way(found.model, np.array([64])) == pytest.approx([1500], abs=2)
+
+
+@pytest.mark.slow
+def test_calibrated__some_evidence_is_enough():
+    """Thirty turns in which nobody computes tell the latency; the others do not change it, but are told of."""
+    found = calibrated(exchange(1000, 40, begin=10**9, build=exchange(1000, 30, hold=300)).trace())
+    alone = calibrated(exchange(1000, 30, hold=300).trace())
+    assert found.values["L"] == alone.values["L"]
+    assert found.notes[0] == "80 of 140 messages were under way while one of their processes computed, and tell nothing of L and G"
+    assert alone.notes[0] == found.notes[1]
+
+
+RECEIVED = [(20, 50), (1080, 1100), (2990, 3000), (3020, 3050), (4040, 4060), (5030, 5045), (6010, 6060)]
+"""When rank 1 receives what rank 0 sends at 0, 1000, 2000 ...: after it was outside for 0 of 50, 80 of 100, 990 of 1000, 20 of 50, 40 of 60,
+30 of 45 and 10 of 60 ns. The first has a size of its own, the last too. The one of 45 is faster than that of 50, which tells."""
+
+
+@pytest.mark.parametrize("ahead", [0, -(10**9), 10**9])
+def test_telling(ahead):
+    build = Builder(2)
+    for turn, (enter, leave) in enumerate(RECEIVED):
+        build.send(0, 1, tag=turn, bytes=(8, 16, 16, 16, 16, 16, 32)[turn], at=(1000 * turn, 1000 * turn + 10))
+        build.recv(1, 0, tag=turn, at=(10**9 + enter + ahead, 10**9 + leave + ahead))
+    clocks = np.full(7, 10.0**9 + ahead)
+    assert telling(build.trace(), np.arange(7), clocks).tolist() == [True, False, False, True, False, True, True]

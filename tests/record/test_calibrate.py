@@ -133,11 +133,13 @@ def test_refused__compiler_of_another_mpi(pretend, capsys):
     refused(["-o", "mine.toml", "--", mpiexec, "-n", "2"], f"{mpiexec} -n 2: ran 2 times 1 process: {why}", capsys)
 
 
-def trace(messages):
+def trace(messages, computing=2):
+    """Write a trace of messages there and back; of four of them so many arrive while their receiver computes."""
     build = Builder(2)
     for turn in range(messages):
         build.send(turn % 2, 1 - turn % 2, bytes=2 ** (turn % 12))
-        build.compute(1 - turn % 2, 10000)  # meanwhile it arrives
+        if turn % 4 < computing:
+            build.compute(1 - turn % 2, 10000)
         build.recv(1 - turn % 2, turn % 2)
     files.write(build.trace(), "run.alog")
 
@@ -150,6 +152,18 @@ def test_refused__too_few_messages(capsys):
         capsys,
         code=3,
     )
+
+
+def test_refused__receivers_that_compute(capsys):
+    trace(120, computing=4)
+    refused(
+        ["-o", "mine.toml", "--from", "run.alog"],
+        "run.alog: L cannot be told: 119 of 120 messages were under way while one of their processes computed, and came when it was back in"
+        " MPI; must be 20 or more that did not",
+        capsys,
+        code=3,
+    )
+    assert not os.path.exists("mine.toml")
 
 
 def test_from_trace__writes_a_model(capsys):

@@ -1,0 +1,75 @@
+"""Which messages of a trace tell how long a message takes: not those that were under way while a process that they needed was computing.
+
+A machine that makes progress only inside MPI calls moves a long message when both ends are in one; what arrives while its receiver
+computes is only seen when that is back in MPI. Either way the time from send to receipt is that of the computation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.trace import Trace
+
+_OUTSIDE = 0.5
+"""Part of a message's way that a process is outside MPI from which on the way tells what it computed."""
+
+
+def telling(trace: Trace, rows: I8, ahead: F8) -> Mask:
+    """Return which of some messages tell how long one of their size takes; `ahead` is by how many ns the clock of each receiver is ahead.
+
+    Not one if its receiver was outside MPI for half of its way or more before it entered the completing call, nor if its sender was
+    before it came back, and the message only came then.
+
+        sender    Isend ............... Wait          sends at 0, its next call from 900 to 950
+        receiver        Recv ~~~~~~~~~~~~~~~          enters at 100, returns at 940: 890 of 940 outside, and back: tells nothing
+
+    But what is faster than all of its size, sender and receiver that tell does so, too: a message takes no longer than it took.
+    """
+    table, times, location = trace.messages, trace.timeline.calls, trace.calls.location
+    send, done = table.send[rows], table.receive_done[rows]
+    sent, came = times.enter[send] + ahead, times.leave[done]
+    way = came - sent
+    inside = _time_in_gaps(trace)
+    late = inside[done] - _gaps_until(trace, inside, location[done], sent)
+    back = _last_entered(trace, location[send], came - ahead)
+    held = inside[back] - inside[send]
+    tells = np.maximum(late, held) < _OUTSIDE * np.maximum(way, 1)
+    channels = Numbers()
+    number = channels.number(location[send].astype("i8") * len(trace.locations) + location[done], table.bytes[rows])
+    shortest = np.full(channels.count, -np.inf)
+    shortest[number[tells]] = np.inf
+    np.minimum.at(shortest, number[tells], way[tells])
+    return np.asarray(tells | (way < shortest[number]))
+
+
+def _time_in_gaps(trace: Trace) -> F8:
+    """Return per call how long its location was outside MPI between its first call and this one, ns."""
+    times, location = trace.timeline.calls, trace.calls.location
+    gap = np.append(0, np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], 0))[: len(location)]
+    total = np.cumsum(gap).astype("f8")
+    return np.asarray(total - total[trace.first_calls[location]])
+
+
+def _gaps_until(trace: Trace, inside: F8, location: I4, time: F8) -> F8:
+    """Return how long locations were outside MPI before these times, since their first calls; before that, less than 0."""
+    last = _last_entered(trace, location, time)
+    return np.asarray(inside[last] + np.where(time > trace.timeline.calls.leave[last], time - trace.timeline.calls.leave[last], 0.0))
+
+
+def _last_entered(trace: Trace, location: I4, time: F8) -> I8:
+    """Return the last call that each of some locations has entered at a time, its first one if none yet."""
+    calls = len(trace.calls)
+    order = np.lexsort(
+        (
+            np.repeat([0, 1], [calls, len(time)]),
+            np.concatenate([trace.timeline.calls.enter, time]),
+            np.concatenate([trace.calls.location, location]),
+        )
+    )
+    entered = np.cumsum(order < calls) - 1
+    last = np.empty(len(time), "i8")
+    asked = order >= calls
+    last[order[asked] - calls] = entered[asked]
+    return np.maximum(last, trace.first_calls[location])
