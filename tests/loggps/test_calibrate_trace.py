@@ -173,8 +173,8 @@ def test_calibrated__some_evidence_is_enough():
 
 
 RECEIVED = [(20, 50), (1080, 1100), (2990, 3000), (3020, 3050), (4040, 4060), (5030, 5045), (6010, 6060)]
-"""When rank 1 receives what rank 0 sends at 0, 1000, 2000 ...: after it was outside for 0 of 50, 80 of 100, 990 of 1000, 20 of 50, 40 of 60,
-30 of 45 and 10 of 60 ns. The first has a size of its own, the last too. The one of 45 is faster than that of 50, which tells."""
+"""When rank 1 receives what rank 0 sends at 0, 1000, 2000 ...: after it was outside for 0 of 50, 80 of 100, 990 of 1000, 20 of 50, 40 of
+60, 30 of 45 and 10 of 60 ns. The first has a size of its own, the last too. The one of 45 is faster than that of 50, which tells."""
 
 
 @pytest.mark.parametrize("ahead", [0, -(10**9), 10**9])
