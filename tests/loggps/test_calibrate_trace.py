@@ -89,7 +89,7 @@ def test_calibrated__one_size_only():
 @pytest.mark.slow
 def test_calibrated__one_direction_only():
     found = calibrated(conversation(both=False))
-    assert "no two processes send to each other, so L is as wrong as the clocks are" in found.notes
+    assert "messages tell of one direction only, so L is as wrong as the clocks are" in found.notes
     assert found.values["L"] == pytest.approx(1000, rel=0.03)
 
 
@@ -185,3 +185,16 @@ def test_telling(ahead):
         build.recv(1, 0, tag=turn, at=(10**9 + enter + ahead, 10**9 + leave + ahead))
     clocks = np.full(7, 10.0**9 + ahead)
     assert telling(build.trace(), np.arange(7), clocks).tolist() == [True, False, False, True, False, True, True]
+
+
+@pytest.mark.slow
+def test_calibrated__a_direction_that_always_waited_is_no_clock():
+    """What goes back waits for 10 ms of computing. Nothing comes before it is sent: the clocks are right, and one direction tells."""
+    build = Builder(2)
+    for turn in range(40):
+        now = turn * 10**8
+        build.send(0, 1, bytes=64, at=(now, now + 200))
+        build.recv(1, 0, at=(max(now - 1000, 0), now + 1500))
+        build.send(1, 0, bytes=64, at=(now + 2000, now + 2200))
+        build.recv(0, 1, at=(now + 10**7, now + 10**7 + 300))
+    assert calibrate.way(calibrated(build.trace()).model, np.array([64])) == pytest.approx([1500], rel=0.01)
