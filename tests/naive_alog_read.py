@@ -8,6 +8,7 @@ import re
 EVENT, HEADER, BLANK, INTERNAL = range(4)
 NOT_INTEGERS, OUT_OF_RANGE, NO_TAG_AND_SIZE, NOT_OPEN, BACKWARDS, TOO_DEEP = 16, 17, 18, 19, 21, 25
 NOBODY, CALL_BEGIN, CALL_END, MESSAGE, REGION_BEGIN, SINGLE = range(6)
+DEEPEST = 1000
 LARGEST, MOST_BYTES, MOST_TIME, MOST_SUM = 2**31 - 1, 2**50, 4 * 10**18, 2**60
 SEND, ISEND, RECV, SENDRECV, FIRST_COLLECTIVE = 1, 2, 3, 5, 9
 
@@ -120,6 +121,10 @@ class Place:
     stack: list = dataclasses.field(default_factory=list)
     call: dict | None = None
 
+    def inside(self):
+        """Return how many MPI states are open beside the call."""
+        return sum(entry.op >= 0 and not (self.call and entry is self.call["entry"]) for entry in self.stack)
+
     def innermost(self):
         return next((entry.number for entry in reversed(self.stack) if entry.number >= 0), -1)
 
@@ -162,17 +167,18 @@ class States:
     def state(self, place, location, slot, status, t):
         ends, end, op, name, begins = self.definitions[slot]
         owner = number = None
-        ended = next((entry for entry in reversed(place.stack) if entry.end == slot), None) if ends else None
+        upper = place.stack[: -DEEPEST - 1 : -1] if ends else []
+        ended = next((entry for entry in upper if entry.end == slot), None)
         if ended:
             owner, number = self.leave(place, location, ended)
             self.count["states"] += 1
-        if begins and len(place.stack) >= 1000:
+        if begins and op >= 0 and place.call and place.inside() == DEEPEST:
             return TOO_DEEP, owner or NOBODY, number
         if begins:
             mine = self.enter(place, Entry(end, op=op), name, t)
             owner, number = mine if mine[0] else (owner, number)
         elif not ended:
-            status = NOT_OPEN
+            status = TOO_DEEP if len(upper) == DEEPEST else NOT_OPEN
         return status, owner or NOBODY, number
 
     def enter(self, place, entry, name, t):

@@ -47,9 +47,13 @@ STATE = np.dtype([("end_state", "i4"), ("op", "i4"), ("name", "i4"), ("ends", "u
 ROUTINE = np.dtype([(name, "u1") for name in ("collective", "says_receiver", "says_sender")], align=True)
 """What an op makes of message records inside: internal ones if it is collective; the first one sent, or received, says its partner."""
 
-LOCATION = np.dtype([(name, "i8") for name in ("clock", "wraps", "first", "calls", "call_entry", "top", "depth", "innermost")], align=True)
+LOCATION = np.dtype(
+    [(name, "i8") for name in ("clock", "wraps", "first", "calls", "call_entry", "top", "depth", "inner", "innermost")], align=True
+)
 """A location between two records: its clock in ns, how often that wrapped, its first time or -1; how many calls returned; of the stack of
-open states the entry of the open call, the top, the depth, and the number of the innermost region."""
+open states the entry of the open call, the top, the depth, how many are MPI states inside that call; the innermost region's number."""
+DEEPEST = 1000
+"""So many open states are looked through for the one that ends, and so many MPI states may be open inside a call: regions nest deeper."""
 CALL = np.dtype(
     [
         *(("leave", "i8"), ("enter", "i8"), ("sent", "i8"), ("received", "i8")),

@@ -19,13 +19,14 @@ SINGLE = cython.declare(cython.int, alog.SINGLE)
 MESSAGE_SENT = cython.declare(cython.int, alog.MESSAGE_SENT)
 MESSAGE_RECEIVED = cython.declare(cython.int, alog.MESSAGE_RECEIVED)
 NONE = cython.declare(cython.int, alog.NONE)
+UNKNOWN = cython.declare(cython.int, alog.UNKNOWN)
 SENT_INSIDE = cython.declare(cython.int, alog.SENT_INSIDE)
 RECEIVED_INSIDE = cython.declare(cython.int, alog.RECEIVED_INSIDE)
 NULL_PARTNER = cython.declare(cython.int, alog.NULL_PARTNER)
 BARE = cython.declare(cython.int, alog.BARE)
 LAST_TIME = cython.declare(cython.longlong, 4 * 10**18)
 MOST_SUM = cython.declare(cython.longlong, 2**60)
-MOST_OPEN = cython.declare(cython.int, 1000)
+DEEPEST = cython.declare(cython.int, alog.DEEPEST)
 
 I8 = cython.typedef(cython.longlong)
 I4 = cython.typedef(cython.int)
@@ -51,7 +52,7 @@ Line = cython.struct(
 )
 State = cython.struct(end_state=I4, op=I4, name=I4, ends=U1, begins=U1)
 Routine = cython.struct(collective=U1, says_receiver=U1, says_sender=U1)
-Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, innermost=I8)
+Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, inner=I8, innermost=I8)
 Call = cython.struct(leave=I8, enter=I8, sent=I8, received=I8, location=I4, region=I4, peer=I4, tag=I4, op=U1, internal=U1)
 Region = cython.struct(leave=I8, enter=I8, location=I4, number=I4, parent=I4, name=I4, first_call=I4, end_call=I4)
 Message = cython.struct(bytes=I8, time=I8, location=I4, call=I4, peer=I4, tag=I4, type=cython.schar)
@@ -115,10 +116,17 @@ def _return_call(open_calls: Call[::1], locations: Location[::1], location: I4, 
 
 @cython.cfunc
 def _pull(stack: Entry[::1], counts: Counts[::1], locations: Location[::1], location: I4, end_state: I4) -> I4:
-    """Unlink the most recent entry that ends with this state and return it, or NONE. It stays readable until the next push."""
+    """Unlink the most recent entry that ends with this state and return it; UNKNOWN if it is none of the upper DEEPEST, NONE of all.
+
+    It stays readable until the next push.
+    """
     above: I4 = NONE
+    passed: I4 = 0
     entry = locations[location].top
     while entry >= 0 and stack[entry].end_state != end_state:
+        passed += 1
+        if passed == DEEPEST:
+            return UNKNOWN
         above = entry
         entry = stack[entry].below
     if entry < 0:
@@ -130,6 +138,7 @@ def _pull(stack: Entry[::1], counts: Counts[::1], locations: Location[::1], loca
     stack[entry].below = counts[0].free_entry
     counts[0].free_entry = entry
     locations[location].depth -= 1
+    locations[location].inner -= stack[entry].region == NONE and entry != locations[location].call_entry
     return entry
 
 
@@ -142,7 +151,8 @@ def _begin(
     location = lines[k].location
     state = lines[k].state
     in_call: cython.bint = locations[location].call_entry >= 0
-    if locations[location].depth >= MOST_OPEN:
+    inner: cython.bint = in_call and states[state].op != NONE
+    if inner and locations[location].inner == DEEPEST:
         lines[k].status = TOO_DEEP
         return
     entry = counts[0].free_entry
@@ -160,7 +170,8 @@ def _begin(
         locations[location].innermost = counts[0].regions
         lines[k].owner, lines[k].owner_number = REGION_BEGIN, counts[0].regions
         counts[0].regions += 1
-    elif in_call:
+    elif inner:
+        locations[location].inner += 1
         counts[0].internal_calls += 1
     else:
         _open_call(open_calls, locations, location, states[state].op)
@@ -256,6 +267,7 @@ def read(
             lines[k].status = OUT_OF_RANGE
         elif state != NONE:
             ended = False
+            entry = NONE
             if states[state].ends:
                 entry = _pull(stack, counts, locations, location, state)
                 ended = entry >= 0
@@ -268,7 +280,7 @@ def read(
             if states[state].begins:
                 _begin(lines, k, states, locations, open_calls, stack, counts)
             elif not ended:
-                lines[k].status = NOT_OPEN
+                lines[k].status = TOO_DEEP if entry == UNKNOWN else NOT_OPEN
         elif lines[k].type != MESSAGE_SENT and lines[k].type != MESSAGE_RECEIVED:
             counts[0].singles += 1
             if locations[location].call_entry >= 0:

@@ -18,7 +18,7 @@ REASONS = (
     "header record that cannot be used",
     "cut off in the middle of a line",
     "extension attribute that cannot be used",
-    "more than 1000 states open at once on its process",
+    "more than 1000 states open inside it, or MPI states in one another",
     "region that is not defined",
     "communicator that is not defined",
     "partner outside its communicator",

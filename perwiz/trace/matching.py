@@ -14,7 +14,7 @@ from perwiz.trace.arrays import I4, I8, U1, Ints, Mask, chunks
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Messages, Requests
 
-_BY_ID = -(1 << 62)
+_BY_ID = np.int64(-(1 << 62))
 
 
 @dataclasses.dataclass

@@ -64,6 +64,12 @@ POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation."""
 _POSTS = {"MPI_Start", "MPI_Startall", "MPI_Comm_idup"}
+TALKS = COLLECTIVE | (POINT_TO_POINT & (KIND <= SENDRECV))
+"""Per op: is on a communicator, which is the world where a file names none."""
+SHOWS_RECEIVER = np.isin(KIND, (SEND, ISEND, SENDRECV))
+"""Per op: the first message sent in it tells its partner and tag."""
+SHOWS_SENDER = KIND == RECV
+"""Per op: the first message received in it tells its partner and tag."""
 NONBLOCKING = np.array(
     [name in _POSTS or (name.startswith("MPI_I") and not name.startswith("MPI_In") and kind != PROBE) for name, kind in [("", 0), *_LISTED]]
 )

@@ -144,8 +144,19 @@ class Counts:
     untied_streams: int = 0
     """Streams of devices that nothing ties to the processes: left out."""
 
+    @property
+    def lacking(self) -> dict[str, int]:
+        """What the trace lacks and no other record of it tells, by name, zeros left out."""
+        return {name: getattr(self, name) for name in _LACKING if getattr(self, name)}
 
-LACKING = (
+    def with_lacking(self, stored: Mapping[str, object]) -> Counts:
+        """Return the counts with those that `lacking` of another gave and a file kept; what is none of them is passed over."""
+        good = {key: value for key, value in stored.items() if key in _LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
+        return dataclasses.replace(self, **good)
+
+
+_LACKING = (
+    "bare",
     "unmatched_sends",
     "unmatched_receives",
     "contradicting",
@@ -159,7 +170,6 @@ LACKING = (
     "untied_threads",
     "untied_streams",
 )
-"""The counts of what a trace lacks, which no other record of it tells."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,9 +98,6 @@ MISSING = [
     ("parameters", 1),
     ("records of threads, windows, files ...", 1),
     ("topologies", 1),
-    ("places where regions are defined", 1),
-    ("names of metahosts", 1),
-    ("names that are not in printable ASCII as they are", 1),
 ]
 
 

@@ -89,12 +89,6 @@ def test_long_line(refused):
     assert refused(zstandard.compress(SRTEST + b"x" * 10_000_000 + b"\n")) == message
 
 
-@pytest.mark.slow
-def test_too_many_states(refused):
-    states = b"".join(b"-13 0 %d %d 0 0 red: s%d\n" % (2 * k, 2 * k + 1, k) for k in range(65_537))
-    assert refused(states + EVENT) == "a.alog: 65537 state definitions, must be at most 65536"
-
-
 def test_too_many_definitions(refused, monkeypatch):
     monkeypatch.setattr(alog_headers, "MOST_RECORDS", 5)
     assert refused(b"-36 0 0 0 0 0 a=b\n" * 6 + EVENT) == "a.alog: more than 5 definitions, must be fewer"

@@ -119,12 +119,24 @@ def test_states__in_several_calls(events, batch):
 
 @pytest.mark.slow
 def test_states__too_deep():
-    """The 1001st open state of a location is not opened, its end not found; what is below still ends."""
-    events = [(0, 8, 5, 0, 0, t, 0, 0, False) for t in range(1002)] + [(0, 9, 5, 0, 0, 2000, 0, 0, False)]
-    said, _, regions, _, _ = run(events)
-    assert [status for status, *_ in said[999:]] == [alog.EVENT, alog.TOO_DEEP, alog.TOO_DEEP, alog.EVENT]
-    assert len(regions) == 1001
-    assert (said, regions) == (twin(events)[0], twin(events)[2])
+    """Of a state that 1000 later ones outlive the end is not found; regions that nest are, however deep."""
+    begins = [(0, slot, 5, 0, 0, t, 0, 0, False) for t, slot in enumerate([2, *[8] * 1000])]
+    events = begins + [(0, slot, 5, 0, 0, 2000, 0, 0, False) for slot in (3, 9, 10, 3, 3, *[9, 10] * 999)]
+    said, calls, regions, _, _ = run(events)
+    assert [status for status, *_ in said[1001:1006]] == [alog.TOO_DEEP, alog.EVENT, alog.EVENT, alog.EVENT, alog.NOT_OPEN]
+    assert {status for status, *_ in said[1006:]} == {alog.EVENT}
+    assert (len(calls), len(regions)) == (1, 2000)
+    assert (said, calls, regions) == twin(events)[:3]
+
+
+@pytest.mark.slow
+def test_states__mpi_too_deep():
+    """The 1001st MPI state inside a call is not opened, its end not found."""
+    events = [(0, slot, 5, 0, 0, t, 0, 0, False) for t, slot in enumerate([8, *[0] * 1002, *[1] * 1002, 9, 10])]
+    said, calls, regions, _, count = run(events)
+    assert [k for k, (status, *_) in enumerate(said) if status != alog.EVENT] == [1002, 2004]
+    assert (len(calls), len(regions)) == (1, 2)
+    assert (said, calls, regions, count) == tuple(twin(events)[k] for k in (0, 1, 2, 4))
 
 
 @pytest.mark.parametrize("internal", [False, True])

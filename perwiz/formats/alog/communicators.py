@@ -6,18 +6,25 @@ import re
 
 import numpy as np
 
-from perwiz.formats.alog.headers import Headers, Listed
+from perwiz.formats.alog.headers import OF_COMMUNICATOR, Headers, Listed
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
 
 MOST_RANKS = 1 << 22
 """Most ranks of all communicators together."""
+NOBODY = "-"
+"""Stands for the ranks of a communicator that has none."""
 _PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
-    """Return the ranks that a list such as `0-3,8,10-11` names, int32. Raises ValueError for more than `most` or one named twice."""
+    """Return the ranks that a list such as `0-3,8,10-11` names, int32; `-` names none.
+
+    Raises ValueError for more than `most` or one named twice.
+    """
+    if pieces == NOBODY:
+        return np.empty(0, "i4")
     bounds = []
     for piece in pieces.split(","):
         match = _PIECE.fullmatch(piece)
@@ -52,6 +59,7 @@ class Groups:
     def __init__(self, headers: Headers) -> None:
         self.defects: list[int] = []
         names, members = {0: "world"}, {0: np.empty(0, "i4")}
+        told = headers.told(OF_COMMUNICATOR)
         left = MOST_RANKS
         for number, listed in sorted(headers.communicators.items()):
             try:
@@ -59,7 +67,7 @@ class Groups:
             except ValueError:
                 self.defects.append(listed.line)
             else:
-                names[number] = listed.name
+                names[number] = told.get(number, listed.name)
                 left -= len(members[number])
         self._numbers = np.array(list(names), "i8")
         self._names, self._members = tuple(names.values()), list(members.values())
@@ -80,7 +88,8 @@ class Groups:
         return np.where(self._numbers[nearest] == numbers, nearest, NONE - numbers)
 
     def processes(self, comm: I8, rank: I8) -> I8:
-        """Return the processes with these ranks in communicators (rows), -1 where there is none such."""
+        """Return the processes with these ranks in communicators (rows; -1: in the world), -1 where there is none such."""
+        comm = np.where(comm == NONE, 0, comm)
         inside = (comm >= 0) & (rank >= 0)
         inside[inside] = rank[inside] < np.diff(self._first)[comm[inside]]
         out = np.where((comm == 0) & (rank >= 0) & (not self.world_is_known), rank, NONE)

@@ -31,21 +31,20 @@ class Alog(Format):
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return what ALOG does not hold of a trace, and how many of each."""
         from perwiz.formats import losses
+        from perwiz.formats.alog.write import cut_labels
 
         kinds = (
             losses.COUNTERS,
             losses.PARAMETERS,
             losses.RECORDS,
             losses.TOPOLOGIES,
-            losses.SOURCES,
-            losses.METAHOSTS,
+            losses.SITES,
             losses.UNFINISHED,
             losses.CANCELLED,
-            losses.NO_ASCII,
             losses.NEVER_ENTERED,
             losses.DEFECTS,
         )
-        return losses.counted(trace, kinds)
+        return losses.counted(trace, kinds, [("operations and datatypes that are not one word of printable ASCII", cut_labels(trace))])
 
     def _write(self, trace: Trace, timeline: Timeline, path: str) -> int:
         from perwiz.formats.alog.write import write

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from perwiz.errors import TraceError
 from perwiz.kernels import alog
 
 CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
-SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY = range(-30, -37, -1)
+SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY, TEXT = range(-30, -38, -1)
 EXTENSION = "perwiz-ext 1"
 KINDS = ("process", "thread", "stream")
 """Of locations, as `Locations.kind` numbers them."""
@@ -21,13 +22,18 @@ ORIGIN = "perwiz_origin"
 """Property, in several records if it is long, that says where the timeline comes from."""
 WILDCARDS_UNTOLD = "perwiz_wildcards_untold"
 """Property of a file made of one that did not tell which receives take any source."""
-MOST_RECORDS = 1 << 18
-"""Most records of the types above; what they say is kept in Python objects."""
+COUNTS = "perwiz_counts"
+"""Property that says what the source of the file lacked."""
+OF_COMMUNICATOR, OF_REGION, OF_SOURCE, OF_NODE, OF_METAHOST, OF_PROPERTY = range(6)
+"""What a TEXT record tells in full: the name of a communicator, of a region (by its begin event), where that is defined, the name of a
+node, of a metahost; or a property, `key=value`."""
+MOST_RECORDS = 1 << 20
+"""Most records of the types above, read or written; what they say is kept in Python objects."""
 _MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alog.CALL_END}
 """Descriptions of the stand-alone events that continue the q= of a call, and the end of the call they continue."""
-_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL)
+_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL, TEXT)
 _USED = np.zeros(101, bool)
-_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - PROPERTY)]] = True
+_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - TEXT)]] = True
 
 
 @dataclasses.dataclass
@@ -53,7 +59,7 @@ class _Numbers(NamedTuple):
 
 @dataclasses.dataclass
 class Headers:
-    """What the header records say. Raises TraceError for more than 262144 of them."""
+    """What the header records say. Raises TraceError for more than MOST_RECORDS of them."""
 
     path: str
     processes: int = 0
@@ -73,7 +79,10 @@ class Headers:
     """(process, thread, node or -1, the rest)."""
     offsets: list[tuple[int, int, int, float, float, float]] = dataclasses.field(default_factory=list)
     """(process, thread, time, offset, drift, error)."""
-    properties: dict[str, str] = dataclasses.field(default_factory=dict)
+    values: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    """Per property: its parts."""
+    texts: dict[int, dict[int, list[str]]] = dataclasses.field(default_factory=dict)
+    """Per kind of a TEXT record and what it names: the parts of the text."""
     defects: list[int] = dataclasses.field(default_factory=list)
     """Lines of the records that cannot be used."""
     records: int = 0
@@ -94,6 +103,15 @@ class Headers:
             except ValueError:
                 self.defects.append(first_line + k)
         return meant
+
+    def told(self, kind: int) -> dict[int, str]:
+        """Return the texts of one kind that records of their own tell, by what they name."""
+        return {number: "".join(parts) for number, parts in self.texts.get(kind, {}).items()}
+
+    def properties(self) -> dict[str, str]:
+        """Return the properties, a new dictionary."""
+        told = (text.partition("=") for text in self.told(OF_PROPERTY).values())
+        return {key: "".join(parts) for key, parts in self.values.items()} | {key: value for key, _, value in told}
 
     def _record(self, numbers: _Numbers, string: str, line: int) -> bool:
         kind, begin, end = numbers.type, numbers.task, numbers.int_data
@@ -133,10 +151,12 @@ class Headers:
             pairs = _pairs(string)
             offset, drift, error = (_number(pairs.get(key, "0")) for key in ("off", "drift", "err"))
             self.offsets.append((process, task, time, offset, drift, error))
+        elif kind == TEXT:
+            _append(self.texts.setdefault(task, {}), data, process, _whole(string))
         else:
             key, equals, value = string.partition("=")
             _must(equals != "")
-            self.properties[key] = self.properties.get(key, "") + value if process > 0 else value
+            _append(self.values, key, process, value)
 
     def _communicator(self, part: int, size: int, number: int, string: str, line: int) -> None:
         name, _, ranks = string.rpartition(" ")
@@ -159,6 +179,21 @@ def _must(holds: bool) -> None:
 
 def _pairs(string: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in string.split())
+
+
+def _append(texts: dict[Any, list[str]], key: int | str, part: int, text: str) -> None:
+    """Add a further part of a text, or begin it anew."""
+    if part <= 0:
+        texts[key] = []
+    texts.setdefault(key, []).append(text)
+
+
+def _whole(string: str) -> str:
+    """Return the text that a JSON string stands for, one that UTF-8 can hold."""
+    _must(string.startswith('"'))
+    text: str = json.loads(string)
+    text.encode()
+    return text
 
 
 def _number(text: str) -> float:

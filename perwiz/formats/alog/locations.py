@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.formats.alog.headers import KINDS, Headers
+from perwiz.formats.alog.headers import KINDS, OF_NODE, Headers
 from perwiz.kernels import alog
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, THREAD, Locations, Offsets, Times
@@ -32,7 +32,7 @@ class RecordedLocations:
         """Return the locations, and the names of the nodes in order of their numbers."""
         metahost, node, cpu = np.zeros(len(self), "i4"), np.full(len(self), NONE, "i4"), np.full(len(self), NONE, "i4")
         kind = np.where(np.searchsorted(self.process, self.process) == np.arange(len(self)), PROCESS, THREAD).astype("u1")
-        hosts: dict[int, str] = {}
+        hosts = headers.told(OF_NODE)
         for process, thread, number, pairs in headers.placement:
             location = self._where.get((process, thread))
             if location is None:

@@ -15,6 +15,8 @@ from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOU
 
 _TEXT = -(1 << 61)
 """Values up to this one stand for text that is no integer."""
+_UNDEFINED = NONE - 1
+"""From here down, a communicator that is not defined; NONE is one that the file says is unknown."""
 _I4, _BYTES = (1 << 31) - 1, 1 << 50
 _MODES = np.full(128, NONE, "i8")
 _MODES[[ord(letter) for letter in "srby"]] = STANDARD, READY, BUFFERED, SYNCHRONOUS
@@ -35,10 +37,10 @@ class _Key(NamedTuple):
 
 _NUMBER, _SIZE, _NAME = _Key("i4", 0, _I4), _Key("i8", 0, _BYTES), _Key("i8", 0, 1 << 60, text=True)
 _KEYS = {
-    "c": _NUMBER,
+    "c": _Key("i4", NONE, _I4),
     "r": _Key("i4", -1, _I4),
     "p": _Key("i4", -2, _I4),
-    "t": _Key("i4", -1, _I4),
+    "t": _Key("i4", -2, _I4),
     "i": _NUMBER,
     "s": _Key("i8", 0, 1 << 60),
     "sb": _SIZE,
@@ -107,8 +109,8 @@ class Notes:
         wrong = _KEYS[key].wrong(value)
         value = np.where(wrong, NONE, value)
         if key == "c":
-            comm[line] = value = np.where(wrong, NONE, self._groups.rows(value))
-            wrong = value < 0
+            comm[line] = value = np.where(wrong, _UNDEFINED, np.where(value == NONE, NONE, self._groups.rows(value)))
+            wrong = value <= _UNDEFINED
         elif key in ("p", "r"):
             named = value >= 0
             value[named] = self._groups.processes(comm[line[named]], value[named])
@@ -118,7 +120,7 @@ class Notes:
             value = _MODES[letter]
             wrong = value < 0
         elif key == "t":
-            value = np.where(value == NONE, ANY, value)
+            value = np.where(value < 0, ANY + NONE - value, value)
         elif key == "o":
             value = self._numbered(text, notes)
         return value, wrong

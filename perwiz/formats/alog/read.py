@@ -30,8 +30,8 @@ _PROCESSES = 1 << 16
 ROUTINES = alog.zeros(len(operations.OPS), alog.ROUTINE)
 """What each op makes of message records."""
 ROUTINES.collective = operations.COLLECTIVE
-ROUTINES.says_receiver = np.isin(operations.KIND, (operations.SEND, operations.ISEND, operations.SENDRECV))
-ROUTINES.says_sender = operations.KIND == operations.RECV
+ROUTINES.says_receiver = operations.SHOWS_RECEIVER
+ROUTINES.says_sender = operations.SHOWS_SENDER
 
 
 @dataclasses.dataclass

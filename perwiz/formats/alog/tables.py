@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.headers import ORIGIN, WILDCARDS_UNTOLD
+from perwiz.formats.alog.headers import COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
@@ -57,10 +59,7 @@ class Builder:
 
     def _attributes(self) -> None:
         column, count = self.column, len(self.column["op"])
-        kind = operations.KIND[column["op"]]
-        column["comm"] = np.where(
-            ((kind >= operations.SEND) & (kind <= operations.SENDRECV)) | (kind >= operations.N_TO_N), np.int32(0), np.int32(NONE)
-        )
+        column["comm"] = np.where(operations.TALKS[column["op"]], np.int32(0), np.int32(NONE))
         column["root"], column["mode"] = np.full(count, NONE, "i4"), operations.MODE[column["op"]]
         for key, name in (("p", "peer"), ("t", "tag"), ("r", "root"), ("sb", "sent"), ("rb", "received"), ("k", "mode")):
             rows, values = self._notes(alog.CALL_BEGIN, key)
@@ -153,7 +152,7 @@ class Builder:
 
     def _assemble(self) -> Trace:
         recording, regions = self.recording, self.regions
-        properties = dict(recording.headers.properties)
+        properties = recording.headers.properties()
         origin = _origin(properties.pop("made_by", "measured"), properties.pop(ORIGIN, None))
         untold = properties.pop(WILDCARDS_UNTOLD, None)
         times = Times(self.column["enter"], self.column["leave"])
@@ -178,10 +177,21 @@ class Builder:
             nodes=nodes,
             offsets=self.locations.offsets(recording.headers),
             defects=recording.defects.table(),
-            counts=self._counts(),
+            counts=self._counts().with_lacking(_stored(properties.pop(COUNTS, "{}"))),
             properties=properties,
             wildcards_told=recording.headers.extended and not untold,
+            sources=regions.sources,
+            metahosts=tuple(name for _, name in sorted(recording.headers.told(OF_METAHOST).items())),
         )
+
+
+def _stored(text: str) -> Mapping[str, object]:
+    """Return the object that a text of JSON is, an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _origin(words: str, text: str | None) -> Origin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any, cast
@@ -18,7 +17,7 @@ from perwiz.trace.matching import Ends
 from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
 from perwiz.trace.table import Table
 from perwiz.trace.tables import Requests, Unfinished
-from perwiz.trace.trace import LACKING, Counts
+from perwiz.trace.trace import Counts
 
 _COLUMN = {
     extra.PEER: "peer",
@@ -77,9 +76,7 @@ class Extras:
 
     def counts(self, met: Counts) -> Counts:
         """Return what the reader met, with what the source of the archive lacked."""
-        stored = self.property("COUNTS", {})
-        lacking = {key: value for key, value in stored.items() if key in LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
-        return dataclasses.replace(met, **lacking)
+        return met.with_lacking(self.property("COUNTS", {}))
 
     def table(self, name: str, kind: type[Table]) -> Any:
         """Return a table that is a property, None if there is none that can be used."""

@@ -406,7 +406,7 @@ def test_attributes__of_calls(extended, line, column, value):
     assert [reason for _, reason in found(trace)] == ["state that never ends"] * 2
 
 
-BAD = ["c=", "c=x", "c=-1", "c=6", "c=99999999999", "p=4", "p=-3", "p=9999999999", "t=-2", "t=2147483648", "r=4", "r=-2", "r=x"]
+BAD = ["c=", "c=x", "c=-2", "c=6", "c=99999999999", "p=4", "p=-3", "p=9999999999", "t=-3", "t=2147483648", "r=4", "r=-2", "r=x"]
 BAD += ["s=-1", "s=", "sb=-1", "sb=1125899906842625", "sb=9999999999999999999", "rb=1e3", "k=", "k=q", "k=sr", "q=-1", "q=", "o="]
 
 

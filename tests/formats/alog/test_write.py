@@ -231,7 +231,7 @@ def test_requests__of_a_message(events):
         messages=messages((0, 1, 4, 5, 6, 0, 0, 8), (0, 2, 3, 5, 5, 0, 0, 9)),
     )
     assert events(made) == [
-        "Startall+ 0 0 1 0 0 @ q=0,1",
+        "Startall+ 0 0 1 0 0 @ c=-1 p=-1 t=-2 q=0,1",
         "-101 0 0 1 0 0 6 8 @ c=0 m=0 q=1",
         "-101 0 0 1 0 0 5 9 @ c=0 m=1 q=0",
         "Irecv+ 1 0 1 0 0 @ c=0 p=0 t=5 q=2",
@@ -275,7 +275,7 @@ def test_requests__more_than_a_line_holds(written, events):
     )
     listed = [",".join(map(str, range(*part))) for part in ((0, 60), (60, 120), (120, 130))]
     assert events(made) == [
-        f"Startall+ 0 0 1 0 0 @ q={listed[0]}",
+        f"Startall+ 0 0 1 0 0 @ c=-1 q={listed[0]}",
         f"9996 0 0 1 0 0 @ q={listed[1]}",
         f"9996 0 0 1 0 0 @ q={listed[2]}",
         "Startall- 0 0 2 0 1",
@@ -337,7 +337,9 @@ def test_mode__differs_between_the_messages_of_a_call(events):
         calls=calls((0, "Startall"), (1, "Recv", -1, 0, 5, 0), (1, "Recv", -1, 0, 6, 0)),
         messages=messages((0, 0, 1, 1, 5, 0, 3, 8), (0, 0, 2, 2, 6, 0, 0, 8)),
     )
-    assert events(made)[:3] == ["Startall+ 0 0 1 0 0", "-101 0 0 1 0 0 5 8 @ c=0 m=0 k=y", "-101 0 0 1 0 0 6 8 @ c=0 m=1"]
+    assert events(made)[:3] == [
+        *("Startall+ 0 0 1 0 0 @ c=-1 p=-1 t=-2", "-101 0 0 1 0 0 5 8 @ c=0 m=0 k=y", "-101 0 0 1 0 0 6 8 @ c=0 m=1"),
+    ]
 
 
 def test_size__of_a_call_where_its_messages_do_not_show_it(events):
@@ -369,7 +371,7 @@ def test_size__beyond_what_viewers_read(events):
 
 
 def test_unmatched(events):
-    """Each half message is written without m; a call that names nobody writes none, a receive from anybody says so."""
+    """Each half message has a number of its own; a call that names nobody writes none, a receive from anybody says so."""
     partner = (-1, 1, 5, 0, -1, 3, 4)
     made = trace(
         [(0, 0), (1000, 1000), (2000, 2000), (3000, 3000), (4000, 4000), (5000, 5000), (6000, 6000)],
@@ -380,12 +382,12 @@ def test_unmatched(events):
         ),
     )
     assert events(made) == [
-        *["Send+ 0 0 1 0 0 @ c=0 rb=4", "-101 0 0 1 0 0 5 3 @ c=0", "Send- 0 0 2 0 0"],
-        *["Isend+ 0 0 3 0 1 @ c=0 rb=4", "-101 0 0 1 0 1 5 3 @ c=0", "Isend- 0 0 4 0 1"],
-        *["Sendrecv+ 0 0 5 0 2 @ c=0 rb=4", "-101 0 0 1 0 2 5 3 @ c=0", "Sendrecv- 0 0 6 0 2"],
-        *["Recv+ 0 0 7 0 3 @ c=0 sb=3", "-102 0 0 1 0 3 5 4 @ c=0", "Recv- 0 0 8 0 3"],
-        *["Wait+ 0 0 9 0 4 @ c=0 sb=3 rb=4", "Wait- 0 0 10 0 4"],
-        *["Send+ 0 0 11 0 5 @ c=0", "Send- 0 0 12 0 5"],
+        *["Send+ 0 0 1 0 0 @ c=0 rb=4", "-101 0 0 1 0 0 5 3 @ c=0 m=0", "Send- 0 0 2 0 0"],
+        *["Isend+ 0 0 3 0 1 @ c=0 rb=4", "-101 0 0 1 0 1 5 3 @ c=0 m=1", "Isend- 0 0 4 0 1"],
+        *["Sendrecv+ 0 0 5 0 2 @ c=0 rb=4", "-101 0 0 1 0 2 5 3 @ c=0 m=2", "Sendrecv- 0 0 6 0 2"],
+        *["Recv+ 0 0 7 0 3 @ c=0 sb=3", "-102 0 0 1 0 3 5 4 @ c=0 m=3", "Recv- 0 0 8 0 3"],
+        *["Wait+ 0 0 9 0 4 @ c=0 t=5 sb=3 rb=4", "Wait- 0 0 10 0 4"],
+        *["Send+ 0 0 11 0 5 @ c=0 t=5", "Send- 0 0 12 0 5"],
         *["Recv+ 0 0 13 0 6 @ c=0 p=-2 t=-1", "Recv- 0 0 14 0 6"],
     ]
 
@@ -398,12 +400,13 @@ def test_receive__with_any_tag_from_somebody(events):
         messages=messages((0, 0, 1, 1, 5, 0, 0, 8)),
     )
     assert [line for line in events(made) if line.startswith(("Recv+", "-102"))] == [
-        *("Recv+ 1 0 1 0 0 @ c=0 p=0 t=-1", "-102 1 0 0 0 1 5 8 @ c=0 m=0"),
+        *("Recv+ 1 0 1 0 0 @ c=0 t=-1", "-102 1 0 0 0 1 5 8 @ c=0 m=0"),
     ]
 
 
 def test_unmatched__of_a_communicator_nobody_knows(events):
-    assert events(trace([(0, 0)], 1, calls=calls((0, "Send", -1, 1, 5)))) == ["Send+ 0 0 1 0 0", "-101 0 0 1 0 0 5 0", "Send- 0 0 2 0 0"]
+    made = events(trace([(0, 0)], 1, calls=calls((0, "Send", -1, 1, 5))))
+    assert made == ["Send+ 0 0 1 0 0 @ c=-1", "-101 0 0 1 0 0 5 0 @ c=-1 m=0", "Send- 0 0 2 0 0"]
 
 
 def test_unmatched__a_started_receive_sends_nothing(events):
@@ -428,7 +431,7 @@ def test_probe__names_whom_it_waits_for(events, peer, tag, says):
 
 def test_collectives__root_of_a_communicator_nobody_knows(events):
     made = trace([(0, 0)], 1, communicators=communicators(), calls=calls((0, "Bcast", -1, -1, -1, -1, 0)))
-    assert events(made)[0] == "Bcast+ 0 0 1 0 0"
+    assert events(made)[0] == "Bcast+ 0 0 1 0 0 @ c=-1"
 
 
 def test_collectives(events):
@@ -456,7 +459,7 @@ def test_collectives(events):
         "Bcast+ 0 0 1 0 0 @ c=1 s=0 r=0 rb=64",
         "Barrier+ 0 0 3 0 1 @ c=0 s=0",
         "Reduce+ 0 0 5 0 2 @ c=1 s=1 r=2 sb=16 o=MPI_SUM_on?MPI_INT",
-        "Bcast+ 0 0 7 0 3 @ r=1 sb=7",
+        "Bcast+ 0 0 7 0 3 @ c=-1 r=1 sb=7",
         "Put+ 0 0 9 0 4 @ c=0 sb=9",
     ]
 
@@ -533,7 +536,7 @@ def test_threads_and_places(written):
         properties={"L": "2 us", "made_by": "somebody", "two words": "a=b"},
     )
     lines = written(made)
-    assert [line for line in lines if line[:3] in {"-3 ", "-4 ", "-32", "-35", "-36"}] == [
+    assert [line for line in lines if line[:3] in {"-3 ", "-4 ", "-32", "-35", "-36", "-37"}] == [
         "-3 0 0 3 0 0",
         "-4 0 0 2 0 0",
         "-32 0 0 1 0 0 host=the_second? cpu=3 metahost=0",
@@ -542,7 +545,9 @@ def test_threads_and_places(written):
         "-35 0 1 0 0 326012.500 off=0.25 drift=1.2 err=3.0",
         "-36 0 0 0 0 0 L=2 us",
         "-36 0 0 0 0 0 made_by=measured",
-        "-36 0 0 0 0 0 two_words=a=b",
+        "-36 0 0 0 0 0 two words=a=b",
+        '-37 0 3 0 0 0 "n0"',
+        '-37 0 3 1 0 0 "the second\\u0001"',
     ]
     assert [named(line) for line in lines if not header(line)][:2] == ["Init+ 0 1 1 0 0", "Init- 0 1 2 0 0"]
 
@@ -557,6 +562,7 @@ def test_communicators__ranks_in_ranges(written):
         "-31 0 1 1 0 0 comm 1 3",
         "-31 0 3 2 0 0 comm 2 2,1,0",
         "-31 0 4 3 0 0 comm 3 5-6,1-2",
+        "-31 0 0 4 0 0 none -",
         "-31 0 1 5 0 0 unnamed 7",
     ]
 

@@ -12,6 +12,7 @@ import numpy as np
 import otf2
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from otf2 import events as ev
 
 import build
@@ -218,8 +219,8 @@ def test_back__samples(tmp_path, path):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
-@given(build.traces())
+@settings(max_examples=40)
+@given(st.one_of(build.traces(), build.holed()))
 def test_back__random_traces(tmp_path_factory, trace):
     assert back(trace, tmp_path_factory.mktemp("random")) == []
 

@@ -12,13 +12,14 @@ from perwiz.formats.templates import ABSENT
 from perwiz.kernels import alog
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.numbers import running
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
 _FIELDS = ("type", "process", "task", "data", "time", "tag", "bytes", "mode", "first", "count", "label")
-_ATTRIBUTES = ("c", "m", "p", "t", "s", "r", "sb", "rb", "b")
+_ATTRIBUTES = ("c", "m", "p", "t", "s", "r", "sb", "rb", "b", "i")
 COLUMNS = (*_FIELDS, *_ATTRIBUTES)
-TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, MODE, FIRST, COUNT, LABEL, C, M, P, T, S, R, SB, RB, B = range(len(COLUMNS))
+TYPE, PROCESS, TASK, DATA, TIME, TAG, SIZE, MODE, FIRST, COUNT, LABEL, C, M, P, T, S, R, SB, RB, B, INSTANCE = range(len(COLUMNS))
 """MODE and LABEL: texts; FIRST and COUNT: entries of a pool of requests; from C on, attributes."""
 _HEAD = "%(type)d %(process)d %(task)d %(data)d 0 %(time)v"
 _MESSAGE = f"{_HEAD} %(tag)d %(bytes)d"
@@ -33,12 +34,13 @@ def _if(*keys: str) -> str:
 _MODE = "%(mode)[ k=%(mode)s%]"
 _MATCHED = f"{_MESSAGE} @{_if('c')} m=%(m)d{_if('b')}{_MODE}%(first)[ q=%(first)d%]"
 TEMPLATES = {
-    **dict.fromkeys((events.BORN, events.DIED, events.ENTER, events.LEAVE), _HEAD),
+    **dict.fromkeys((events.BORN, events.DIED, events.LEAVE), _HEAD),
+    events.ENTER: f"{_HEAD}%(i)[ @ i=%(i)d%]",
     events.BEGIN: f"{_HEAD}%{{ @{_if('c', 'p', 't', 's', 'r', 'sb', 'rb')}{_MODE}%(first)[ {_LIST}%]%(label)[ o=%(label)s%]%}}",
     events.END: f"{_HEAD}%(first)[ @ {_LIST}%]",
     **dict.fromkeys((events.POSTED, events.COMPLETED), f"{_HEAD} @ {_LIST}"),
     **dict.fromkeys((events.SEND, events.RECEIVE), _MATCHED),
-    **dict.fromkeys((events.LOST_SEND, events.LOST_RECEIVE), f"{_MESSAGE}%{{ @{_if('c', 'b')}%}}"),
+    **dict.fromkeys((events.LOST_SEND, events.LOST_RECEIVE), f"{_MESSAGE} @{_if('c')} m=%(m)d{_if('b')}"),
 }
 """The line of each kind of event."""
 MODES = (b"s", b"r", b"b", b"y")
@@ -61,9 +63,11 @@ class Cells:
         self.label = _per_call(trace, trace.labels.call, trace.labels.text)
         self.instance = _instances(trace.collectives.comm)
         self.message_mode, self.call_mode = _modes(trace)
+        self.shown_peer, self.shown_tag = _shown_partner(trace)
         self.says_sent, self.says_received = _says_bytes(trace)
         self.ranks = message_ends.Ranks(trace.communicators)
         self.name = trace.region_names
+        self.shown_instance = running(trace.regions.location, self.name) + np.int32(1)
 
     def make(self, kind: NDArray[np.uint8], row: I4, time: I8) -> I8:
         """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
@@ -87,13 +91,18 @@ class Cells:
     def _died(self, cells: I8, rows: I8, location: I4) -> None:
         self._place(cells, rows, DIED, location, 0)
 
-    def _enter(self, cells: I8, rows: I8, region: I4, ends: int = 0) -> None:
+    def _enter(self, cells: I8, rows: I8, region: I4) -> None:
+        self._boundary(cells, rows, region, 0)
+        instance = self.trace.regions.instance[region]
+        cells[rows, INSTANCE] = _where(instance, instance != self.shown_instance[region])
+
+    def _leave(self, cells: I8, rows: I8, region: I4) -> None:
+        self._boundary(cells, rows, region, 1)
+
+    def _boundary(self, cells: I8, rows: I8, region: I4, ends: int) -> None:
         regions = self.trace.regions
         kind = USER + 2 * self.name[region].astype("i8") + ends
         self._place(cells, rows, kind, regions.location[region], regions.instance[region])
-
-    def _leave(self, cells: I8, rows: I8, region: I4) -> None:
-        self._enter(cells, rows, region, ends=1)
 
     def _number(self, call: I4) -> I8:
         """Return the numbers of calls on their locations, from 1."""
@@ -103,10 +112,10 @@ class Cells:
         calls = self.trace.calls
         op, comm, peer, tag = calls.op[call], calls.comm[call], calls.peer[call], calls.tag[call]
         self._place(cells, rows, 2 * op.astype("i8") + 1, calls.location[call], 2 * self._number(call) - 1)
-        cells[rows, C] = _where_not_negative(comm)
-        posts = _posted(op, peer, tag)
-        cells[rows, P] = np.where(posts & (peer == ANY), ANY, self._rank(comm, np.where(posts, peer, NONE)))
-        cells[rows, T] = _where(np.where(tag == ANY, -1, tag), posts & (tag != NONE))
+        cells[rows, C] = _where(comm, (comm >= 0) | operations.TALKS[op])
+        cells[rows, P] = np.where(peer < 0, peer, self._rank(comm, peer))
+        cells[rows, T] = np.where(tag < 0, ANY + NONE - tag, tag)
+        cells[rows[peer == self.shown_peer[call]], P] = cells[rows[tag == self.shown_tag[call]], T] = ABSENT
         collective = self.collective[call]
         member = collective >= 0
         cells[rows[member], S] = self.instance[collective[member]]
@@ -136,14 +145,14 @@ class Cells:
         self._place(cells, rows, COMPLETED, self.trace.calls.location[call], 2 * self._number(call))
         self._list(cells, rows, first, count)
 
-    def _message(self, cells: I8, rows: I8, tag: I4, size: I8, comm: I4) -> None:
-        cells[rows, TAG], cells[rows, SIZE] = tag, np.minimum(size, LARGEST)
-        cells[rows, B], cells[rows, C] = _where(size, size > LARGEST), _where_not_negative(comm)
+    def _message(self, cells: I8, rows: I8, tag: I4, size: I8, comm: I4, number: I4) -> None:
+        """Fill in a message; `number` is one that no other has, so that what has no other end finds none."""
+        cells[rows, TAG], cells[rows, SIZE], cells[rows, M] = tag, np.minimum(size, LARGEST), number
+        cells[rows, B], cells[rows, C] = _where(size, size > LARGEST), comm
 
     def _matched(self, cells: I8, rows: I8, message: I4, request: I4) -> None:
         messages = self.trace.messages
-        self._message(cells, rows, messages.tag[message], messages.bytes[message], messages.comm[message])
-        cells[rows, M] = message
+        self._message(cells, rows, messages.tag[message], messages.bytes[message], messages.comm[message], message)
         _put_not_negative(cells, rows, FIRST, request)
 
     def _send(self, cells: I8, rows: I8, message: I4) -> None:
@@ -162,12 +171,12 @@ class Cells:
     def _lost_send(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, rows, alog.MESSAGE_SENT, calls.location[call], calls.peer[call])
-        self._message(cells, rows, calls.tag[call], calls.bytes_sent[call], calls.comm[call])
+        self._message(cells, rows, calls.tag[call], calls.bytes_sent[call], calls.comm[call], len(self.trace.messages) + call)
 
     def _lost_receive(self, cells: I8, rows: I8, call: I4) -> None:
         calls = self.trace.calls
         self._place(cells, rows, alog.MESSAGE_RECEIVED, calls.location[call], calls.peer[call])
-        self._message(cells, rows, calls.tag[call], calls.bytes_received[call], calls.comm[call])
+        self._message(cells, rows, calls.tag[call], calls.bytes_received[call], calls.comm[call], len(self.trace.messages) + call)
 
     def _rank(self, comm: I4, process: I4) -> I8:
         """Return processes as ranks in communicators (the world where that is unknown), ABSENT where there is none."""
@@ -189,12 +198,20 @@ def _put_not_negative(cells: I8, rows: I8, column: int, values: NDArray[np.signe
     cells[rows[good], column] = values[good] + more
 
 
-def _posted(op: NDArray[np.uint8], peer: I4, tag: I4) -> NDArray[np.bool_]:
-    """Return which calls name a partner that no message record of theirs shows."""
-    kind = operations.KIND[op]
-    posts: NDArray[np.bool_] = np.isin(kind, (operations.IRECV, operations.PROBE)) & (peer != NONE)
-    posts |= (kind == operations.RECV) & ((peer == ANY) | (tag == ANY))
-    return posts
+def _shown_partner(trace: Trace) -> tuple[I4, I4]:
+    """Return peer and tag per call as the first message record in it shows them to a reader, -1 where none does."""
+    calls, messages = trace.calls, trace.messages
+    process = trace.processes_of_calls
+    peer, tag = np.full(len(calls), NONE, "i4"), np.full(len(calls), NONE, "i4")
+    lost = np.concatenate([message_ends.lost_sends(trace), message_ends.lost_receives(trace)])
+    peer[lost], tag[lost] = calls.peer[lost], calls.tag[lost]
+    for shown, call, partner in (
+        (operations.SHOWS_RECEIVER, messages.send, messages.receive),
+        (operations.SHOWS_SENDER, messages.receive_done, messages.send),
+    ):
+        rows = np.flatnonzero(shown[calls.op[call]])[::-1]
+        peer[call[rows]], tag[call[rows]] = process[partner[rows]], messages.tag[rows]
+    return peer, tag
 
 
 def _per_call(trace: Trace, call: I4, values: I4) -> I4:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from perwiz.formats.alog.headers import KINDS, ORIGIN, WILDCARDS_UNTOLD
+from perwiz.formats.alog.communicators import NOBODY
+from perwiz.formats.alog.headers import (
+    COUNTS,
+    KINDS,
+    OF_COMMUNICATOR,
+    OF_METAHOST,
+    OF_NODE,
+    OF_PROPERTY,
+    OF_REGION,
+    OF_SOURCE,
+    ORIGIN,
+    WILDCARDS_UNTOLD,
+)
 from perwiz.formats.alog.writing import cells
 from perwiz.formats.alog.writing import order as events
 from perwiz.formats.losses import LONGEST_TEXT, ascii_text
@@ -31,6 +44,8 @@ _COLOUR = {
     operations.N_TO_ONE: "magenta:2x2",
     operations.PREFIX: "purple:vlines3",
 }
+_PIECE = 70
+"""Characters of a text on one line: each takes at most twelve."""
 _REGION, _PARALLEL = "white:gray", "wheat:gray"
 _SINGLE = (
     (cells.POSTED, events.POSTED, "more requests posted"),
@@ -61,19 +76,37 @@ def headers(trace: Trace, timeline: Timeline, written: events.Events) -> Iterato
     yield from (f"-34 0 {_pair(row)} 0 0 PRGN {name}" for row, name in names.items() if trace.parallel[row])
     yield from _offsets(trace)
     for key, value in {**trace.properties, "made_by": str(timeline.origin)}.items():
-        word = ascii_text(key, "_", LONGEST_TEXT // 2)
-        yield f"-36 0 0 0 0 0 {ascii_text(f'{word}={value}')}"
+        if _fits(key, value):
+            yield f"-36 0 0 0 0 0 {ascii_text(f'{key}={value}')}"
     if not trace.wildcards_told:
         yield f"-36 0 0 0 0 0 {WILDCARDS_UNTOLD}=1"
     if not timeline.origin.measured:
-        yield from _origin(to_json(timeline.origin))
+        yield from _parts(ORIGIN, to_json(timeline.origin))
+    if trace.counts.lacking:
+        yield from _parts(COUNTS, json.dumps(trace.counts.lacking, separators=(",", ":")))
+    yield from _texts(trace, names)
 
 
-def _origin(text: str) -> Iterator[str]:
-    """Yield the records of an origin, as many as its text takes."""
-    width = LONGEST_TEXT - len(ORIGIN) - 1
+def _parts(key: str, text: str) -> Iterator[str]:
+    """Yield the records of a property, as many as its text takes, which has no blanks."""
+    width = LONGEST_TEXT - len(key) - 1
     for part, begin in enumerate(range(0, len(text), width)):
-        yield f"-36 {part} 0 0 0 0 {ORIGIN}={text[begin : begin + width]}"
+        yield f"-36 {part} 0 0 0 0 {key}={text[begin : begin + width]}"
+
+
+def _texts(trace: Trace, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield what other records do not tell as it is: names of communicators, regions and nodes, properties; and what they never tell."""
+    texts = [(OF_COMMUNICATOR, row, name) for row, name in enumerate(trace.communicators.names) if _listed(name) != name]
+    texts += [(OF_REGION, _begin(row), trace.names[row]) for row, name in names.items() if trace.names[row] != name]
+    texts += [(OF_SOURCE, _begin(row), trace.sources[row]) for row in names if trace.sources and trace.sources[row]]
+    used = set(trace.locations.node.tolist())
+    texts += [(OF_NODE, row, name) for row, name in enumerate(trace.nodes) if row not in used or _host(name) != name]
+    texts += [(OF_METAHOST, row, name) for row, name in enumerate(trace.metahosts)]
+    properties = [f"{key}={value}" for key, value in trace.properties.items() if not _fits(key, value)]
+    texts += [(OF_PROPERTY, row, text) for row, text in enumerate(properties)]
+    for kind, number, text in texts:
+        for part, begin in enumerate(range(0, max(len(text), 1), _PIECE)):
+            yield f"-37 {part} {kind} {number} 0 0 {json.dumps(text[begin : begin + _PIECE])}"
 
 
 def _counts(trace: Trace, written: events.Events, states: int) -> Iterator[str]:
@@ -109,15 +142,34 @@ def _names(trace: Trace) -> dict[int, str]:
     return out
 
 
+def _begin(row: int) -> int:
+    """Return the event that begins the state of a row of names."""
+    return cells.USER + 2 * row
+
+
 def _pair(row: int) -> str:
-    return f"{cells.USER + 2 * row} {cells.USER + 2 * row + 1}"
+    return f"{_begin(row)} {_begin(row) + 1}"
+
+
+def _listed(name: str) -> str:
+    """Return the name of a communicator in its list of ranks."""
+    return ascii_text(name, most=LONGEST_TEXT // 2) or "unnamed"
+
+
+def _fits(key: str, value: str) -> bool:
+    """Return whether one record holds a property as it is, or what made the timeline, which another record tells in full."""
+    return key == "made_by" or ("=" not in key and ascii_text(f"{key}={value}") == f"{key}={value}")
+
+
+def _host(name: str) -> str:
+    return ascii_text(name, "_", LONGEST_TEXT // 2)
 
 
 def _communicators(trace: Trace) -> Iterator[str]:
     for row, name in enumerate(trace.communicators.names):
         ranks = trace.communicators.members(row)
-        text = ascii_text(name, most=LONGEST_TEXT // 2) or "unnamed"
-        for part, piece in enumerate(_pieces(ranges(ranks), LONGEST_TEXT - len(text))):
+        text = _listed(name)
+        for part, piece in enumerate(_pieces(ranges(ranks) or [NOBODY], LONGEST_TEXT - len(text))):
             yield f"-31 {part} {len(ranks)} {row} 0 0 {text} {piece}"
 
 
@@ -154,7 +206,7 @@ def _placement(trace: Trace) -> Iterator[str]:
     for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0) | told):
         node, cpu = places.node[row], places.cpu[row]
         words = [
-            *([f"host={ascii_text(trace.nodes[node], '_', LONGEST_TEXT // 2)}"] if node >= 0 else []),
+            *([f"host={_host(trace.nodes[node])}"] if node >= 0 else []),
             *([f"cpu={cpu}"] if cpu >= 0 else []),
             f"metahost={places.metahost[row]}",
             *([f"kind={KINDS[places.kind[row]]}"] if told[row] else []),

@@ -20,7 +20,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.origin import to_json
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import LACKING, Timeline, Topology, Trace
+from perwiz.trace.trace import Timeline, Topology, Trace
 
 _ROLES = {
     operations.N_TO_N: codes.ALL_TO_ALL,
@@ -179,9 +179,8 @@ class Definitions:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
         if len(trace.offsets):
             out["OFFSETS"] = _columns(trace.offsets)
-        lacking = {name: getattr(trace.counts, name) for name in LACKING}
-        if any(lacking.values()):
-            out["COUNTS"] = json.dumps(lacking)
+        if trace.counts.lacking:
+            out["COUNTS"] = json.dumps(trace.counts.lacking)
         return out | self._other_extras()
 
     def _other_extras(self) -> dict[str, str]:

@@ -1,0 +1,180 @@
+"""What ALOG is written reads back as the same tables: the catalogue, real files, random traces with holes; and single causes by hand."""
+
+import dataclasses
+import gzip
+import pathlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from perwiz.formats import files
+from perwiz.formats.alog.format import ALOG
+from perwiz.trace import tables
+from perwiz.trace.defects import REASONS
+from perwiz.whatif.health import health
+from perwiz.whatif.predict import predict
+
+TRACES = pathlib.Path(__file__).parents[3] / "traces"
+UNREADABLE = {"empty": "nothing is recorded", "rootless_and_incomplete": "its instances mix routines, which no reader ties together"}
+
+
+def back(trace, folder, name="back.alog"):
+    """Return the trace that is read where this one was written."""
+    files.write(trace, str(folder / name))
+    return files.read(str(folder / name))
+
+
+def differences(one, other):
+    """Return the names of the tables that differ."""
+    names = [field.name for field in dataclasses.fields(one) if field.name not in ("path", "format", "counts")]
+    return [name for name in names if not equal(getattr(one, name), getattr(other, name))]
+
+
+def equal(one, other):
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.tolist() == other.tolist()
+    if dataclasses.is_dataclass(one):
+        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
+    return one == other
+
+
+@pytest.mark.parametrize("name", [name for name in build.CATALOGUE if name not in UNREADABLE])
+def test_law__catalogue(tmp_path, name):
+    trace = build.CATALOGUE[name]()
+    other = back(trace, tmp_path)
+    assert differences(trace, other) == []
+    assert predict(trace, clock="none").predicted.makespan == predict(other, clock="none").predicted.makespan
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(st.one_of(build.traces(), build.holed()))
+def test_law__random_traces(tmp_path_factory, trace):
+    assert differences(trace, back(trace, tmp_path_factory.mktemp("random"))) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=50)
+@given(build.holed())
+def test_law__nothing_changes_once_it_was_written(tmp_path_factory, trace):
+    """Not the holes of the trace either, nor the answer."""
+    folder = tmp_path_factory.mktemp("random")
+    once = back(trace, folder)
+    twice = back(once, folder, "again.alog.gz")
+    assert (differences(once, twice), once.counts.lacking) == ([], twice.counts.lacking)
+    assert health(once).holes == health(twice).holes
+    assert predict(once, clock="none").predicted.makespan == predict(twice, clock="none").predicted.makespan
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in sorted(TRACES.iterdir()) if path.name != "README.md"], ids=lambda path: path.name)
+def test_law__samples(tmp_path, path):
+    """What an archive knows beside ALOG it keeps, too: names, metahosts, where regions are defined."""
+    trace = files.read(str(path))
+    other = back(trace, tmp_path)
+    announced = {"defects": len(trace.defects), "counters": len(trace.counters), "counter_names": len(trace.counters)}
+    assert differences(trace, other) == [name for name in ("defects", "counters", "counter_names") if announced[name]]
+    assert announced["defects"] or health(trace).holes == health(other).holes
+
+
+def test_ends__that_lost_each_other_find_no_other(tmp_path):
+    """A send and a receive of one key: others took theirs, so neither is the other's, and no number of a message is taken for a tag."""
+    b = build.Builder(2)
+    for tag in (1, 0, 0):
+        b.send(0, 1, 8, tag=tag)
+    for tag in (1, 0, 0):
+        b.recv(1, 0, tag=tag)
+    trace = b.trace()
+    rows = [field.name for field in dataclasses.fields(tables.Messages)]
+    first = tables.Messages(*(getattr(trace.messages, name)[:1] for name in rows))
+    crossed = dataclasses.replace(first, send=first.send + 2, send_done=first.send_done + 2, receive_done=first.receive_done + 1)
+    for messages in (first, dataclasses.replace(crossed, receive=crossed.receive_done, tag=first.tag - 1)):
+        holed = dataclasses.replace(trace, messages=messages)
+        other = back(holed, tmp_path)
+        assert (differences(holed, other), other.counts.unmatched_sends, other.counts.unmatched_receives) == ([], 2, 2)
+
+
+def test_communicators__unknown_is_not_the_world(tmp_path):
+    """A collective of unknown communicator joins no instance of the world's."""
+    b = build.Builder(2)
+    for rank in (0, 1):
+        b.call(rank, "Allreduce")
+    b.barrier()
+    trace = b.trace()
+    other = back(trace, tmp_path)
+    assert (other.calls.comm.tolist(), len(other.collectives)) == ([-1, 0, -1, 0], 1)
+    assert differences(trace, other) == []
+
+
+def test_partner__of_a_started_request(tmp_path):
+    b = build.Builder(2)
+    b.call(0, "Startall", peer=1, tag=7, comm=0)
+    trace = b.trace()
+    other = back(trace, tmp_path)
+    assert (other.calls.peer.tolist(), other.calls.tag.tolist(), other.counts.unmatched_sends) == ([1], [7], 1)
+
+
+@pytest.mark.slow
+def test_regions__nested_deeper_than_any_number(tmp_path):
+    b = build.Builder(1)
+    for depth in range(3000):
+        b.enter(0, f"r{depth % 7}")
+    b.compute(0, 5)
+    trace = b.trace()
+    assert differences(trace, back(trace, tmp_path)) == []
+
+
+@pytest.mark.slow
+def test_regions__of_more_names_than_a_table_of_events_has_rows(tmp_path):
+    count = (1 << 16) + 1
+    trace = build.CATALOGUE["no_messages"]()
+    rows, zeros = np.arange(count, dtype="i4"), np.zeros(count, "i4")
+    trace = dataclasses.replace(
+        trace,
+        names=tuple(f"r{row}" for row in range(count)),
+        parallel=np.zeros(count, bool),
+        paths=tables.Paths(zeros - 1, rows),
+        timeline=dataclasses.replace(trace.timeline, regions=tables.Times(*np.full((2, count), 5))),
+        regions=tables.Regions(zeros, rows, zeros - 1, zeros + 1, zeros, zeros),
+    )
+    assert back(trace, tmp_path).names == trace.names
+
+
+def everything():
+    """Return a trace with whatever else the extension keeps."""
+    trace = build.CATALOGUE["nested_regions"]()
+    names = ("Größe \U0001f600", "MPI_Send", "x" * 2000)
+    return dataclasses.replace(
+        trace,
+        names=names,
+        sources=("/src/ä b.c:3", "", "b.c:4"),
+        communicators=dataclasses.replace(trace.communicators, names=("",)),
+        locations=dataclasses.replace(trace.locations, node=np.array([2, 0], "i4")),
+        nodes=("a b", "unused", "n"),
+        metahosts=("Jülich", ""),
+        properties={"key": "välue " * 200, "plain": "a value", "k e y": "1"},
+        counts=dataclasses.replace(trace.counts, silent_processes=3, bare=2, inferred_completions=1),
+    )
+
+
+def test_texts__as_they_are(tmp_path):
+    trace = everything()
+    other = back(trace, tmp_path)
+    assert (differences(trace, other), other.counts.lacking) == ([], trace.counts.lacking)
+    assert ALOG.missing(trace) == []
+    assert max(map(len, (tmp_path / "back.alog").read_bytes().splitlines())) < 1000
+
+
+BAD = ['-37 0 1 10000 0 0 "\\ud800"', "-37 0 1 10000 0 0 {}", '-37 0 1 10000 0 0 "a', "-37 0 1 10000 0 0"]
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_texts__that_cannot_be_used(tmp_path, line):
+    files.write(everything(), str(tmp_path / "a.alog"))
+    text = (tmp_path / "a.alog").read_text().replace("-30 0 0 1 0 0 perwiz-ext 1\n", f"-30 0 0 1 0 0 perwiz-ext 1\n{line}\n")
+    (tmp_path / "b.alog.gz").write_bytes(gzip.compress(text.encode()))
+    defects = files.read(str(tmp_path / "b.alog.gz")).defects
+    assert [REASONS[reason] for reason in defects.reason] == ["header record that cannot be used"]
