@@ -64,7 +64,7 @@ class Figures:
 def figures(correction: Correction) -> Figures:
     """Return the figures of a correction."""
     trace, old, new = correction.trace, correction.before, correction.timeline
-    moved, displacement, largest = _displacements(old, new)
+    displaced = displacement(old, new)
     messages_before, records_before = messages(trace, old, correction.latencies)
     messages_after, records_after = messages(trace, new, correction.latencies)
     return Figures(
@@ -77,24 +77,33 @@ def figures(correction: Correction) -> Figures:
         corrected_by_message=correction.by_message,
         corrected_by_collective=correction.by_collective,
         events=2 * (len(old.calls) + len(old.regions)),
-        moved=moved,
-        average_displacement=displacement / max(moved, 1),
-        largest_displacement=largest,
+        moved=displaced.moved,
+        average_displacement=displaced.total / max(displaced.moved, 1),
+        largest_displacement=displaced.largest,
         position=_deviation(zip(_positions(trace, old), _positions(trace, new), strict=True)),
         distance=_deviation(zip(_distances(trace, old), _distances(trace, new), strict=True)),
         slope=correction.slope,
     )
 
 
-def _displacements(old: Timeline, new: Timeline) -> tuple[int, int, int]:
-    """Return how many events were moved, by how much in all, and by how much at most, ns."""
+@dataclasses.dataclass(frozen=True)
+class Displacement:
+    """How many events are at other times, by how much in all and by how much at most, ns."""
+
+    moved: int
+    total: int
+    largest: int
+
+
+def displacement(old: Timeline, new: Timeline) -> Displacement:
+    """Return how far the entries and returns of calls and regions of two timelines of one trace are apart."""
     moved, total, largest = 0, 0, 0
     for before, after in ((old.calls, new.calls), (old.regions, new.regions)):
         for distance in (np.abs(after.enter - before.enter), np.abs(after.leave - before.leave)):
             moved += int(np.count_nonzero(distance))
             total += int(distance.sum())
             largest = max(largest, int(distance.max(initial=0)))
-    return moved, total, largest
+    return Displacement(moved, total, largest)
 
 
 def _deviation(intervals: Iterable[tuple[I8, I8]]) -> Deviation:

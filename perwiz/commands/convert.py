@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
@@ -10,6 +11,7 @@ from perwiz.commands import files, options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perwiz.clock.treatment import Treated
     from perwiz.trace.trace import Trace
     from perwiz.whatif.health import Health
 
@@ -17,14 +19,15 @@ HELP = "write a trace in another format: ALOG, OTF2, Paraver, or JSON for Perfet
 _ENDING = """
 The format read is told by content, the format written by the name of FILE: .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
 .prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, anything
-else ALOG (.json and ALOG also .gz, .zst: packed). Says what the format written does not hold. perwiz itself reads ALOG and OTF2.
+else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are
+corrected unless --clock says otherwise. Says what was done to them, and what the format does not hold. perwiz itself reads ALOG and OTF2.
 
 examples:
   perwiz convert run.alog run.otf2             for Vampir, Scalasca, otf2-print
   perwiz convert traces.otf2 run.alog.gz       for Jumpshot
   perwiz convert traces.otf2 run.json.gz       for ui.perfetto.dev, with the waits of every call
   perwiz convert traces.otf2 run.prv           for Paraver
-  perwiz convert run.log.gz run.log            unpack
+  perwiz convert run.log.gz run.log --clock none    unpack, every time as it was measured
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -33,6 +36,7 @@ exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz convert`."""
     options.trace(parser)
+    options.clock(parser)
     parser.add_argument("output", metavar="FILE", help="file to write; its name tells the format")
     options.ending(parser, _ENDING)
 
@@ -40,14 +44,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing the trace and printing what was written."""
     from perwiz.clock import offsets
-    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.clock.treatment import treat
+    from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.formats import files as formats
     from perwiz.report.perfetto import write as perfetto
-    from perwiz.trace.tied import tied_part
+    from perwiz.trace.tied import widened
     from perwiz.whatif.health import health
 
     files.check([args.output], [args.trace])
-    trace = offsets.apply(files.read(args.trace))
+    trace = files.read(args.trace)
+    clocks = treat(trace, args.clock)
+    trace = trace if args.clock == "none" else offsets.apply(trace)
+    if not trace.offsets_applied:
+        raise UsageError(f"{args.trace}: its times are those of several clocks, must be converted with --clock linear or clc")
+    if clocks.correction:
+        trace = dataclasses.replace(trace, timeline=widened(trace, clocks.trace.timeline))
     view, moved = formats.is_view(args.output), 0
 
     def write(path: str) -> None:
@@ -58,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
             moved = formats.write(trace, path)
 
     files.write({args.output: write})
-    state = health(tied_part(trace))
+    state = health(clocks.trace, clocks.correction.graph.contradictions if clocks.correction else 0, clocks)
     form = formats.format_of(args.output)
     missing = perfetto.missing(trace) if view else form.missing(trace)
-    print(_text(trace, args.output, form.name, missing, moved, state))
+    print(_text(trace, clocks, args.output, form.name, missing, moved, state))
     return INCOMPLETE if state.incomplete else DONE
 
 
@@ -79,17 +90,33 @@ def _view(trace: Trace, path: str) -> None:
     perfetto.write(trace, [view], path)
 
 
-def _text(trace: Trace, path: str, format: str, missing: Sequence[tuple[str, int]], moved: int, state: Health) -> str:
-    """Return what was written to `path` as text for a terminal: the tables, what the format does not hold, the health of the trace."""
+def _text(trace: Trace, clocks: Treated, path: str, format: str, missing: Sequence[tuple[str, int]], moved: int, state: Health) -> str:
+    """Return what was written to `path` as text for a terminal: tables and times, what the format does not hold, the trace's health."""
     from perwiz import words
     from perwiz.report import blocks
 
     facts = [(label, str(number)) for label, number in _tables(trace) if number]
+    facts.append(("times", _times(clocks)))
     facts += [("not written", f"{what}: {number}") for what, number in missing]
     if moved:
         facts.append(("moved", f"{words.several(moved, 'event')}, region boundaries or records, so that no time runs backwards"))
     head = f"{words.shown(path)}: {format}, from {words.shown(trace.path)} ({trace.format})"
     return "\n".join([head, "", *words.facts(facts), "", *blocks.health_lines(blocks.health(state))])
+
+
+def _times(clocks: Treated) -> str:
+    """Return in words which times were written, and whether messages run backwards in them."""
+    from perwiz import words
+    from perwiz.clock.figures import displacement
+
+    trace, correction = clocks.trace, clocks.correction
+    if correction is None:
+        said, backwards = "as recorded" if trace.timeline.origin.measured else str(trace.timeline.origin), clocks.recorded.messages
+    else:
+        found, backwards = displacement(correction.before, trace.timeline), correction.left.messages
+        events = words.several(2 * (len(trace.calls) + len(trace.regions)), "event")
+        said = f"corrected by the controlled logical clock: {found.moved} of {events} moved, by {words.duration(found.largest)} at most"
+    return f"{said}; {words.several(backwards, 'message')} received before sent" if backwards else said
 
 
 def _tables(trace: Trace) -> list[tuple[str, int]]:

@@ -13,8 +13,10 @@ import pytest
 
 import build
 import perwiz
+import viewers
 from build import table
 from perwiz.cli import main
+from perwiz.clock.treatment import treat
 from perwiz.formats import files
 from perwiz.formats.alog.format import ALOG
 from perwiz.trace import tables
@@ -48,7 +50,8 @@ def test_text(convert):
         "locations     3\n"
         "calls         36\n"
         "messages      15\n"
-        "collectives   2\n\n"
+        "collectives   2\n"
+        "times         as recorded\n\n"
         "health        complete\n"
         "records       102 read\n"
         "not modelled  0.0 % of the processes' time, in calls whose partners are unknown\n"
@@ -65,6 +68,53 @@ def test_there_and_back(convert):
     one, other = perwiz.read(SRTEST), perwiz.read("e.alog")
     assert (one.calls, one.messages, one.timeline.calls) == (other.calls, other.messages, other.timeline.calls)
     assert pathlib.Path("b.alog.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def times(convert, *words):
+    """Return what is said of the times written."""
+    code, out, err = convert(*words)
+    assert (code, err) == (0, "")
+    return next(line.removeprefix("times").strip() for line in out.splitlines() if line.startswith("times"))
+
+
+def test_clock__what_is_written_is_what_every_analysis_works_with(convert):
+    """Both messages arrive before they are sent: what is sent at 60 000 and was received at 45 000, now is at 61 000."""
+    files.write(build.CATALOGUE["clock_violation_message"](), "in.alog")
+    corrected = "corrected by the controlled logical clock: 4 of 8 events moved, by 16.00 us at most"
+    assert times(convert, "in.alog", "out.otf2") == corrected
+    one, other = perwiz.read("out.otf2"), treat(perwiz.read("in.alog")).trace
+    assert (one.timeline.calls, one.timeline.origin) == (other.timeline.calls, other.timeline.origin)
+    assert times(convert, "out.otf2", "again.alog") == "corrected by the controlled logical clock"
+    assert times(convert, "in.alog", "out.prv") == corrected
+    assert all(
+        sent <= received for *_, sent, _, _, _, _, _, received, _, _ in viewers.paraver(pathlib.Path("out.prv").read_text()).messages
+    )
+
+
+@pytest.mark.parametrize("clock", ["none", "linear"])
+def test_clock__not_corrected(convert, clock):
+    """What runs backwards then does so in the file, and is said."""
+    files.write(build.CATALOGUE["clock_violation_message"](), "in.alog")
+    assert times(convert, "in.alog", "out.alog", "--clock", clock) == "as recorded; 2 messages received before sent"
+    assert pathlib.Path("out.alog").read_bytes() == pathlib.Path("in.alog").read_bytes()
+
+
+def test_clock__cycles_count_as_incomplete(convert):
+    files.write(build.CATALOGUE["cycle_of_messages"](), "in.alog")
+    code, out, _ = convert("in.alog", "out.alog")
+    assert code == 4
+    assert "edges left out of the graph (cycles)" in out
+
+
+def test_clock__of_several_clocks(convert, monkeypatch):
+    """The files perwiz writes have times of one clock."""
+    trace = build.CATALOGUE["late_sender"]()
+    zeros, offset = np.zeros(2), np.array([0.0, 5])
+    offsets = tables.Offsets(np.arange(2, dtype="i4"), np.zeros(2, "i8"), offset, zeros, zeros)
+    monkeypatch.setattr("perwiz.commands.files.read", lambda path: dataclasses.replace(trace, offsets=offsets, offsets_applied=False))
+    assert times(convert, "run", "out.alog") == "measured, clock offsets applied"
+    said = "run: its times are those of several clocks, must be converted with --clock linear or clc"
+    assert refused(convert, "run", "out.alog", "--clock", "none") == said
 
 
 def test_incomplete_traces_exit_with_4(convert):
