@@ -967,6 +967,22 @@ def weights(graph, cut, least=-1000):
     return st.lists(one, min_size=graph.edges, max_size=graph.edges).map(lambda values: np.array(values, "i8"))
 
 
+def far(trace, rank=2**31 - 1):
+    """Return the trace with its last process called by a rank that is far beyond the others."""
+    last = len(trace.locations) - 1
+
+    def ranks(values):
+        return np.where(values == last, rank, values).astype("i4")
+
+    return dataclasses.replace(
+        trace,
+        locations=dataclasses.replace(trace.locations, process=ranks(trace.locations.process)),
+        communicators=dataclasses.replace(trace.communicators, ranks=ranks(trace.communicators.ranks)),
+        calls=dataclasses.replace(trace.calls, peer=ranks(trace.calls.peer), root=ranks(trace.calls.root)),
+        collectives=dataclasses.replace(trace.collectives, root=ranks(trace.collectives.root)),
+    )
+
+
 def renamed(trace, new):
     """Return the trace with rank r called new[r] everywhere, and the new row of each old call and region."""
     new = np.asarray(new, "i4")

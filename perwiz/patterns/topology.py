@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.formats.message_ends import Ranks
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.trace import Topology, Trace
 
@@ -40,11 +41,12 @@ def main(trace: Trace) -> Topology | None:
 
 def coordinates(trace: Trace, topology: Topology) -> I4:
     """Return the coordinates of each location, one row each and one column per dimension, int32; -1 where it has none."""
-    ranks = trace.communicators.members(topology.comm)[: len(topology.coordinates)]
     process = trace.locations.process
-    of_process = np.full((int(max(process.max(initial=0), ranks.max(initial=0))) + 1, len(topology.sizes)), -1, "i4")
-    of_process[ranks] = topology.coordinates[: len(ranks)]
-    return np.asarray(of_process[process])
+    rank = Ranks(trace.communicators).of(np.full(len(process), topology.comm), process)
+    placed = (rank >= 0) & (rank < len(topology.coordinates))
+    out = np.full((len(process), len(topology.sizes)), -1, "i4")
+    out[placed] = topology.coordinates[rank[placed]]
+    return out
 
 
 def field(trace: Trace, topology: Topology, value: I8) -> F8:

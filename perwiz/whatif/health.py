@@ -209,16 +209,14 @@ def _unknown_receives(trace: Trace) -> int:
 def _untied(trace: Trace) -> int:
     """Return how many processes, of several, take part in no message with another and in no tied collective of several."""
     calls, table, members = trace.calls, trace.messages, trace.members
-    process = trace.locations.process
-    alone = np.zeros(int(process.max(initial=-1)) + 1, bool)
-    alone[process] = True
-    several = int(alone.sum()) > 1
+    ranks, process = np.unique(trace.locations.process, return_inverse=True)
+    alone = np.ones(len(ranks), bool)
     for piece in chunks(len(table)):
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
     alone[process[calls.location[members.call[np.repeat(size > 1, size) & _tied(trace)]]]] = False
-    return int(alone.sum()) if several else 0
+    return int(alone.sum()) if len(ranks) > 1 else 0
 
 
 def _tied(trace: Trace) -> Mask:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import build
 from build import Builder
 from perwiz.errors import UsageError
 from perwiz.patterns import topology
@@ -54,6 +55,7 @@ def test_field__of_a_communicator():
     trace = dataclasses.replace(b.trace(), topologies=(four,))
     assert topology.coordinates(trace, four).tolist() == [[-1], [-1], [-1], [2], [1], [0]]
     assert topology.field(trace, four, np.arange(6) * 10).tolist()[:3] == [50, 40, 30]
+    assert topology.coordinates(build.far(trace), four).tolist() == [[-1], [-1], [-1], [2], [1], [0]]
     assert np.isnan(topology.field(trace, four, np.arange(6))[3])
 
 

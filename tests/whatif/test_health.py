@@ -1,6 +1,7 @@
 """What makes a trace incomplete."""
 
 import dataclasses
+import tracemalloc
 
 import pytest
 
@@ -21,6 +22,17 @@ def test_untied__nothing_happens_between_them():
     b.recv(2, 2)
     b.compute(3, 10)
     assert health(b.trace()).holes == {"processes that nothing ties to another": 2}
+
+
+def test_untied__ranks_cost_nothing():
+    """Memory follows the processes there are, not their ranks."""
+    trace = build.far(build.CATALOGUE["all_collectives"]())
+    tracemalloc.start()
+    try:
+        assert health(trace).holes == {}
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_untied__a_barrier_ties_all():

@@ -15,7 +15,7 @@ MOST_RANKS = 1 << 22
 """Most ranks of all communicators together."""
 NOBODY = "-"
 """Stands for the ranks of a communicator that has none."""
-_PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_PIECE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
 def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
@@ -33,7 +33,7 @@ def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
         low = int(match[1])
         size = int(match[2] or low) + 1 - low
         most -= size
-        if size < 1 or most < 0:
+        if size < 1 or most < 0 or low + size > 1 << 31:
             raise ValueError(piece)
         bounds.append((low, size))
     first, sizes = np.array(bounds, "i8").T

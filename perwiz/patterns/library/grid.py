@@ -76,11 +76,12 @@ def spans(trace: Trace, instances: Instances) -> Mask:
 
 def _comm_spans(trace: Trace) -> Mask:
     """Return, per communicator and one more for -1, whether its processes are on several metahosts."""
-    of_process = np.zeros(int(max(trace.locations.process.max(initial=-1), trace.communicators.ranks.max(initial=-1))) + 1, "i4")
-    of_process[trace.locations.process] = trace.locations.metahost
+    ranks, location = np.unique(trace.locations.process, return_index=True)
     out = np.zeros(len(trace.communicators) + 1, bool)
     for comm in range(len(trace.communicators)):
-        metahost = of_process[trace.communicators.members(comm)]
+        members = trace.communicators.members(comm)
+        nearest = np.minimum(np.searchsorted(ranks, members), len(ranks) - 1)
+        metahost = np.where(ranks[nearest] == members, trace.locations.metahost[location[nearest]], 0)
         out[comm] = (metahost != metahost[:1]).any()
     return out
 

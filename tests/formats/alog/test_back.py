@@ -109,6 +109,11 @@ def test_communicators__unknown_is_not_the_world(tmp_path):
     assert differences(trace, other) == []
 
 
+def test_ranks__of_any_size(tmp_path):
+    trace = build.far(build.CATALOGUE["subcommunicators"]())
+    assert differences(trace, back(trace, tmp_path)) == []
+
+
 def test_partner__of_a_started_request(tmp_path):
     b = build.Builder(2)
     b.call(0, "Startall", peer=1, tag=7, comm=0)

@@ -764,6 +764,16 @@ def test_refuses__names_and_folders(tmp_path):
     assert refused(tmp_path / "no" / "t.otf2") == f"{tmp_path}/no/t.otf2: cannot be written: no such file or directory"
 
 
+def test_refuses__ranks_far_beyond_the_processes(tmp_path):
+    """An archive lists every rank, each with two files: so many as 64 for each process there is, and 1024 more, are written."""
+    said = "built: rank 2147483647 though 4 processes recorded, must be below 1280 in OTF2, which lists every rank"
+    with pytest.raises(UsageError, match=f"^{said}$"):
+        files.write(build.far(build.CATALOGUE["halo"]()), str(tmp_path / "t.otf2"))
+    assert list(tmp_path.iterdir()) == []
+    files.write(build.far(build.CATALOGUE["ring"](), 40), str(tmp_path / "t.otf2"))
+    assert set(files.read(str(tmp_path / "t.otf2")).locations.process.tolist()) == {0, 1, 2, 40}
+
+
 def test_refuses__the_timeline_of_another_trace(tmp_path):
     trace, other = build.CATALOGUE["halo"](), build.CATALOGUE["ring"]()
     with pytest.raises(TraceError, match=r"^built: a timeline of 12 calls, must be of the 32 calls of the trace$"):

@@ -1,6 +1,7 @@
 """Patterns between metahosts and within one, worked by hand, in units of 1000 ns (definitions: Becker, Wolf et al. 2007)."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -123,6 +124,18 @@ def test_law__twins_add_up(trace, data):
     numbers = data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
     if len(set(numbers)) > 1:
         check(on_metahosts(trace, *numbers))
+
+
+def test_ranks_of_any_size():
+    """What is found between metahosts does not depend on ranks, nor does the memory it takes."""
+    trace = on_metahosts(build.CATALOGUE["all_collectives"](), 0, 0, 1)
+    tracemalloc.start()
+    try:
+        one, other = (search(each).instances for each in (trace, build.far(trace)))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    assert {name: found.call.tolist() for name, found in one.items()} == {name: found.call.tolist() for name, found in other.items()}
 
 
 @pytest.mark.parametrize("name", [name for name in build.CATALOGUE if name != "empty"])
