@@ -70,6 +70,20 @@ def test_law__nothing_changes_once_it_was_written(tmp_path_factory, trace):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in sorted(TRACES.iterdir()) if path.is_dir()], ids=lambda path: path.name)
+def test_law__the_same_answer_from_an_archive_and_from_alog(tmp_path, path):
+    """What a change is worth does not depend on the format: nothing that decides it is lost, nothing is made up."""
+    archive = files.read(str(path))
+    (tmp_path / "packed").mkdir()
+    for other in (back(archive, tmp_path), back(archive, tmp_path / "packed", "back.alog.gz")):
+        for question in ("zero-wait all", "zero-wait e100", "zero-wait rank:1"):
+            if question != "zero-wait e100" or len(archive.calls) > 100:
+                one, two = (predict(trace, [question]) for trace in (archive, other))
+                assert (one.recorded.makespan, one.gain) == (two.recorded.makespan, two.gain)
+                assert (one.health.holes, one.health.violations) == (two.health.holes, two.health.violations)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in sorted(TRACES.iterdir()) if path.name != "README.md"], ids=lambda path: path.name)
 def test_law__samples(tmp_path, path):
     """What an archive knows beside ALOG it keeps, too: names, metahosts, where regions are defined."""

@@ -115,7 +115,8 @@ def _counts(trace: Trace, written: events.Events, states: int) -> Iterator[str]:
     single = [(kind, text) for kind, event, text in _SINGLE if present[event]]
     messages = sum(present[[events.SEND, events.RECEIVE]] | present[[events.LOST_SEND, events.LOST_RECEIVE]])
     end = int(written.time.max(initial=0))
-    processes, threads = (int(column.max(initial=-1)) + 1 for column in (trace.locations.process, trace.locations.thread))
+    columns = trace.locations.process, trace.locations.thread
+    processes, threads = (min(int(column.max(initial=-1)) + 1, cells.LARGEST) for column in columns)
     yield "-1 0 0 0 0 0 perwiz"
     for kind, count in ((-2, len(written)), (-3, processes), (-4, threads), (-5, states + len(single) + messages)):
         yield f"{kind} 0 0 {count} 0 0"
