@@ -77,7 +77,7 @@ class Work:
 
     def survey(self) -> None:
         """Count what there is, and number the addresses."""
-        named, progress = operations(tuple(self.process.about["operations"])), self.progress
+        named, progress = operations(tuple(self.process.about.operations)), self.progress
         for calls, parts in self.threads:
             done = progress["calls"][0] = progress["part"][0] = 0
             while done < len(calls):
@@ -89,7 +89,7 @@ class Work:
 
     def fill(self, columns: dict[str, NDArray[Any]], call: int, start: int, share: Share) -> list[tuple[Rows, NDArray[np.int64]]]:
         """Fill in the calls, from this one on, and what they do; return per thread its records that are no calls, and the calls before."""
-        named = operations(tuple(self.process.about["operations"]))
+        named = operations(tuple(self.process.about.operations))
         self.progress["calls"] = call
         out = [self._filled(calls, parts, named, columns, start, share) for calls, parts in self.threads]
         share.end()

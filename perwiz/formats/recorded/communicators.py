@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from perwiz.errors import TraceError
+from perwiz.formats.recorded.definitions import Communicator, Named
 from perwiz.formats.recorded.files import Process, Rows
 from perwiz.kernels.recorded import COMMUNICATOR
 from perwiz.trace.arrays import I4
@@ -34,12 +36,12 @@ class Comms:
         self._row: dict[Any, int] = {"world": 0}
         self._members: list[I4] = [np.arange(size, dtype="i4")]
         self._names = ["MPI_COMM_WORLD"]
-        self._shape: dict[int, tuple[list[int], list[int]]] = {}
-        self._places: dict[int, dict[int, list[int]]] = {}
+        self._shape: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._places: dict[int, dict[int, tuple[int, ...]]] = {}
 
     def add(self, process: Process) -> tuple[Rows, I4]:
         """Add those of one process; return a COMMUNICATOR per number it uses, and the members that its peers mean."""
-        definitions = process.of("how")
+        definitions = process.of(Communicator)
         table = np.recarray(len(definitions), COMMUNICATOR)
         peers: list[I4] = [np.empty(0, "i4")]
         keys: list[Any] = []
@@ -47,36 +49,38 @@ class Comms:
         for number, definition in enumerate(definitions):
             keys.append(self._key(definition, keys, times, process.rank))
             row = self._row_of(keys[-1], definition)
-            peers.append(ranks_of(definition.get("remote", definition["ranks"])))
+            peers.append(ranks_of(definition.remote or definition.ranks))
             table[number] = row, sum(map(len, peers[:-1])), len(peers[-1])
-            if "place" in definition:
-                self._shape[row] = definition["sizes"], definition["periodic"]
-                self._places.setdefault(row, {})[process.rank] = definition["place"]
-        for definition in process.of("named"):
-            if definition["named"] < len(keys):
-                self._names[self._row[keys[definition["named"]]]] = definition["name"]
+            if definition.sizes:
+                shape = definition.sizes, definition.periodic
+                if self._shape.setdefault(row, shape) != shape:
+                    raise TraceError(f"{process.path}: communicator {number} is not arranged as other processes say, must be")
+                self._places.setdefault(row, {})[process.rank] = definition.place
+        for line in process.of(Named):
+            if line.named < len(keys):
+                self._names[self._row[keys[line.named]]] = line.name
         return table, np.concatenate(peers)
 
-    def _key(self, definition: dict[str, Any], keys: list[Any], times: Counter[Any], rank: int) -> Any:
-        if definition["how"] == "world":
+    def _key(self, definition: Communicator, keys: list[Any], times: Counter[Any], rank: int) -> Any:
+        if definition.how == "world":
             return "world"
-        if definition["how"] == "self":
+        if definition.how == "self":
             return "self", rank
-        groups = tuple(sorted([tuple(definition["ranks"]), tuple(definition.get("remote", ()))]))
-        if definition["how"] in _NOT_BY_PARENT:
-            key = definition["how"], definition["nth"], groups
+        groups = tuple(sorted([tuple(definition.ranks), tuple(definition.remote)]))
+        if definition.how in _NOT_BY_PARENT:
+            key = definition.how, definition.nth, groups
             times[key] += 1
             return *key, times[key]
-        return definition["how"], self._row[keys[definition["parent"]]], definition["nth"], groups
+        parent = self._row[keys[definition.parent]] if definition.parent >= 0 else NONE
+        return definition.how, parent, definition.nth, groups
 
-    def _row_of(self, key: Any, definition: dict[str, Any]) -> int:
+    def _row_of(self, key: Any, definition: Communicator) -> int:
         row = self._row.get(key)
         if row is None:
             row = self._row[key] = len(self._names)
-            both = sorted([definition["ranks"], *([definition["remote"]] if "remote" in definition else [])])
-            members = np.concatenate([ranks_of(runs) for runs in both])
+            members = np.concatenate([ranks_of(runs) for runs in sorted([definition.ranks, definition.remote])])
             self._members.append(members[members >= 0])
-            self._names.append("MPI_COMM_SELF" if definition["how"] == "self" else f"communicator {row}")
+            self._names.append("MPI_COMM_SELF" if definition.how == "self" else f"communicator {row}")
         return row
 
     def table(self) -> Communicators:

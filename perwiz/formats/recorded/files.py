@@ -6,44 +6,50 @@ import contextlib
 import dataclasses
 import glob
 import itertools
-import json
 import os
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import MARKER
+from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Definition, Marker, definition, parsed, typed
 from perwiz.kernels.recorded import CALL, PART
 
 VERSION = 1
 _HEADER = 384
-_ABOUT = {"processes", "begun", "real", "clock", "cpu", "metahost", "metahost_name", "host", "mpi", "program", "operations"}
-"""What the first definition of a process says beside its rank."""
 Rows = NDArray[Any]
+_D = TypeVar("_D", bound=Definition)
 
 
 @dataclasses.dataclass
 class Process:
     """What one process recorded."""
 
-    rank: int
-    about: dict[str, Any]
+    path: str
+    """The file of its definitions."""
+    about: About
     """The first definition: what the process is."""
-    definitions: list[dict[str, Any]]
+    definitions: list[Definition]
     """The others, in their order."""
     calls: list[Rows]
     """Per thread: its records."""
     parts: list[Rows]
-    broken: bool
-    """Whether a definition could not be read."""
+    fault: str
+    """Which definition and all behind it could not be read, in words, or empty."""
 
-    def of(self, key: str) -> list[dict[str, Any]]:
+    @property
+    def rank(self) -> int:
+        """Its rank in MPI_COMM_WORLD."""
+        return self.about.process
+
+    def of(self, kind: type[_D]) -> list[_D]:
         """Return the definitions of one kind."""
-        return [line for line in self.definitions if key in line]
+        return [line for line in self.definitions if isinstance(line, kind)]
 
 
 def processes(paths: list[str]) -> list[Process]:
@@ -55,7 +61,7 @@ def processes(paths: list[str]) -> list[Process]:
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
-    recorded = (process for path in paths for process in _processes(path) if process.about)
+    recorded = (process for path in paths for process in _processes(path))
     out = sorted(recorded, key=lambda process: process.rank)
     if not out:
         raise TraceError(f"{paths[0]}: a recorded run without processes: the program never came through MPI_Init")
@@ -66,50 +72,73 @@ def processes(paths: list[str]) -> list[Process]:
 
 
 def _token(path: str) -> str:
+    name = os.path.join(path, MARKER)
     try:
-        with open(os.path.join(path, MARKER), encoding="utf-8") as file:
-            marker = json.load(file)
+        with open(name, encoding="utf-8", errors="surrogateescape") as file:
+            marker = typed(parsed(file.read()), Marker, name)
     except OSError as error:
         raise TraceError(f"{path}: no recorded run: {MARKER}: {(error.strerror or str(error)).lower()}") from None
     except ValueError:
-        raise TraceError(f"{path}/{MARKER}: no JSON, must be what perwiz record wrote") from None
-    if not isinstance(marker, dict) or marker.get("format") != "perwiz run":
-        raise TraceError(f"{path}/{MARKER}: not of perwiz record")
-    if marker.get("version") != VERSION:
-        raise TraceError(f"{path}/{MARKER}: version {marker.get('version')}, this perwiz reads version {VERSION}")
-    return str(marker.get("token"))
+        raise TraceError(f"{name}: no JSON, must be what perwiz record wrote") from None
+    if marker.format != "perwiz run":
+        raise TraceError(f"{name}: not of perwiz record")
+    if marker.version != VERSION:
+        raise TraceError(f"{name}: version {marker.version}, this perwiz reads version {VERSION}")
+    return marker.token
 
 
-def _processes(folder: str) -> list[Process]:
+def _processes(folder: str) -> Iterator[Process]:
+    """Yield the processes that have come through MPI_Init."""
     names = sorted(os.listdir(folder))
     threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
-    ranks = [(name, int(match[1])) for name in names if (match := re.fullmatch(r"definitions-(\d+)\.jsonl", name))]
-    return [_process(os.path.join(folder, name), rank, threads[rank]) for name, rank in ranks]
+    for name in names:
+        if match := re.fullmatch(r"definitions-(\d+)\.jsonl", name):
+            rank, path = int(match[1]), os.path.join(folder, name)
+            definitions, fault = _definitions(path)
+            if definitions:
+                yield _process(path, rank, threads[rank], definitions, fault)
 
 
-def _process(name: str, rank: int, threads: int) -> Process:
-    lines, broken = _lines(name)
-    about = lines.pop(0) if lines and isinstance(lines[0], dict) and lines[0].get("process") == rank else {}
-    if about and not about.keys() >= _ABOUT:
-        raise TraceError(f"{name}: its first line lacks {', '.join(sorted(_ABOUT - about.keys()))}")
-    folder = os.path.dirname(name)
+def _process(path: str, rank: int, threads: int, definitions: list[Definition], fault: str) -> Process:
+    about, *others = definitions
+    if not isinstance(about, About) or about.process != rank:
+        raise TraceError(f"{path}:1: no definition of process {rank}, must be")
+    folder = os.path.dirname(path)
     calls, parts = (
         [rows(os.path.join(folder, f"{kind}-{rank:06}.{thread}.npy"), dtype) for thread in range(threads)]
         for kind, dtype in (("calls", CALL), ("parts", PART))
     )
-    return Process(rank, about, lines, [_used(records) for records in calls], parts, broken)
+    out = Process(path, about, others, [_used(records) for records in calls], parts, fault)
+    _check(out)
+    return out
 
 
-def _lines(name: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the definitions up to the first that cannot be read, and whether there is one."""
-    out: list[dict[str, Any]] = []
-    with open(name, encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
+def _definitions(path: str) -> tuple[list[Definition], str]:
+    """Return the definitions of known kinds up to the first line that cannot be read, and which that is, or nothing."""
+    out: list[Definition] = []
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        for number, line in enumerate(file, 1):
             try:
-                out.append(json.loads(line))
+                found = definition(line, f"{path}:{number}")
             except ValueError:
-                return out, True
-    return out, False
+                return out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
+            out += [found] if found else []
+    return out, ""
+
+
+def _check(process: Process) -> None:
+    """Raise TraceError unless communicators are numbered from 0 on, and their members are processes of the run."""
+    left = MOST_RANKS
+    for number, comm in enumerate(process.of(Communicator)):
+        place = f"{process.path}: communicator {comm.comm}"
+        if comm.comm != number:
+            raise TraceError(f"{place} comes where {number} must be")
+        try:
+            left -= comm.count(process.about.processes)
+        except ValueError as error:
+            raise TraceError(f"{place}: {error}") from None
+        if left < 0:
+            raise TraceError(f"{place}: more than {MOST_RANKS} members of all communicators up to here, must be fewer")
 
 
 def rows(name: str, dtype: np.dtype[Any]) -> Rows:

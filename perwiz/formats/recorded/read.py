@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
+from perwiz.formats.recorded.definitions import Comparison
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
@@ -42,15 +43,16 @@ class Builder:
 
     def __init__(self, recorded: list[Process], folders: list[str]) -> None:
         self.path, self.processes, self.folders = folders[0], recorded, folders
-        size = max(process.about["processes"] for process in recorded)
+        size = max(process.about.processes for process in recorded)
         self.silent = size - len(recorded)
         self.comms = Comms(size)
         firsts = [int(calls["enter"][0]) for process in recorded for calls in process.calls if len(calls)]
         if not any(process.calls for process in recorded):
             raise TraceError(f"{self.path}: a recorded run without records")
-        begun = [process.about["begun"] for process in recorded]
+        begun = [process.about.begun for process in recorded]
         self.start = min(begun + firsts)
         self.columns = Columns(recorded, self.comms, Sites(folders), self.start)
+        self.faults = [*(process.fault for process in recorded if process.fault), *self.columns.sites.faults]
         self.begun = np.array(begun, "i8")[self.columns.process]
 
     def trace(self) -> Trace:
@@ -80,12 +82,12 @@ class Builder:
         self.instances = matching_collectives.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
-        about = {name: [process.about[name] for process in self.processes] for name in ("host", "metahost", "metahost_name", "cpu")}
-        nodes = list(dict.fromkeys(about["host"]))
-        metahosts = dict(zip(about["metahost"], about["metahost_name"], strict=True))
+        about = [process.about for process in self.processes]
+        nodes = list(dict.fromkeys(process.host for process in about))
+        metahosts = {process.metahost: process.metahost_name for process in about}
         node, metahost, cpu = (
             np.array(values, "i4")[self.columns.process]
-            for values in ([nodes.index(host) for host in about["host"]], about["metahost"], about["cpu"])
+            for values in zip(*((nodes.index(process.host), process.metahost, process.cpu) for process in about), strict=True)
         )
         kind = np.minimum(self.columns.thread, THREAD).astype("u1")
         table = Locations(metahost, node, self.columns.rank(), self.columns.thread, cpu, kind)
@@ -111,7 +113,7 @@ class Builder:
             for location in lines:
                 out.add(NONE, reason, location)
         out.add(np.full(self.columns.not_members + self.traffic.not_members, NONE), defects.NOT_A_MEMBER)
-        out.add(np.full(sum(process.broken for process in self.processes), NONE), defects.BAD_HEADER)
+        out.add(np.full(len(self.faults), NONE), defects.BAD_HEADER)
         out.add(np.full(self.traffic.not_posted, NONE), defects.NOT_POSTED)
         return out.table()
 
@@ -136,7 +138,7 @@ class Builder:
         """Return when the recorder itself took time."""
         locations, calls, begin, end = [], [], [], []
         for where, (rest, before) in enumerate(self.columns.rest):
-            operations = self.columns.processes[self.columns.process[where]].about["operations"]
+            operations = self.columns.processes[self.columns.process[where]].about.operations
             flushes = np.flatnonzero(rest["op"] == operations.index("flush"))
             locations.append(np.full(len(flushes), where, "i4"))
             calls.append(self.columns.first[where] + before[flushes])
@@ -148,10 +150,10 @@ class Builder:
 
     def _properties(self) -> dict[str, str]:
         about = self.processes[0].about
-        local, real = about["real"]
-        started = datetime.datetime.fromtimestamp((real - local + about["begun"]) / 1e9, datetime.UTC).isoformat()
-        program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about["program"])
-        return {"recorder": "perwiz", "program": program, "mpi": " ".join(about["mpi"].split("\n")[0].split()), "started": started}
+        local, real = about.real
+        started = datetime.datetime.fromtimestamp((real - local + about.begun) / 1e9, datetime.UTC).isoformat()
+        program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about.program)
+        return {"recorder": "perwiz", "program": program, "mpi": " ".join(about.mpi.split("\n")[0].split()), "started": started}
 
     def _assemble(self) -> Trace:
         locations, nodes, metahosts = self._locations()
@@ -181,6 +183,7 @@ class Builder:
             defects=self._defects(),
             counts=self._counts(),
             properties=self._properties(),
+            faults=tuple(self.faults),
             records=records,
             values=values,
             site=self.columns["site"],
@@ -198,15 +201,15 @@ def readings(processes: list[Process], process: I8, start: int) -> Readings:
     `process` is the number of each location's process, `start` the time that is 0 in the trace, ns. A process that shares its clock with
     one that compared it has the readings of that. The clock of the lowest rank is that of all.
     """
-    clocks = {recorded.rank: recorded.about["clock"] for recorded in processes}
+    clocks = {recorded.rank: recorded.about.clock for recorded in processes}
     if len(set(clocks.values())) < 2:
         return Readings.empty()
     numbers, first_locations = np.unique(process, return_index=True)
     location_of = {processes[number].rank: int(first) for number, first in zip(numbers.tolist(), first_locations, strict=True)}
     rows = {clocks[processes[0].rank]: [(NONE, 0, 0, 0)]}
     for recorded in processes:
-        lines = [line for line in recorded.of("offset") if line["master"] in location_of]
-        compared = [(location_of[line["master"]], line["time"] - start, line["offset"], -(-line["round_trip"] // 2)) for line in lines]
+        lines = [line for line in recorded.of(Comparison) if line.master in location_of]
+        compared = [(location_of[line.master], line.time - start, line.offset, -(-line.round_trip // 2)) for line in lines]
         if compared:
             rows.setdefault(clocks[recorded.rank], compared)
     every = [(location, *row) for location, number in enumerate(process.tolist()) for row in rows.get(clocks[processes[number].rank], [])]

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.formats.recorded.columns import BEGIN, END, Columns
+from perwiz.formats.recorded.definitions import Region
 from perwiz.formats.recorded.files import Rows
 from perwiz.kernels import recorded as kernel
 from perwiz.trace.arrays import I4, I8, Mask
@@ -43,12 +44,12 @@ class RegionInstances:
 
     def _of(self, columns: Columns, location: int) -> _LocationInstances:
         process = columns.processes[columns.process[location]]
-        operations = process.about["operations"]
+        operations = process.about.operations
         rest, before = columns.rest[location]
         begins, ends = (rest["op"] == operations.index(name) for name in (BEGIN, END))
         boundaries = np.flatnonzero(begins | ends)
         calls = int(columns.first[location + 1] - columns.first[location])
-        names = {definition["region"]: self._number(definition["name"], definition["parallel"]) for definition in process.of("region")}
+        names = {region.region: self._number(region.name, region.parallel) for region in process.of(Region)}
         return self._nested(location, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[location])), names)
 
     def _number(self, name: str, parallel: bool) -> int:

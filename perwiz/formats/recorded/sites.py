@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.errors import TraceError
+from perwiz.formats.recorded.definitions import Module, Places, parsed, typed
 from perwiz.formats.recorded.files import Process, Rows, processes
 from perwiz.kernels.recorded import SITE
 from perwiz.trace.tables import NONE
@@ -31,13 +33,12 @@ def _used(calls: Rows) -> NDArray[np.uint64]:
 
 def places(process: Process, addresses: NDArray[np.uint64]) -> list[tuple[_Module, int] | None]:
     """Return the module of each address, and its offset in that, as other processes have it too; None for an address in no module."""
-    modules = sorted(process.of("module"), key=lambda module: int(module["begin"]))
-    begins = [module["begin"] for module in modules]
+    modules = sorted(process.of(Module), key=lambda module: module.begin)
+    begins = [module.begin for module in modules]
     out: list[tuple[_Module, int] | None] = []
     for address in addresses.tolist():
         module = modules[k] if (k := bisect.bisect_right(begins, address) - 1) >= 0 else None
-        inside = module is not None and address < module["end"]
-        out.append(((module["module"], module["build_id"]), address - module["bias"]) if module and inside else None)
+        out.append(((module.module, module.build_id), address - module.bias) if module and address < module.end else None)
     return out
 
 
@@ -53,7 +54,7 @@ def resolve(folder: str) -> int:
     listed: list[dict[str, Any]] = []
     for (path, build_id), offsets in sorted(wanted.items()):
         order = sorted(offsets)
-        lines = dict(zip(map(str, order), _lines(_file(path, recorded[0].about["program"]), order), strict=True))
+        lines = dict(zip(map(str, order), _lines(_file(path, recorded[0].about.program), order), strict=True))
         listed.append({"module": path, "build_id": build_id, "places": lines})
     with open(os.path.join(folder, FILE), "w", encoding="utf-8", errors="surrogateescape") as file:
         json.dump(listed, file, indent=1)
@@ -92,8 +93,13 @@ class Sites:
 
     def __init__(self, folders: list[str]) -> None:
         self._known: dict[tuple[_Module, int], str] = {}
+        self.faults: list[str] = []
+        """What could not be read, in words."""
         for folder in folders:
-            self._known |= _told(os.path.join(folder, FILE))
+            try:
+                self._known |= _told(os.path.join(folder, FILE))
+            except TraceError as error:
+                self.faults.append(str(error))
         self._number: dict[str, int] = {}
 
     @property
@@ -114,16 +120,15 @@ class Sites:
 
 
 def _told(file: str) -> dict[tuple[_Module, int], str]:
-    """Return the texts that were found out right after the run, none if there are none."""
+    """Return the texts that were found out right after the run, none if there is no such file. Raises TraceError for a damaged one."""
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as stream:
-            return {
-                ((module["module"], module["build_id"]), int(offset)): text
-                for module in json.load(stream)
-                for offset, text in module["places"].items()
-            }
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            modules = typed(parsed(stream.read()), list[Places], file)
+    except FileNotFoundError:
         return {}
+    except ValueError:
+        raise TraceError(f"{file}: no JSON, must be what perwiz record wrote") from None
+    return {((module.module, module.build_id), offset): text for module in modules for offset, text in module.places.items()}
 
 
 def roomy(sites: Rows) -> Rows:

@@ -172,7 +172,9 @@ def test_killed__a_definition_cut_off(run):
     run.process(0, []).process(1, [])
     name = run.path / "definitions-000001.jsonl"
     name.write_text(name.read_text(encoding="utf-8") + '{"comm":1,', encoding="utf-8")
-    assert read(run).defects.reason.tolist() == [defects.BAD_HEADER]
+    trace = read(run)
+    assert trace.defects.reason.tolist() == [defects.BAD_HEADER]
+    assert trace.faults == (f"{name}:3: no JSON: this and what follows in the file is left out",)
 
 
 def test_partner__outside_its_communicator(run):
@@ -224,10 +226,17 @@ def test_sites__many(run):
     assert trace.site.tolist()[:8000] == list(range(8000))
 
 
-def test_sites__file_damaged(run):
-    (run.path / "sites.json").write_text("[{}]", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("text", "words"), [("[{}]", "[0] lacks 'module', must have it"), ("[", "no JSON, must be what perwiz record wrote")]
+)
+def test_sites__file_damaged(run, text, words):
+    """It is left out: the run can be read without."""
+    (run.path / "sites.json").write_text(text, encoding="utf-8")
     run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0, site=1010)], more=[module("/bin/app", 1000)]).process(1, [])
-    assert read(run).sites == ("app+0x3f2",)
+    trace = read(run)
+    assert trace.sites == ("app+0x3f2",)
+    assert trace.faults == (f"{run.path}/sites.json: {words}",)
+    assert trace.defects.reason.tolist() == [defects.BAD_HEADER]
 
 
 def test_model__that_lies_in_the_run(run, tmp_path):
@@ -297,10 +306,16 @@ def test_refusals(tmp_path):
     refused(f"{run.path}: rank 0 is there twice", run.path, twin.path)
     name = run.path / "definitions-000000.jsonl"
     name.write_text('{"process":0,"processes":1,"begun":0}', encoding="utf-8")
-    refused(f"{name}: its first line lacks clock, cpu, host, metahost, metahost_name, mpi, operations, program, real", run.path)
+    refused(f"{name}:1: lacks 'real', must have it", run.path)
+    name.write_text('{"named":0,"name":"x"}\n', encoding="utf-8")
+    refused(f"{name}:1: no definition of process 0, must be", run.path)
+    run.process(0, [], more=[{"region": 0, "parallel": False, "name": 5}])
+    refused(f"{name}:3: name is 5, must be a text", run.path)
     run.marker(format="perwiz run", version=2)
     refused(f"{run.path}/run.json: version 2, this perwiz reads version 1", run.path)
     run.marker(format="other")
+    refused(f"{run.path}/run.json: lacks 'version', must have it", run.path)
+    run.marker(format="other", version=1)
     refused(f"{run.path}/run.json: not of perwiz record", run.path)
     (run.path / "run.json").write_text("x", encoding="utf-8")
     refused(f"{run.path}/run.json: no JSON, must be what perwiz record wrote", run.path)

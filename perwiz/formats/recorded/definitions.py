@@ -1,0 +1,192 @@
+"""What the text files of a recorded run say: the marker, a line per definition, the places of calls. One record per kind.
+
+A new kind of line is a subclass of Definition, known by its first field. Fields that a record does not list, and lines of no known kind,
+are skipped: an older perwiz reads what a newer one recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from perwiz.errors import TraceError
+
+MOST_PROCESSES = 1 << 22
+"""Processes of a run: more is a damaged number."""
+MOST_RANKS = 1 << 24
+"""Members of all communicators of one process, together: likewise."""
+_SHOWN = 40
+"""Characters of a wrong value that a message shows."""
+Time = Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)]
+"""Nanoseconds; the difference of two fits 64 bits."""
+Int = Annotated[int, Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+Natural = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+Positive = Annotated[int, Meta(ge=1, le=(1 << 31) - 1)]
+Address = Annotated[int, Meta(ge=0)]
+_TYPES = {"int": "an integer", "str": "a text", "bool": "true or false", "array": "a list", "object": "an object"}
+_T = TypeVar("_T")
+
+
+class Marker(msgspec.Struct):
+    """run.json."""
+
+    format: str
+    version: int
+    token: str = ""
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """A line of the definitions of one process."""
+
+
+class About(Definition, frozen=True):
+    """The first line: what the process is."""
+
+    process: Natural
+    processes: Annotated[int, Meta(ge=1, le=MOST_PROCESSES)]
+    begun: Time
+    real: tuple[Time, Time]
+    """One moment by the clock of the process and by that of the system."""
+    clock: str
+    """Processes of the same have one clock."""
+    cpu: Int
+    metahost: Int
+    metahost_name: str
+    host: str
+    mpi: str
+    program: list[str]
+    operations: Annotated[list[str], Meta(max_length=1 << 16)]
+    """What the records name by its number."""
+
+    def __post_init__(self) -> None:
+        if self.process >= self.processes:
+            raise ValueError(f"process is {self.process}, must be below {self.processes}, the number of processes")
+        for name in ("flush", "begin", "end"):
+            if name not in self.operations:
+                raise ValueError(f"operations lacks {name!r}, must have it")
+
+
+class Communicator(Definition, frozen=True):
+    """A communicator, as this process numbers them. How it was made, from which parent, and the count say which it is of all members."""
+
+    comm: Natural
+    parent: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)]
+    nth: Int
+    how: str
+    ranks: list[Int]
+    """Runs of ranks of the world: first, step, count, first, step, count ...; -1 is a process of another world."""
+    remote: list[Int] = []
+    """The other group of an intercommunicator."""
+    sizes: tuple[Positive, ...] = ()
+    periodic: tuple[int, ...] = ()
+    place: tuple[Natural, ...] = ()
+    """That of this process in a Cartesian arrangement."""
+
+    def __post_init__(self) -> None:
+        if self.parent >= self.comm:
+            raise ValueError(f"parent is {self.parent}, must be below {self.comm}, the number of the communicator")
+        if len(self.periodic) != len(self.sizes) or len(self.place) != len(self.sizes):
+            raise ValueError(f"place is {list(self.place)}, must be in sizes, {list(self.sizes)}, and periodic as long")
+        for place, size in zip(self.place, self.sizes, strict=True):
+            if place >= size:
+                raise ValueError(f"place is {list(self.place)}, must be in sizes, {list(self.sizes)}")
+
+    def count(self, processes: int) -> int:
+        """Return how many members there are. Raises ValueError unless all are of a run of so many processes."""
+        for name, runs in (("ranks", self.ranks), ("remote", self.remote)):
+            if len(runs) % 3:
+                raise ValueError(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
+            for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
+                ends = first, first + step * (count - 1)
+                if count < 1 or min(ends) < -1 or max(ends) >= processes:
+                    raise ValueError(f"{name} has a run {first},{step},{count}, must be of ranks below {processes}")
+        return sum(self.ranks[2::3]) + sum(self.remote[2::3])
+
+
+class Named(Definition, frozen=True):
+    """The name a communicator was given."""
+
+    named: Natural
+    name: str
+
+
+class Module(Definition, frozen=True):
+    """Where the code of a file lies in memory."""
+
+    module: str
+    bias: Address
+    build_id: str
+    begin: Address
+    end: Address
+
+
+class Region(Definition, frozen=True):
+    """A user region."""
+
+    region: Natural
+    parallel: bool
+    name: str
+
+
+class Comparison(Definition, frozen=True):
+    """One comparison with the clock of another process."""
+
+    offset: Time
+    time: Time
+    round_trip: Time
+    master: Int
+
+
+KINDS: dict[str, type[Definition]] = {kind.__struct_fields__[0]: kind for kind in Definition.__subclasses__()}
+
+
+class Places(msgspec.Struct):
+    """An element of sites.json: the texts of the places in one module, by their offsets."""
+
+    module: str
+    build_id: str
+    places: dict[Address, str]
+
+
+def typed(value: Any, kind: type[_T], place: str) -> _T:
+    """Return parsed JSON as this kind. Raises TraceError that says at which place what is there, and what must be."""
+    try:
+        return msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"{place}: {_words(value, str(error))}") from None
+
+
+def _words(value: Any, message: str) -> str:
+    """Return an error of msgspec in our words: where, what is there, what must be."""
+    what, _, path = message.replace("`", "").partition(" - at $")
+    path = path.removeprefix(".")
+    if lacking := re.fullmatch("Object missing required field (.*)", what):
+        return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
+    if not (expected := re.fullmatch(r"Expected (.*?)(, got .*)?", what)):
+        return what
+    for name, number in re.findall(r"(\w+)|\[(\d+)\]", path):
+        value = value[int(number) if number else name]
+    kind, _, bound = expected[1].partition(" ")
+    return f"{path} is {json.dumps(value)[:_SHOWN]}, must be {_TYPES.get(kind, kind)} {bound}".strip()
+
+
+def definition(line: str, place: str) -> Definition | None:
+    """Return the definition of a line, None if it is of no known kind; each line has its place for errors.
+
+    Raises ValueError if it is no JSON, TraceError if it breaks a rule of its kind.
+    """
+    value = parsed(line)
+    key = next((key for key in typed(value, dict[str, Any], place) if key in KINDS), "")
+    return typed(value, KINDS[key], place) if key else None
+
+
+def parsed(text: str) -> Any:
+    """Return JSON as objects. Raises ValueError if it is none."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("too deep") from None
