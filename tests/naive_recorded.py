@@ -84,7 +84,7 @@ def survey(calls, actions):
     kinds = ((SENDS | DONE, SENDS), (RECEIVES | DONE, RECEIVES), (POSTS | DONE, POSTS), (UNSUCCESSFUL_TEST, UNSUCCESSFUL_TEST))
     counts = [sum(one & mask == wanted for one in flags) for mask, wanted in kinds]
     addresses = list(dict.fromkeys(call[5] for call in calls if call[5]))
-    return addresses, [len(calls), *counts, max([0, *(number for number in posted if number < 2**28)])]
+    return addresses, [len(calls), *counts, max([0, *posted])]
 
 
 def tie(actions):

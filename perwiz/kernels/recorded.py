@@ -31,8 +31,6 @@ COMPLETES = cython.declare(cython.int, records.COMPLETES)
 TESTS = cython.declare(cython.int, records.TESTS)
 TALKS = cython.declare(cython.int, records.TALKS)
 NO_CALL = cython.declare(cython.int, records.NO_CALL)
-DENSE = cython.declare(cython.longlong, 1 << 28)
-"""Numbers of requests below this index the table of slots; a damaged file may name any."""
 
 CALL = np.dtype(
     [
@@ -195,8 +193,7 @@ def _count(traffic: Traffic[::1], bits: cython.int, request: cython.longlong) ->
     traffic[0].receives += bits & (RECEIVES | DONE) == RECEIVES
     if bits & (POSTS | DONE) == POSTS:
         traffic[0].requests += 1
-        if request < DENSE:
-            traffic[0].last_request = max(traffic[0].last_request, request)
+        traffic[0].last_request = max(traffic[0].last_request, request)
 
 
 def survey(

@@ -77,7 +77,7 @@ def test_split(drawn, parts, cut):
 
 
 @given(st.lists(RECORDS, max_size=8), st.lists(PARTS, max_size=6), st.integers(0, 8))
-@example([(0, 0, site, 1, 2, 2**28, 1, 5, 1, 2, 5) for site in (1, 65, 1)], [(0, 3, 2, 3, 4, 1, 5), (1, 9, 9, 9, 9, 0, 65536)], 1)
+@example([(0, 0, site, 1, 2, 2**62, 1, 5, 1, 2, 5) for site in (1, 65, 1)], [(0, 3, 2, 3, 4, 1, 5), (1, 9, 9, 9, 9, 0, 65536)], 1)
 @example([(0, 0, site, 1, 2, 3, 1, 5, 1, 6, 0) for site in (1, 0, 65)], [], 1)
 def test_survey(drawn, parts, cut):
     """The records come in two pieces, and again where the table of addresses, for two at first, was too small."""

@@ -16,6 +16,8 @@ from perwiz.trace.tables import NONE, Requests, Unfinished
 _SENDS = {**dict.fromkeys(("call", "request", "peer", "tag", "comm"), "i4"), "mode": "u1", "bytes": "i8"}
 _RECEIVES = {**dict.fromkeys(("call", "done", "peer", "tag", "comm"), "i4"), "bytes": "i8"}
 """Columns of the kernel that ties, behind `send_` and `receive_`."""
+_SPARSE, _LEAST = 16, 1 << 12
+"""Requests are numbered from 0 on, and few are not recorded: a number above so many per request, and so many more, is damaged."""
 
 
 def _columns(dtypes: dict[str, str], rows: int) -> dict[str, NDArray[Any]]:
@@ -40,7 +42,8 @@ class Traffic:
         """Return where a process puts its own."""
         columns = {f"send_{name}": column for name, column in self._sends.items()}
         columns |= {f"receive_{name}": column for name, column in self._receives.items()}
-        slots = int(self._counts["last_request"][process]) + 1
+        last, requests = (int(self._counts[name][process]) for name in ("last_request", "requests"))
+        slots = min(last, _SPARSE * requests + _LEAST) + 1
         return Share(columns | self._requests | self._tests, self._begins[process : process + 1].copy(), slots)
 
     def finish(self, shares: list[Share], rank: NDArray[np.int32]) -> None:

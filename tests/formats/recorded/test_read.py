@@ -3,6 +3,7 @@
 import importlib.resources
 import json
 import pathlib
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -114,6 +115,22 @@ def test_requests__started_together_tested_and_cancelled(run):
     assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist(), trace.requests.cancelled.tolist()) == ([0], [2], [1])
     assert (trace.unfinished.call.tolist(), trace.unfinished.request.tolist()) == ([1], [0])
     assert trace.counts.unmatched_sends == 1
+
+
+def test_requests__a_damaged_number_takes_no_memory(run):
+    """Numbers are given from 0 on: one far beyond the requests there are is that of no request."""
+    post = {"peer": 1, "tag": 1, "comm": 0, "sent": 4, "bits": SENDS | POSTS}
+    calls = [call("MPI_Isend", 1001, 1001, request=number, **post) for number in (1 << 62, 1 << 24)]
+    calls += [call("MPI_Wait", 1003, 1004, request=1 << 24, comm=0, bits=DONE | SENDS)]
+    run.process(0, calls).process(1, [])
+    tracemalloc.start()
+    try:
+        trace = read(run)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    assert trace.requests.completed_by.tolist() == [-1, -1]
+    assert trace.defects.reason.tolist() == [defects.NOT_POSTED]
 
 
 def test_collectives__roots_and_those_unknown(run):
