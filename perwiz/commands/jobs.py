@@ -150,9 +150,10 @@ def _ingest(args: argparse.Namespace) -> int:
         document = report.ingest(database, done, len(sources))
     finally:
         database.close()
-    first = [f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else []
-    for complaint in (*map(str, unread), *first):
-        print(f"perwiz: {words.shown(complaint, 1000)}", file=sys.stderr)
+    complaints = [*map(str, unread), *([f"{done.first_fault.place}: {done.first_fault.reason}"] if done.first_fault else [])]
+    if complaints:
+        more = f"; {words.several(len(complaints) - 1, 'complaint')} more" if len(complaints) > 1 else ""
+        print(f"perwiz: {words.shown(complaints[0], 1000)}{more}", file=sys.stderr)
     code = files.finish(args, document, text.ingested, done.faults > 0)
     return UNREADABLE if unread else code
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sqlite3
 
 import pytest
@@ -67,6 +68,20 @@ def test_ingest__a_file_that_cannot_be_read_keeps_no_other_out(jobs, tmp_path):
     assert (code, out) == (3, "perwiz-jobs.sqlite: 1 job added, 0 known already, 0 records unusable, from 2 files\n")
     assert err.startswith("perwiz: log/a.gz: cannot be read: ")
     assert err.count("\n") == 1
+
+
+def test_ingest__what_else_is_wrong_is_counted_in_the_line(jobs, tmp_path):
+    """A checksum that is wrong behind records that are none, and a block that is none."""
+    packed = bytearray(gzip.compress(b'{"x"\n' * 99))
+    packed[-8] ^= 1
+    (tmp_path / "a.gz").write_bytes(packed)
+    packed[10:20] = b"\xff" * 10
+    (tmp_path / "b.gz").write_bytes(packed)
+    code, _, err = jobs("ingest", "a.gz", "b.gz", "ours")
+    assert code == 3
+    assert re.fullmatch("perwiz: a.gz: cannot be read: CRC check failed .*, must be records of jobs; 2 complaints more\n", err)
+    code, _, err = jobs("ingest", "b.gz")
+    assert (code, err) == (3, "perwiz: b.gz: cannot be read: invalid block type, must be records of jobs\n")
 
 
 def test_ingest__a_hostile_name_of_a_file(jobs, tmp_path):

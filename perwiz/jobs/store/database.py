@@ -144,6 +144,8 @@ class _Sqlite:
             yield
         except sqlite3.DatabaseError as error:
             raise DatabaseError(f"{self.place}: {_said(error)}") from None
+        except UnicodeDecodeError:  # of a message that quotes a damaged name
+            raise DatabaseError(f"{self.place}: damaged, must be a database of jobs") from None
 
     def tables(self) -> bool:
         """Return whether the tables are there."""

@@ -14,6 +14,7 @@ import re
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TextIO
 
@@ -206,8 +207,9 @@ def read(path: str, now: float | None = None) -> Iterator[Record | Fault | None]
             return
         with _opened(path) as stream:
             yield from Reader(path, now).read(stream)
-    except (OSError, EOFError) as error:
-        raise TraceError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}, must be records of jobs") from None
+    except (OSError, EOFError, zlib.error) as error:
+        said = str(getattr(error, "strerror", None) or error).removeprefix("Error -3 while decompressing data: ")
+        raise TraceError(f"{path}: cannot be read: {said}, must be records of jobs") from None
 
 
 def _with_pauses(lines: Iterable[str]) -> Iterator[str | None]:

@@ -77,6 +77,17 @@ def test_details__only_what_there_is(jobs):
     assert query.details(jobs, second.id) == {"environment": {}, "threads": 3}
 
 
+def test_damaged__names_that_are_no_text(tmp_path):
+    """SQLite quotes them in its message, which Python cannot decode."""
+    place = tmp_path / "jobs.sqlite"
+    database.open_database(str(place), write=True).close()
+    data = place.read_bytes()
+    assert data.count(b"tablecountscounts") == 1
+    place.write_bytes(data.replace(b"tablecountscounts", b"tablecount\xffcounts"))
+    with pytest.raises(DatabaseError, match=r"^.*jobs\.sqlite: damaged, must be a database of jobs$"):
+        database.open_database(str(place))
+
+
 def test_hostile_texts(jobs):
     name = "\x1b]0;x\x07'; DROP TABLE jobs; --%_\ud800\0"
     one = job(program=stream.form.plain(name), user="\x1b[31m", environment={"A'": "'"})
