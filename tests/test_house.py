@@ -45,7 +45,7 @@ HOMES = {
     "networkx": "perwiz/graph/",
     "simpy": "perwiz/engines/replay.py",
     "matplotlib": "perwiz/report/",
-    "msgspec": ("perwiz/report/", "perwiz/jobs/", "perwiz/formats/recorded/definitions.py"),
+    "msgspec": ("perwiz/report/", "perwiz/jobs/", "perwiz/formats/recorded/definitions.py", "perwiz/formats/typed.py"),
     "mpi4py": "perwiz/clock/spread/mpi.py",
     "sqlalchemy": "perwiz/jobs/store/database.py",
 }

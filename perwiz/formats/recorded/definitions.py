@@ -6,29 +6,23 @@ are skipped: an older perwiz reads what a newer one recorded.
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from perwiz.errors import TraceError
+from perwiz.formats.typed import parsed, typed
 
 MOST_PROCESSES = 1 << 22
 """Processes of a run: more is a damaged number."""
 MOST_RANKS = 1 << 24
 """Members of all communicators of one process, together: likewise."""
-_SHOWN = 40
-"""Characters of a wrong value that a message shows."""
 Time = Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)]
 """Nanoseconds; the difference of two fits 64 bits."""
 Int = Annotated[int, Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Natural = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 Positive = Annotated[int, Meta(ge=1, le=(1 << 31) - 1)]
 Address = Annotated[int, Meta(ge=0)]
-_TYPES = {"int": "an integer", "str": "a text", "bool": "true or false", "array": "a list", "object": "an object"}
-_T = TypeVar("_T")
 
 
 class Marker(msgspec.Struct):
@@ -152,41 +146,11 @@ class Places(msgspec.Struct):
     places: dict[Address, str]
 
 
-def typed(value: Any, kind: type[_T], place: str) -> _T:
-    """Return parsed JSON as this kind. Raises TraceError that says at which place what is there, and what must be."""
-    try:
-        return msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError as error:
-        raise TraceError(f"{place}: {_words(value, str(error))}") from None
+def definition(line: str) -> Definition | None:
+    """Return the definition of a line, None if it is of no known kind.
 
-
-def _words(value: Any, message: str) -> str:
-    """Return an error of msgspec in our words: where, what is there, what must be."""
-    what, _, path = message.replace("`", "").partition(" - at $")
-    path = path.removeprefix(".")
-    if lacking := re.fullmatch("Object missing required field (.*)", what):
-        return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
-    if not (expected := re.fullmatch(r"Expected (.*?)(, got .*)?", what)):
-        return what
-    for name, number in re.findall(r"(\w+)|\[(\d+)\]", path):
-        value = value[int(number) if number else name]
-    kind, _, bound = expected[1].partition(" ")
-    return f"{path} is {json.dumps(value)[:_SHOWN]}, must be {_TYPES.get(kind, kind)} {bound}".strip()
-
-
-def definition(line: str, place: str) -> Definition | None:
-    """Return the definition of a line, None if it is of no known kind; each line has its place for errors.
-
-    Raises ValueError if it is no JSON, TraceError if it breaks a rule of its kind.
+    Raises NoJson if it is no JSON, Mistyped if it breaks a rule of its kind.
     """
     value = parsed(line)
-    key = next((key for key in typed(value, dict[str, Any], place) if key in KINDS), "")
-    return typed(value, KINDS[key], place) if key else None
-
-
-def parsed(text: str) -> Any:
-    """Return JSON as objects. Raises ValueError if it is none."""
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("too deep") from None
+    key = next((key for key in typed(value, dict[str, Any]) if key in KINDS), "")
+    return typed(value, KINDS[key]) if key else None

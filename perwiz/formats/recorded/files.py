@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import MARKER
-from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Definition, Marker, definition, parsed, typed
+from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Definition, Marker, definition
+from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.kernels.recorded import CALL, PART
 
 VERSION = 1
@@ -75,11 +76,13 @@ def _token(path: str) -> str:
     name = os.path.join(path, MARKER)
     try:
         with open(name, encoding="utf-8", errors="surrogateescape") as file:
-            marker = typed(parsed(file.read()), Marker, name)
+            marker = typed(parsed(file.read()), Marker)
     except OSError as error:
         raise TraceError(f"{path}: no recorded run: {MARKER}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
+    except NoJson:
         raise TraceError(f"{name}: no JSON, must be what perwiz record wrote") from None
+    except Mistyped as error:
+        raise TraceError(f"{name}: {error}") from None
     if marker.format != "perwiz run":
         raise TraceError(f"{name}: not of perwiz record")
     if marker.version != VERSION:
@@ -119,9 +122,11 @@ def _definitions(path: str) -> tuple[list[Definition], str]:
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             try:
-                found = definition(line, f"{path}:{number}")
-            except ValueError:
+                found = definition(line)
+            except NoJson:
                 return out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
+            except Mistyped as error:
+                raise TraceError(f"{path}:{number}: {error}") from None
             out += [found] if found else []
     return out, ""
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import TraceError
-from perwiz.formats.recorded.definitions import Module, Places, parsed, typed
+from perwiz.formats.recorded.definitions import Module, Places
 from perwiz.formats.recorded.files import Process, Rows, processes
+from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.kernels.recorded import SITE
 from perwiz.trace.tables import NONE
 
@@ -96,10 +96,13 @@ class Sites:
         self.faults: list[str] = []
         """What could not be read, in words."""
         for folder in folders:
+            file = os.path.join(folder, FILE)
             try:
-                self._known |= _told(os.path.join(folder, FILE))
-            except TraceError as error:
-                self.faults.append(str(error))
+                self._known |= _told(file)
+            except NoJson:
+                self.faults.append(f"{file}: no JSON, must be what perwiz record wrote")
+            except Mistyped as error:
+                self.faults.append(f"{file}: {error}")
         self._number: dict[str, int] = {}
 
     @property
@@ -120,14 +123,12 @@ class Sites:
 
 
 def _told(file: str) -> dict[tuple[_Module, int], str]:
-    """Return the texts that were found out right after the run, none if there is no such file. Raises TraceError for a damaged one."""
+    """Return the texts that were found out right after the run, none if there is no such file. Raises what `parsed` and `typed` raise."""
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as stream:
-            modules = typed(parsed(stream.read()), list[Places], file)
+            modules = typed(parsed(stream.read()), list[Places])
     except FileNotFoundError:
         return {}
-    except ValueError:
-        raise TraceError(f"{file}: no JSON, must be what perwiz record wrote") from None
     return {((module.module, module.build_id), offset): text for module in modules for offset, text in module.places.items()}
 
 

@@ -1,0 +1,60 @@
+"""JSON and rows of a database as typed records: checked where they come in, and what is wrong with them in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+_SHOWN = 40
+"""Characters of a wrong value that a message shows."""
+_TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "null": "nothing",
+    "array": "a list",
+    "object": "an object",
+}
+_T = TypeVar("_T")
+
+
+class NoJson(ValueError):
+    """A text that is no JSON."""
+
+
+class Mistyped(ValueError):
+    """A value that is of no such type: the message says where in it, what is there, and what must be."""
+
+
+def parsed(text: str) -> Any:
+    """Return JSON as objects. Raises NoJson if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NoJson(str(error)) from None
+
+
+def typed(value: Any, kind: type[_T], strict: bool = True) -> _T:
+    """Return parsed JSON, or rows of a database, as this type; unless `strict`, texts of numbers are numbers. Raises Mistyped."""
+    try:
+        return msgspec.convert(value, kind, strict=strict, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise Mistyped(_words(value, str(error))) from None
+
+
+def _words(value: Any, message: str) -> str:
+    """Return an error of msgspec in our words."""
+    what, _, path = message.replace("`", "").partition(" - at $")
+    path = path.removeprefix(".")
+    if lacking := re.fullmatch("Object missing required field (.*)", what):
+        return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
+    if not (expected := re.fullmatch(r"Expected (.*?)(, got .*)?", what)):
+        return what
+    for name, number in re.findall(r"(\w+)|\[(\d+)\]", path):
+        value = value[int(number) if number else name]
+    kind, _, bound = expected[1].partition(" ")
+    return f"{path} is {json.dumps(value, default=repr)[:_SHOWN]}, must be {_TYPES.get(kind, kind)} {bound}".strip()
