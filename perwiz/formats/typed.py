@@ -44,6 +44,8 @@ def typed(value: Any, kind: type[_T], strict: bool = True) -> _T:
         return msgspec.convert(value, kind, strict=strict, str_keys=True)
     except msgspec.ValidationError as error:
         raise Mistyped(_words(value, str(error))) from None
+    except UnicodeEncodeError as error:  # a key of bytes that are no UTF-8
+        raise Mistyped(f"key {error.object!r}, must be UTF-8") from None
 
 
 def _words(value: Any, message: str) -> str:

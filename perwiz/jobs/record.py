@@ -10,11 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
 from perwiz.errors import PerwizError
+from perwiz.formats.typed import typed
 from perwiz.jobs.routines import BUFFERS, SENDS
 from perwiz.report import records
 from perwiz.report.records import Natural, Positive
@@ -31,18 +32,36 @@ class RecordError(PerwizError):
     """A record breaks a rule; the message says what is there and what must be, the place is known to who reads it."""
 
 
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e300)]
+"""A sum over processes or jobs."""
+
+
 class Counts(NamedTuple):
     """What a job's processes did in one routine."""
 
-    calls: float
-    time: float
+    calls: Amount
+    time: Amount
     """Seconds."""
-    counted: float
+    counted: Amount
     """Sum of COUNT arguments."""
-    bytes: float
+    bytes: Amount
     """Column 7 of the paper's table, as counted."""
-    moved: float
+    moved: Amount
     """Bytes that a transfer time is to be reckoned from: messages instead of buffers, all partners instead of one."""
+
+
+class More(TypedDict, total=False):
+    """What is kept and not summed up over jobs."""
+
+    threads: Natural
+    counters: dict[str, tuple[Amount, Amount]]
+    sizes: dict[str, str]
+
+
+class Details(More, total=False):
+    """And beside it the switches of the MPI that were set."""
+
+    environment: dict[str, str]
 
 
 class Record(NamedTuple):
@@ -69,8 +88,7 @@ class Record(NamedTuple):
     routines: dict[str, Counts]
     environment: dict[str, str]
     """Switches of the MPI that were set."""
-    more: dict[str, Any]
-    """What is kept and not summed up over jobs: threads, counters, sizes."""
+    more: More
     pmpi: bool = False
     dated: bool = True
     """Whether the record says its year."""
@@ -233,7 +251,7 @@ def _from_line(line: dict[str, Any]) -> Record:
         overhead=float(line.get("overhead_s", 0)),
         routines=routines,
         environment={_text(name): _text(value) for name, value in line.get("environment", {}).items()},
-        more={key: line[key] for key in ("threads", "counters", "sizes") if line.get(key)},
+        more=typed({key: line[key] for key in ("threads", "counters", "sizes") if line.get(key)}, More),
         pmpi=bool(line.get("pmpi", False)),
     )
 

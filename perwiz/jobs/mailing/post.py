@@ -14,7 +14,8 @@ from typing import Protocol
 
 from perwiz import words
 from perwiz.errors import MailError, UsageError
-from perwiz.jobs.store.database import Database
+from perwiz.jobs.record import Amount
+from perwiz.jobs.store.database import Database, rows
 
 PORT = 25
 _PATIENCE = 60.0
@@ -120,7 +121,7 @@ def _said(error: Exception) -> str:
 
 def sent(database: Database, period: str) -> dict[str, float]:
     """Return when each user was sent the mail of a period, seconds since 1970; 0: a run began to and did not end."""
-    return {login: float(when) for login, when in database.ask("SELECT login, sent FROM mails WHERE period = :period", {"period": period})}
+    return dict(rows(database, tuple[str, Amount], "SELECT login, sent FROM mails WHERE period = :period", {"period": period}))
 
 
 def claim(database: Database, period: str, login: str, address: str, again: bool) -> bool:

@@ -11,10 +11,12 @@ import os
 import sqlite3
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Protocol, TypeVar
 
 from perwiz.errors import DatabaseError, LibraryError, UsageError
+from perwiz.formats.typed import Mistyped, typed
 
 SCHEMA = 1
 SHIFT = 30
@@ -41,6 +43,7 @@ _PATIENCE = 60.0
 """Seconds to wait for other writers."""
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
+_T = TypeVar("_T")
 
 
 class Database(Protocol):
@@ -60,6 +63,14 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close it."""
+
+
+def rows(database: Database, kind: type[_T], sql: str, values: Values | None = None) -> list[_T]:
+    """Return the rows of a query, each as this kind of tuple. Raises DatabaseError for other values: a damaged file has any."""
+    try:
+        return typed(database.ask(sql, values), list[kind], strict=False)  # type: ignore[valid-type]
+    except Mistyped as error:
+        raise DatabaseError(f"{database.place}: damaged: row{error}, must be a database of jobs") from None
 
 
 def open_database(place: str, write: bool = False) -> Database:
@@ -231,7 +242,8 @@ class _Postgres:
         """See Database."""
         with self._errors():
             done = self._link.execute(self._text(sql), dict(values or {}))
-            return [tuple(row) for row in done] if done.returns_rows else []
+            found: Iterable[Row] = done if done.returns_rows else []
+            return [tuple(float(value) if isinstance(value, Decimal) else value for value in row) for row in found]
 
     def add(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         """See Database."""

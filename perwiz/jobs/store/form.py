@@ -8,9 +8,8 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
-from typing import Any
 
-from perwiz.jobs.record import Counts, Record, RecordError, moved, plain, sent, timestamp
+from perwiz.jobs.record import Counts, More, Record, RecordError, moved, plain, sent, timestamp
 
 _HEAD = re.compile(r"\s*size = n =\s+(-?\d+) uid=(\S+) +(.*?) / avg\. on each PE:\s*\nargv\[0\] = (.*)\n(?:language= (.*)\n)?")
 _ROUTINE = re.compile(
@@ -104,16 +103,16 @@ def _rows(text: str, size: int) -> tuple[Rows, set[str], dict[str, str], int]:
     return rows, exact, sizes, lines
 
 
-def _extras(whole: str, text: str, lines: int) -> tuple[dict[str, str], dict[str, Any]]:
+def _extras(whole: str, text: str, lines: int) -> tuple[dict[str, str], More]:
     """Return the switches that were set, and threads and counters. Raises RecordError at a line that is none of these."""
     if lines <= 0:
         return {}, {}
     switches = {plain(name): plain(value) for name, value in _SWITCH.findall(text)}
-    more: dict[str, Any] = {}
+    more: More = {}
     threads = _THREADS.search(text)
     if threads:
         more["threads"] = int(threads[1])
-    events = {name: [float(outside), float(inside)] for name, outside, inside in _EVENT.findall(text)}
+    events = {name: (float(outside), float(inside)) for name, outside, inside in _EVENT.findall(text)}
     if events:
         more["counters"] = events
     if lines > len(switches) + len(events) + bool(threads):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from perwiz.jobs.record import Record, plain
 from perwiz.jobs.routines import OTHER, group, mask
-from perwiz.jobs.store.database import SHIFT, Database, Row
+from perwiz.jobs.store.database import SHIFT, Database, Row, rows
 from perwiz.jobs.store.stream import Fault
 
 _JSON = json.JSONEncoder(separators=(",", ":")).encode
@@ -95,8 +95,8 @@ def _add_faults(database: Database, faults: Sequence[Fault]) -> None:
     keyed = {hashlib.blake2b(f"{one.reason}\0{one.text}".encode(errors="replace"), digest_size=16).digest(): one for one in faults}
     known = _known(database, "faults", "id", list(keyed))
     now = time.time()
-    rows = [(key, now, plain(one.place), plain(one.reason), one.text.replace("\0", "?")) for key, one in keyed.items() if key not in known]
-    database.add("faults", "id, seen, place, reason, text", rows)
+    new = [(key, now, plain(one.place), plain(one.reason), one.text.replace("\0", "?")) for key, one in keyed.items() if key not in known]
+    database.add("faults", "id, seen, place, reason, text", new)
 
 
 def _known(database: Database, table: str, column: str, keys: Sequence[bytes] | Sequence[int]) -> set[bytes | int]:
@@ -145,7 +145,7 @@ def _numbers(database: Database, records: dict[bytes, Record]) -> list[int]:
 
 def _routines(database: Database, names: set[str]) -> tuple[dict[str, int], set[str]]:
     """Return the number of each routine, new ones added, and those that nobody knows."""
-    known = {name: number for number, name in database.ask("SELECT id, name FROM routines")}
+    known = dict(rows(database, tuple[str, int], "SELECT name, id FROM routines"))
     new = {name: len(known) + k + 1 for k, name in enumerate(sorted(names - set(known)))}
     database.add("routines", "id, name", [(number, name) for name, number in new.items()])
     return known | new, {name for name in names if group(name) == OTHER}
@@ -155,8 +155,8 @@ def _switches(database: Database, sets: set[tuple[str, ...]]) -> dict[tuple[str,
     """Return the number of each set of switches, new ones added."""
     numbers = {names: _number("\n".join(names)) if names else 0 for names in sets}
     known = _known(database, "switches", "id", list(numbers.values()))
-    rows = [(number, "\n".join(names)) for names, number in numbers.items() if names and number not in known]
-    database.add("switches", "id, names", rows)
+    new = [(number, "\n".join(names)) for names, number in numbers.items() if names and number not in known]
+    database.add("switches", "id, names", new)
     return numbers
 
 

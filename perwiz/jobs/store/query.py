@@ -6,11 +6,13 @@ The sums are made by SQL, a row per routine or per class of jobs; nothing here r
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any, NamedTuple
 
-from perwiz.jobs.record import Counts
-from perwiz.jobs.store.database import SHIFT, Database
+from perwiz.errors import DatabaseError
+from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
+from perwiz.jobs.record import Amount, Counts, Details
+from perwiz.jobs.store.database import SHIFT, Database, rows
+from perwiz.report.records import Natural, Positive
 
 _LAST = (1 << 63) - 1
 _ESCAPE = str.maketrans({"!": "!!", "%": "!%", "_": "!_"})
@@ -66,23 +68,23 @@ class Cell(NamedTuple):
     """Sums over the jobs of one kind: all of them have the first five columns in common."""
 
     language: str
-    size_class: int
-    cpu_class: int
-    used: int
+    size_class: Natural
+    cpu_class: Natural
+    used: Natural
     """Groups of routines, as bits of routines.GROUPS."""
-    switches: int
-    jobs: int
-    processes: int
-    cpu: float
-    mpi: float
-    overhead: float
-    weighted: float
+    switches: Natural
+    jobs: Positive
+    processes: Positive
+    cpu: Amount
+    mpi: Amount
+    overhead: Amount
+    weighted: Amount
     """Sum of processes times CPU time."""
-    began: float
+    began: Amount
     """Of the first job."""
-    ended: float
+    ended: Amount
     """Of the last job."""
-    pmpi: int
+    pmpi: Natural
 
 
 class Used(NamedTuple):
@@ -97,30 +99,30 @@ class Share(NamedTuple):
     """What one user, program or machine has used."""
 
     name: str
-    jobs: int
-    processes: int
-    cpu: float
-    mpi: float
+    jobs: Positive
+    processes: Positive
+    cpu: Amount
+    mpi: Amount
 
 
 class Job(NamedTuple):
     """One job."""
 
-    id: int
+    id: Natural
     machine: str
     host: str
     pid: int
     user: str
     program: str
-    size: int
+    size: Positive
     language: str
     library: str
     """Name and version of the MPI."""
-    began: float
-    ended: float
-    cpu: float
-    mpi: float
-    overhead: float
+    began: Amount
+    ended: Amount
+    cpu: Amount
+    mpi: Amount
+    overhead: Amount
 
     @property
     def name(self) -> str:
@@ -156,8 +158,7 @@ def cells(database: Database, choice: Choice) -> list[Cell]:
     where, values = choice.where()
     kinds = "j.language, j.size_class, j.cpu_class, j.used, j.switches"
     sums = "COUNT(*), SUM(j.size), SUM(j.cpu), SUM(j.mpi), SUM(j.overhead), SUM(j.size * j.cpu), MIN(j.began), MAX(j.ended), SUM(j.pmpi)"
-    rows = database.ask(f"SELECT {kinds}, {sums} FROM jobs j WHERE {_IN}{where} GROUP BY {kinds}", choice.ids() | values)
-    return [Cell._make((*row[:5], int(row[5]), int(row[6]), *map(float, row[7:13]), int(row[13]))) for row in rows]
+    return rows(database, Cell, f"SELECT {kinds}, {sums} FROM jobs j WHERE {_IN}{where} GROUP BY {kinds}", choice.ids() | values)
 
 
 def used(database: Database, choice: Choice) -> list[Used]:
@@ -172,7 +173,7 @@ def used(database: Database, choice: Choice) -> list[Used]:
         tables = f"routines r CROSS JOIN counts c{' CROSS JOIN jobs j' if where else ''}"
         match = f"c.routine = r.id AND c.job BETWEEN :first AND :last{f' AND j.id = c.job{where}' if where else ''}"
     sql = f"SELECT r.name, COUNT(*), {_SUMS} FROM {tables} WHERE {match} GROUP BY r.id, r.name"
-    return [Used(row[0], int(row[1]), Counts(*map(float, row[2:]))) for row in database.ask(sql, choice.ids() | values)]
+    return _used(database, sql, choice.ids() | values)
 
 
 def shares(database: Database, choice: Choice, of: str) -> list[Share]:
@@ -181,8 +182,7 @@ def shares(database: Database, choice: Choice, of: str) -> list[Share]:
     where, values = choice.where()
     sums = "COUNT(*), SUM(j.size), SUM(j.cpu), SUM(j.mpi)"
     sql = f"SELECT j.{column}, {sums} FROM jobs j WHERE {_IN}{where} GROUP BY j.{column} ORDER BY SUM(j.cpu) DESC, j.{column}"
-    rows = database.ask(sql, choice.ids() | values)
-    return [Share(row[0], int(row[1]), int(row[2]), float(row[3]), float(row[4])) for row in rows]
+    return rows(database, Share, sql, choice.ids() | values)
 
 
 def jobs(database: Database, choice: Choice, most: int, by: str = "time") -> list[Job]:
@@ -190,7 +190,7 @@ def jobs(database: Database, choice: Choice, most: int, by: str = "time") -> lis
     where, values = choice.where()
     order = {"time": "j.id DESC", "mpi": "j.mpi DESC, j.id DESC"}[by]
     sql = f"SELECT {_JOB} FROM jobs j WHERE {_IN}{where} ORDER BY {order} LIMIT :most"
-    return [Job(*row) for row in database.ask(sql, {**choice.ids(), **values, "most": most})]
+    return rows(database, Job, sql, {**choice.ids(), **values, "most": most})
 
 
 def named(database: Database, name: str) -> list[Job]:
@@ -206,20 +206,30 @@ def named(database: Database, name: str) -> list[Job]:
 def jobs_between(database: Database, first: int, last: int) -> list[Job]:
     """Return the jobs with these numbers, at most two."""
     sql = f"SELECT {_JOB} FROM jobs j WHERE {_IN} ORDER BY j.id LIMIT 2"
-    return [Job(*row) for row in database.ask(sql, {"first": first, "last": last})]
+    return rows(database, Job, sql, {"first": first, "last": last})
 
 
 def of_job(database: Database, job: int) -> list[Used]:
     """Return the routines of one job."""
-    sql = """SELECT r.name, c.calls, c.seconds, c.counted, c.bytes, c.moved FROM routines r CROSS JOIN counts c
+    sql = """SELECT r.name, 1, c.calls, c.seconds, c.counted, c.bytes, c.moved FROM routines r CROSS JOIN counts c
         WHERE c.routine = r.id AND c.job = :job"""
-    return [Used(row[0], 1, Counts(*row[1:])) for row in database.ask(sql, {"job": job})]
+    return _used(database, sql, {"job": job})
 
 
-def details(database: Database, job: int) -> dict[str, Any]:
+def _used(database: Database, sql: str, values: dict[str, Any]) -> list[Used]:
+    """Return the answer to a query for a name, how many jobs, and counts."""
+    found = rows(database, tuple[str, Positive, Amount, Amount, Amount, Amount, Amount], sql, values)
+    return [Used(name, jobs, Counts(*counts)) for name, jobs, *counts in found]
+
+
+def details(database: Database, job: int) -> Details:
     """Return what is known of a job and not summed up: environment, and if they were counted threads, counters, sizes."""
-    rows = database.ask("SELECT text FROM details WHERE job = :job", {"job": job})
-    return dict(json.loads(rows[0][0])) if rows else {}
+    for (text,) in rows(database, tuple[str], "SELECT text FROM details WHERE job = :job", {"job": job}):
+        try:
+            return typed(parsed(text), Details)
+        except (NoJson, Mistyped) as error:
+            raise DatabaseError(f"{database.place}: damaged: details of job {job:016x}: {error}, must be a database of jobs") from None
+    return {}
 
 
 def reference(database: Database, job: Job) -> Reference:
@@ -228,29 +238,27 @@ def reference(database: Database, job: Job) -> Reference:
     sums = f"COUNT(*), SUM(CASE WHEN {share} < :share THEN 1 ELSE 0 END), SUM(CASE WHEN j.cpu < :cpu THEN 1 ELSE 0 END)"
     same = "j.program = :program AND j.size = :size AND j.machine = :machine AND j.id <> :id"
     values = {"program": job.program, "size": job.size, "machine": job.machine, "id": job.id, "cpu": job.cpu}
-    row = database.ask(
-        f"SELECT {sums}, MIN({share}), AVG({share}), MAX({share}) FROM jobs j WHERE {same}",
-        values | {"share": job.mpi / job.cpu if job.cpu else 0.0},
-    )[0]
-    lower_share, shorter, least, mean, most = (value or 0 for value in row[1:])
-    return Reference(
-        others=int(row[0]), lower_share=int(lower_share), shorter=int(shorter), least=float(least), mean=float(mean), most=float(most)
-    )
+    sql = f"SELECT {sums}, MIN({share}), AVG({share}), MAX({share}) FROM jobs j WHERE {same}"
+    values["share"] = job.mpi / job.cpu if job.cpu else 0.0
+    (found,) = rows(database, tuple[Natural, Natural | None, Natural | None, Amount | None, Amount | None, Amount | None], sql, values)
+    others, lower_share, shorter, least, mean, most = (value or 0 for value in found)
+    return Reference(int(others), int(lower_share), int(shorter), float(least), float(mean), float(most))
 
 
 def switches(database: Database) -> dict[int, list[str]]:
     """Return the names of the switches in each set."""
-    return {number: names.split("\n") for number, names in database.ask("SELECT id, names FROM switches")}
+    return {number: names.split("\n") for number, names in rows(database, tuple[Natural, str], "SELECT id, names FROM switches")}
 
 
 def faults(database: Database, most: int) -> tuple[int, list[tuple[float, str, str, str]]]:
     """Return how many records could not be used, and of the last at most so many: when seen, place, reason, text."""
     count = int(database.ask("SELECT COUNT(*) FROM faults")[0][0])
-    rows = database.ask("SELECT seen, place, reason, text FROM faults ORDER BY seen DESC, place LIMIT :most", {"most": most})
-    return count, [(float(seen), place, reason, text) for seen, place, reason, text in rows]
+    sql = "SELECT seen, place, reason, text FROM faults ORDER BY seen DESC, place LIMIT :most"
+    return count, rows(database, tuple[Amount, str, str, str], sql, {"most": most})
 
 
 def interval(database: Database) -> tuple[int, int] | None:
     """Return the seconds in which the first and the last job ended, None if there is no job."""
-    first, last = database.ask("SELECT (SELECT MIN(id) FROM jobs), (SELECT MAX(id) FROM jobs)")[0]
-    return None if first is None else (first >> SHIFT, last >> SHIFT)
+    sql = "SELECT (SELECT MIN(id) FROM jobs), (SELECT MAX(id) FROM jobs)"
+    ((first, last),) = rows(database, tuple[Natural | None, Natural | None], sql)
+    return None if first is None or last is None else (first >> SHIFT, last >> SHIFT)

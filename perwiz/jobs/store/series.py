@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 from typing import NamedTuple
 
+from perwiz.jobs.record import Amount
 from perwiz.jobs.store import overview, query
-from perwiz.jobs.store.database import SHIFT, Database
+from perwiz.jobs.store.database import SHIFT, Database, rows
 from perwiz.jobs.store.query import Cell, Choice, Job, Share
+from perwiz.report.records import Natural, Positive
 
 _DAY = 86_400
 _DAYS = 62
@@ -33,23 +35,19 @@ def steps(database: Database, choice: Choice) -> tuple[str, list[Step]]:
     where, values = choice.where()
     ids = choice.ids()
     sql = f"SELECT MIN(j.id), MAX(j.id) FROM jobs j WHERE j.id BETWEEN :first AND :last{where}"
-    first, last = database.ask(sql, ids | values)[0]
-    if first is None:
+    ((first, last),) = rows(database, tuple[Natural | None, Natural | None], sql, ids | values)
+    if first is None or last is None:
         return "day", []
     name, length, offset = ("day", _DAY, 0) if (last - first >> SHIFT) < _DAYS * _DAY else ("week", 7 * _DAY, _MONDAY)
     number = f"(j.id / {1 << SHIFT} + {offset}) / {length}"
     sql = f"SELECT {number}, COUNT(*), SUM(j.cpu), SUM(j.mpi) FROM jobs j WHERE j.id BETWEEN :first AND :last{where} GROUP BY 1 ORDER BY 1"
-    found = {int(row[0]): row[1:] for row in database.ask(sql, ids | values)}
+    found = {k: sums for k, *sums in rows(database, tuple[Natural, Positive, Amount, Amount], sql, ids | values)}
     shown = range(max(min(found), max(found) - _STEPS + 1), max(found) + 1)
-    return name, [Step(_date(k * length - offset), *_sums(found.get(k))) for k in shown]
+    return name, [Step(_date(k * length - offset), *found.get(k, (0, 0.0, 0.0))) for k in shown]
 
 
 def _date(time: int) -> str:
     return (datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=time)).strftime("%m-%d")
-
-
-def _sums(row: tuple[int, float, float] | None) -> tuple[int, float, float]:
-    return (int(row[0]), float(row[1]), float(row[2])) if row else (0, 0.0, 0.0)
 
 
 def classes(cells: list[Cell]) -> tuple[list[str], list[tuple[str, dict[str, overview.Sums]]]]:
@@ -66,7 +64,8 @@ def shares(database: Database, job: Job) -> list[int]:
     names = [f"SUM(CASE WHEN {share} >= {_low(k)} AND {share} < {_low(k + 1)} THEN 1 ELSE 0 END)" for k in range(BINS)]
     same = "j.program = :program AND j.size = :size AND j.machine = :machine AND j.id <> :id"
     values = {"program": job.program, "size": job.size, "machine": job.machine, "id": job.id}
-    return [int(value or 0) for value in database.ask(f"SELECT {', '.join(names)} FROM jobs j WHERE {same}", values)[0]]
+    (found,) = rows(database, tuple[Natural | None, ...], f"SELECT {', '.join(names)} FROM jobs j WHERE {same}", values)
+    return [value or 0 for value in found]
 
 
 def _low(k: int) -> str:

@@ -86,6 +86,10 @@ def test_line__that_breaks_a_rule(line, message):
     assert words(line) == message
 
 
+def test_line__a_key_that_is_no_text():
+    assert words(REGION | {"\udcff": 1}) == "key '\\udcff', must be UTF-8"
+
+
 def test_line__cut_off_or_too_deep():
     for line in ('{"comm":1,', "[" * 100_000):
         with pytest.raises(NoJson):
