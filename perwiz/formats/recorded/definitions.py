@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from perwiz.formats.typed import parsed, typed
+from perwiz.formats.typed import Mistyped, parsed, typed
 
 MOST_PROCESSES = 1 << 22
 """Processes of a run: more is a damaged number."""
@@ -89,16 +89,21 @@ class Communicator(Definition, frozen=True):
             if place >= size:
                 raise ValueError(f"place is {list(self.place)}, must be in sizes, {list(self.sizes)}")
 
-    def count(self, processes: int) -> int:
-        """Return how many members there are. Raises ValueError unless all are of a run of so many processes."""
+    def count(self, number: int, processes: int, most: int = MOST_RANKS) -> int:
+        """Return how many members there are. Raises Mistyped unless it has this number and they are of a run of so many processes."""
+        if self.comm != number:
+            raise Mistyped(f"comm is {self.comm}, must be {number}: they are numbered from 0 on")
         for name, runs in (("ranks", self.ranks), ("remote", self.remote)):
             if len(runs) % 3:
-                raise ValueError(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
+                raise Mistyped(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
             for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
                 ends = first, first + step * (count - 1)
                 if count < 1 or min(ends) < -1 or max(ends) >= processes:
-                    raise ValueError(f"{name} has a run {first},{step},{count}, must be of ranks below {processes}")
-        return sum(self.ranks[2::3]) + sum(self.remote[2::3])
+                    raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {processes}")
+        members = sum(self.ranks[2::3]) + sum(self.remote[2::3])
+        if members > most:
+            raise Mistyped(f"ranks has more members, with those before, than {MOST_RANKS}, must have fewer")
+        return members
 
 
 class Named(Definition, frozen=True):

@@ -96,54 +96,47 @@ def _processes(folder: str) -> Iterator[Process]:
     threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
     for name in names:
         if match := re.fullmatch(r"definitions-(\d+)\.jsonl", name):
-            rank, path = int(match[1]), os.path.join(folder, name)
-            definitions, fault = _definitions(path)
-            if definitions:
-                yield _process(path, rank, threads[rank], definitions, fault)
+            about, definitions, fault = _definitions(os.path.join(folder, name), int(match[1]))
+            if about:
+                yield _process(os.path.join(folder, name), about, definitions, threads[about.process], fault)
 
 
-def _process(path: str, rank: int, threads: int, definitions: list[Definition], fault: str) -> Process:
-    about, *others = definitions
-    if not isinstance(about, About) or about.process != rank:
-        raise TraceError(f"{path}:1: no definition of process {rank}, must be")
+def _process(path: str, about: About, definitions: list[Definition], threads: int, fault: str) -> Process:
     folder = os.path.dirname(path)
     calls, parts = (
-        [rows(os.path.join(folder, f"{kind}-{rank:06}.{thread}.npy"), dtype) for thread in range(threads)]
+        [rows(os.path.join(folder, f"{kind}-{about.process:06}.{thread}.npy"), dtype) for thread in range(threads)]
         for kind, dtype in (("calls", CALL), ("parts", PART))
     )
-    out = Process(path, about, others, [_used(records) for records in calls], parts, fault)
-    _check(out)
-    return out
+    return Process(path, about, definitions, [_used(records) for records in calls], parts, fault)
 
 
-def _definitions(path: str) -> tuple[list[Definition], str]:
-    """Return the definitions of known kinds up to the first line that cannot be read, and which that is, or nothing."""
+def _definitions(path: str, rank: int) -> tuple[About | None, list[Definition], str]:
+    """Return the first definition and those after it, up to a line that is no JSON, and which that is, or nothing. Raises TraceError."""
+    about: About | None = None
     out: list[Definition] = []
+    comms, left = 0, MOST_RANKS
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             try:
                 found = definition(line)
+                if not about:
+                    about = _about(found, rank)
+                    continue
+                if isinstance(found, Communicator):
+                    left -= found.count(comms, about.processes, left)
+                    comms += 1
             except NoJson:
-                return out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
+                return about, out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
             except Mistyped as error:
                 raise TraceError(f"{path}:{number}: {error}") from None
             out += [found] if found else []
-    return out, ""
+    return about, out, ""
 
 
-def _check(process: Process) -> None:
-    """Raise TraceError unless communicators are numbered from 0 on, and their members are processes of the run."""
-    left = MOST_RANKS
-    for number, comm in enumerate(process.of(Communicator)):
-        place = f"{process.path}: communicator {comm.comm}"
-        if comm.comm != number:
-            raise TraceError(f"{place} comes where {number} must be")
-        try:
-            left -= comm.count(process.about.processes)
-        except ValueError as error:
-            raise TraceError(f"{place}: {error}") from None
-        if left < 0:
-            raise TraceError(f"{place}: more than {MOST_RANKS} members of all communicators up to here, must be fewer")
+def _about(found: Definition | None, rank: int) -> About:
+    if isinstance(found, About) and found.process == rank:
+        return found
+    raise Mistyped(f"no definition of process {rank}, must be")
 
 
 def rows(name: str, dtype: np.dtype[Any]) -> Rows:

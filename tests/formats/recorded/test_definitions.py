@@ -106,12 +106,22 @@ def test_line__cut_off_or_too_deep():
     ],
 )
 def test_members__outside_the_run(ranks, message):
-    with pytest.raises(ValueError, match=rf"^{message}$"):
-        Communicator(1, 0, 0, "Comm_split", ranks).count(2)
+    with pytest.raises(Mistyped, match=rf"^{message}$"):
+        Communicator(1, 0, 0, "Comm_split", ranks).count(1, 2)
 
 
 def test_members__of_another_world():
-    assert Communicator(1, 0, 0, "Comm_split", [1, 1, 1], [-1, 0, 3]).count(2) == 4
+    assert Communicator(1, 0, 0, "Comm_split", [1, 1, 1], [-1, 0, 3]).count(1, 2) == 4
+
+
+def test_members__more_than_fit():
+    with pytest.raises(Mistyped, match=r"^ranks has more members, with those before, than 16777216, must have fewer$"):
+        Communicator(1, 0, 0, "Comm_split", [-1, 0, 5]).count(1, 2, 4)
+
+
+def test_number__not_the_next():
+    with pytest.raises(Mistyped, match=r"^comm is 1, must be 2: they are numbered from 0 on$"):
+        Communicator(1, 0, 0, "Comm_split", []).count(2, 2)
 
 
 def test_places():

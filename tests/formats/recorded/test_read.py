@@ -324,6 +324,8 @@ def test_refusals(tmp_path):
     name = run.path / "definitions-000000.jsonl"
     name.write_text('{"process":0,"processes":1,"begun":0}', encoding="utf-8")
     refused(f"{name}:1: lacks 'real', must have it", run.path)
+    run.process(0, [], more=[{"comm": 2, "parent": 0, "nth": 0, "how": "Comm_dup", "ranks": [0, 1, 1]}])
+    refused(f"{name}:3: comm is 2, must be 1: they are numbered from 0 on", run.path)
     name.write_text('{"named":0,"name":"x"}\n', encoding="utf-8")
     refused(f"{name}:1: no definition of process 0, must be", run.path)
     run.process(0, [], more=[{"region": 0, "parallel": False, "name": 5}])
