@@ -160,6 +160,9 @@ def checked(record: Record, now: float) -> Record:
         raise RecordError(f"ended at {date(record.ended)}, must be before now, {date(now)}")
     if not -(2**62) < record.pid < 2**62:
         raise RecordError("a process number of more than 62 bits")
+    for name, values in record.more.get("counters", {}).items():
+        for value in values:
+            _check_number(f"counter {name}", value)
     for name, counts in record.routines.items():
         if not _NAME.match(name):
             raise RecordError(f"routine {name[:40]!r}, must be a name in lower case")

@@ -36,6 +36,13 @@ def parse(text: str, host: str, pid: int, written: str, now: float) -> Record:
     `written` is the date in front of it, which stands for MPI_Finalize where no other is there; without a year it is the last that is not
     of the future. Raises RecordError.
     """
+    try:
+        return _parsed(text, host, pid, written, now)
+    except (ValueError, OverflowError) as error:
+        raise RecordError(f"{error}, must be a number") from None
+
+
+def _parsed(text: str, host: str, pid: int, written: str, now: float) -> Record:
     whole = text.partition("\nsubtotal ")[0].rstrip("\n") + "\n"
     cut = max(0, whole.rfind("\ntime ", 0, whole.find("\ntime *") + 1) + 1)
     tail = whole[cut:]
@@ -43,13 +50,10 @@ def parse(text: str, host: str, pid: int, written: str, now: float) -> Record:
     if not head or not times:
         raise RecordError(f"no line '{'time * size' if head else 'size = n = ... / avg. on each PE:'}', must be a whole record")
     size = int(head[1])
-    try:
-        rows, exact, sizes, lines = _rows(whole[head.end() : cut], size)
-        inside, whole_time = float(times[1]), float(times[2])
-        overhead = _OVERHEAD.search(tail)
-        own = float(overhead[1]) * size if overhead else 0.0
-    except ValueError as error:
-        raise RecordError(f"{error}, must be a number") from None
+    rows, exact, sizes, lines = _rows(whole[head.end() : cut], size)
+    inside, whole_time = float(times[1]), float(times[2])
+    overhead = _OVERHEAD.search(tail)
+    own = float(overhead[1]) * size if overhead else 0.0
     dates = _DATES.search(tail)
     ended = timestamp(dates[2]) if dates else written_at(written, now)
     began = timestamp(dates[1]) if dates else ended - (whole_time / size if size > 0 else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counters import NOON, NOW, OURS, T3E
-from perwiz.jobs.record import Counts, RecordError, date
+from perwiz.jobs.record import Counts, RecordError, checked, date
 from perwiz.jobs.store import form
 
 
@@ -43,6 +43,26 @@ def test_t3e__the_year_is_the_last_that_is_past():
     later = form.parse(body(T3E), "hwwt3e", 56770, "Nov 28 22:09:57", NOW + 5 * 365 * 86_400)
     assert date(later.ended) == "2030-11-28T22:09:57Z"
     assert later.identity() == job.identity()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("2.000e+09 / inside", "2.000e+-inf / inside", "could not convert string to float: '2.000e+-inf', must be a number"),
+        ("2.000e+09 / inside", "nan / inside", "counter instructions is nan, must be a number from 0 to 1e+18"),
+        ("sent= 42357", f"sent= {'9' * 400}", "int too large to convert to float, must be a number"),
+        (
+            "size = n = 4 ",
+            f"size = n = {'9' * 5000} ",
+            "Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits",
+        ),
+    ],
+)
+def test_ours__numbers_that_are_none(old, new, message):
+    assert OURS.count(old) == 1
+    with pytest.raises(RecordError) as error:
+        checked(form.parse(body(OURS.replace(old, new)), "n017", 4711, "Oct 26 12:00:01", NOW), NOW)
+    assert str(error.value).startswith(message)
 
 
 def test_ours__exact_sums():
