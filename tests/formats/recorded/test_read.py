@@ -13,56 +13,10 @@ from perwiz.formats.recorded import read as recorded
 from perwiz.formats.recorded.communicators import ranks_of
 from perwiz.formats.recorded.files import stopped
 from perwiz.formats.recorded.format import folders
-from perwiz.kernels.recorded import CALL, PART
+from perwiz.kernels.recorded import CALL
 from perwiz.trace import defects, operations, resources
 from perwiz.whatif.run import choose_model
-
-OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
-OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
-SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
-WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
-
-
-def call(name, enter, leave, **more):
-    row = np.zeros((), CALL)
-    row["enter"], row["leave"], row["op"] = enter, leave, OPERATIONS.index(name)
-    row["peer"] = row["tag"] = row["comm"] = -1
-    for key, value in more.items():
-        row[key] = value
-    return row
-
-
-def part(row, request, **more):
-    out = np.zeros((), PART)
-    out["call"], out["request"], out["peer"], out["tag"] = row, request, -1, -1
-    for key, value in more.items():
-        out[key] = value
-    return out
-
-
-class Run:
-    """A directory of a run of so many processes."""
-
-    def __init__(self, path, size, token="t"):
-        self.path, self.size = pathlib.Path(path), size
-        self.path.mkdir()
-        self.marker(format="perwiz run", version=1, token=token)
-
-    def marker(self, **about):
-        (self.path / "run.json").write_text(json.dumps(about), encoding="utf-8")
-
-    def process(self, rank, calls, parts=(), more=(), **about):
-        known = {"process": rank, "processes": self.size, "begun": 1000, "real": [1000, 5_000_000_000], "clock": "a", "cpu": 0}
-        known |= {"metahost": 0, "metahost_name": "", "host": "node", "mpi": "MPI", "program": ["app"], "operations": OPERATIONS}
-        lines = [known | about, WORLD | {"ranks": [0, 1, self.size]}, *more]
-        text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        (self.path / f"definitions-{rank:06}.jsonl").write_text(text, encoding="utf-8")
-        for kind, rows, dtype in (("calls", calls, CALL), ("parts", parts, PART)):
-            name = self.path / f"{kind}-{rank:06}.0.npy"
-            data = np.array(list(rows), dtype)
-            header = b"\x93NUMPY\x01\x00" + b" " * 376
-            name.write_bytes(header + data.tobytes())
-        return self
+from runs import ANY_SOURCE, CANCELLED, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 
 @pytest.fixture(params=[resources.LEAST, 1], ids=["one thread", "several threads"])
