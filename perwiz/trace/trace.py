@@ -249,7 +249,7 @@ class Trace:
 
 
 def check(trace: Trace) -> None:
-    """Raise TraceError naming the first call whose times contradict program order, or the first message of less than no bytes."""
+    """Raise TraceError naming the first call or region whose times contradict program order, or moves less than no bytes."""
     times, location = trace.timeline.calls, trace.calls.location
     if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
         raise TraceError(f"{trace.path}: a timeline of other length than its tables")
@@ -261,13 +261,25 @@ def check(trace: Trace) -> None:
         raise TraceError(
             f"{trace.path}: e{e} (rank {location[e]}) returns at {times.leave[e]} ns, before it was entered at {times.enter[e]} ns"
         )
+    regions = trace.timeline.regions
+    bad = np.flatnonzero(regions.leave < regions.enter)
+    if len(bad):
+        k = int(bad[0])
+        named = f"region {trace.names[trace.region_names[k]]} of rank {trace.locations.process[trace.regions.location[k]]}"
+        raise TraceError(f"{trace.path}: {named} ends at {regions.leave[k]} ns, before it begins at {regions.enter[k]} ns")
     same = location[1:] == location[:-1]
     bad = np.flatnonzero(same & (times.enter[1:] < times.leave[:-1])) + 1
     if len(bad):
         e = int(bad[0])
         before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
         raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")
-    bad = np.flatnonzero(trace.messages.bytes < 0)
-    if len(bad):
-        e, sent = int(trace.messages.send[bad[0]]), trace.messages.bytes[bad[0]]
-        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) sends {sent} bytes, must be at least 0")
+    each = range(len(times))
+    for what, calls, sizes in (
+        ("sends", trace.messages.send, trace.messages.bytes),
+        ("sends", each, trace.calls.bytes_sent),
+        ("receives", each, trace.calls.bytes_received),
+    ):
+        bad = np.flatnonzero(sizes < 0)
+        if len(bad):
+            e = int(calls[bad[0]])
+            raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) {what} {sizes[bad[0]]} bytes, must be at least 0")

@@ -1,6 +1,8 @@
-"""Whatever a file holds, reading it gives a trace or one PerwizError: files cut, changed and made up."""
+"""Whatever a file holds, reading it gives what it is for or one PerwizError: files cut, changed and made up."""
 
 import gzip
+import json
+import pathlib
 import random
 import re
 import tracemalloc
@@ -11,9 +13,17 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cubes
 import perwiz
+from counters import NOW, OURS, T3E, job
 from perwiz.errors import PerwizError
+from perwiz.formats.cube.read import read as read_cube
+from perwiz.jobs.record import Record, to_json
+from perwiz.jobs.store import stream
+from perwiz.jobs.store.stream import Fault
+from perwiz.loggps import model
 from perwiz.trace import operations
+from runs import ANY_SOURCE, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 HEADS = b"""\
 -1 0 0 0 0 0 Me
@@ -218,3 +228,164 @@ def test_memory_is_bounded(folder, pack, name):
     finally:
         tracemalloc.stop()
     assert len(trace.messages) <= 1
+
+
+EXTREMES = [-1, 0, 1, 2**24, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1, -(2**63)]
+VALUES = [*EXTREMES, None, True, 1.5, float("nan"), float("inf"), "", "x", "\x1b[31m", "\udcff", [], [1], [None], {}, {"a": 1}]
+WORDS = [b"-1", b"4294967296", b"9" * 30, b"1e308", b"nan", b"inf", b"", b"\xff", b"\0", b'"', b"<", b"x" * 300]
+
+
+def flipped(rng, data):
+    """Return bytes with a few bits turned, a piece lost or doubled, a number put in, or their end cut off."""
+    out = bytearray(data)
+    at, kind = rng.randrange(len(out)), rng.randrange(6)
+    if kind < 2:
+        for _ in range(rng.choice([1, 3])):
+            out[rng.randrange(len(out))] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        out[at : at + 8] = (rng.choice(EXTREMES) % 2**64).to_bytes(8, "little")
+    elif kind == 3:
+        out[at : at + rng.choice([1, 8])] = b""
+    elif kind == 4:
+        out[at:at] = out[rng.randrange(len(out)) :][:16]
+    else:
+        del out[at:]
+    return bytes(out)
+
+
+def reworded(rng, text):
+    """Return a text with a number or word replaced, or a line lost, doubled or moved."""
+    if rng.random() < 0.6:
+        place = rng.choice(list(re.finditer(rb"-?[\d.]+|[^ \n,=\"<>]+", text)))
+        return text[: place.start()] + rng.choice(WORDS) + text[place.end() :]
+    lines = text.splitlines(keepends=True)
+    at, to = rng.randrange(len(lines)), rng.randrange(len(lines))
+    lines[at : at + rng.choice([0, 1])] = [lines[to]] * rng.choice([0, 1, 2])
+    return b"".join(lines)
+
+
+def spots(value, at=()):
+    """Yield the places in a JSON value, as keys."""
+    yield at
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from spots(value[key], (*at, key))
+
+
+def retyped(rng, text):
+    """Return lines of JSON of which one value is of another type, or lost."""
+    lines = text.decode().splitlines()
+    line = rng.randrange(len(lines))
+    value = json.loads(lines[line])
+    *above, key = rng.choice([at for at in spots(value) if at])
+    inner = value
+    for step in above:
+        inner = inner[step]
+    if rng.random() < 0.2:
+        del inner[key]
+    else:
+        inner[key] = rng.choice(VALUES)
+    lines[line] = json.dumps(value)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def refusal(error):
+    assert "\n" not in str(error)
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """Return the directory of a run of two processes that has everything."""
+    run = Run(tmp_path / "whole", 2)
+    cart = {"comm": 1, "parent": 0, "nth": 0, "how": "Cart_create", "ranks": [0, 1, 2], "sizes": [2], "periodic": [0]}
+    inter = {"comm": 2, "parent": 0, "nth": 1, "how": "Intercomm_create"}
+    module = {"module": "/bin/app", "build_id": "b", "begin": 1000, "end": 2000, "bias": 1000}
+    for rank in (0, 1):
+        row = {"peer": 1 - rank, "tag": 5, "comm": 1, "site": 1200}
+        calls = [
+            call("begin", 1001, 1001, peer=0),
+            call("MPI_Irecv", 1010, 1011, request=0, bits=RECEIVES | POSTS | ANY_SOURCE, **row),
+            call("MPI_Isend", 1012, 1013, request=1, sent=8, bits=SENDS | POSTS, **row),
+            call("MPI_Test", 1014, 1015, request=0),
+            call("MPI_Waitall", 1020, 1030, bits=MANY, received=8),
+            call("MPI_Bcast", 1040, 1050, comm=0),
+            call("flush", 1060, 1061),
+            call("end", 1070, 1070),
+        ]
+        parts = [part(4, 0, peer=1 - rank, tag=5, bytes=8, comm=1, bits=DONE | RECEIVES), part(4, 1, comm=1, bits=DONE | SENDS)]
+        more = [cart | {"place": [rank]}, inter | {"ranks": [rank, 1, 1], "remote": [1 - rank, 1, 1]}, module]
+        more += [{"named": 1, "name": "grid"}, {"region": 0, "parallel": True, "name": "step"}]
+        more += [{"offset": 3, "time": 1500, "round_trip": 9, "master": 0, "when": "init"}] if rank else []
+        run.process(rank, calls, parts, more, clock=f"c{rank}", metahost=rank, metahost_name=f"m{rank}")
+    places = [{"module": "/bin/app", "build_id": "b", "places": {"200": "app.c:7 solve"}}]
+    (run.path / "sites.json").write_text(json.dumps(places), encoding="utf-8")
+    trace = perwiz.read(str(run.path))
+    assert (len(trace.messages), len(trace.collectives), len(trace.topologies), len(trace.readings), trace.sites) == (
+        2,
+        1,
+        1,
+        2,
+        ("app.c:7 solve",),
+    )
+    assert (len(trace.regions), len(trace.records), trace.faults, len(trace.defects)) == (2, 2, (), 0)
+    return run.path
+
+
+@pytest.mark.slow
+def test_recorded_runs(whole):
+    rng, files, read = random.Random(5), sorted(whole.iterdir()), 0
+    for _ in range(600):
+        file = rng.choice(files)
+        data = file.read_bytes()
+        change = rng.choice([retyped, retyped, retyped, reworded, flipped]) if file.suffix in (".json", ".jsonl") else flipped
+        file.write_bytes(change(rng, data))
+        try:
+            sound(perwiz.read(str(whole)))
+            read += 1
+        except PerwizError as error:
+            refusal(error)
+        file.write_bytes(data)
+    assert read > 100
+
+
+@pytest.mark.slow
+def test_cubes(tmp_path):
+    rng, read, files = random.Random(6), 0, cubes.solver(**{"anchor.xml": cubes.SOLVER.encode()})
+    for _ in range(300):
+        some = dict(files)
+        name = rng.choice(["anchor.xml", *sorted(some)])
+        some[name] = (reworded if name == "anchor.xml" else flipped)(rng, some[name])
+        data = cubes.archive(some)
+        (tmp_path / "t.cubex").write_bytes(flipped(rng, data) if rng.random() < 0.3 else data)
+        try:
+            read += len(read_cube(str(tmp_path / "t.cubex")).metrics) > 0
+        except PerwizError as error:
+            refusal(error)
+    assert read > 30
+
+
+@pytest.mark.slow
+def test_models(tmp_path):
+    rng, read = random.Random(7), 0
+    text = (pathlib.Path(__file__).resolve().parents[2] / "models" / "viola-fzj.toml").read_bytes()
+    for _ in range(400):
+        (tmp_path / "m.toml").write_bytes(rng.choice([reworded, flipped])(rng, text))
+        try:
+            read += model.load(str(tmp_path / "m.toml")).name != ""
+        except PerwizError as error:
+            refusal(error)
+    assert read > 30
+
+
+@pytest.mark.slow
+def test_records_of_jobs(tmp_path):
+    rng, found = random.Random(8), []
+    forms = [(OURS.encode(), reworded), (T3E.encode(), reworded), (f"{to_json(job(1))}\n{to_json(job(2))}\n".encode(), retyped)]
+    for k in range(600):
+        text, change = rng.choice([*forms, (gzip.compress(OURS.encode()), flipped)])
+        (tmp_path / "records").write_bytes(change(rng, text))
+        try:
+            found += stream.read(str(tmp_path / "records"), NOW + k)
+        except PerwizError as error:
+            refusal(error)
+    assert {type(one) for one in found} == {Record, Fault}
+    assert all(json.loads(to_json(one)) for one in found if isinstance(one, Record))

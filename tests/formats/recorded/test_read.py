@@ -130,6 +130,25 @@ def test_regions__nested_and_unfinished(run):
     assert sorted(trace.defects.reason.tolist()) == sorted([defects.NOT_OPEN, defects.NEVER_ENDS])
 
 
+def test_sizes__below_zero(run):
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=-8, bits=SENDS)])
+    run.process(1, [call("MPI_Recv", 1005, 1030, peer=0, tag=5, comm=0, received=8, bits=RECEIVES)])
+    refused(f"{run.path}: e0 (rank 0) sends -8 bytes, must be at least 0", run.path)
+    run.process(0, [call("MPI_Barrier", 1010, 1020, comm=0, received=-1)])
+    refused(f"{run.path}: e0 (rank 0) receives -1 bytes, must be at least 0", run.path)
+    run.process(0, [call("MPI_Send", 1010, 1020, peer=1, tag=5, comm=0, sent=8, bits=SENDS)])
+    post = call("MPI_Irecv", 1001, 1002, peer=0, tag=5, comm=0, bits=RECEIVES | POSTS)
+    wait = call("MPI_Waitall", 1030, 1040, bits=MANY, received=8)
+    run.process(1, [post, wait], [part(1, 0, peer=0, tag=5, bytes=-3, comm=0, bits=DONE | RECEIVES)])
+    refused(f"{run.path}: e0 (rank 0) sends -3 bytes, must be at least 0", run.path)
+
+
+def test_regions__that_end_before_they_begin(run):
+    named = [{"region": 0, "parallel": True, "name": "step"}]
+    run.process(0, [call("begin", 1009, 1009, peer=0), call("end", 1008, 1008)], more=named).process(1, [])
+    refused(f"{run.path}: region step of rank 0 ends at 8 ns, before it begins at 9 ns", run.path)
+
+
 def test_killed__the_open_call_and_the_empty_rows_are_left_out(run):
     rows = [call("flush", 1001, 1002), call("MPI_Barrier", 1003, 1004, comm=0), call("MPI_Recv", 1005, 0), np.zeros((), CALL)]
     run.process(0, rows).process(1, [call("MPI_Barrier", 1003, 1004, comm=0)])
