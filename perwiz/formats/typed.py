@@ -55,7 +55,7 @@ def _words(value: Any, message: str) -> str:
     if lacking := re.fullmatch("Object missing required field (.*)", what):
         return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
     if not (expected := re.fullmatch(r"Expected (.*?)(, got .*)?", what)):
-        return what
+        return f"{path}: {what}" if path else what
     for name, number in re.findall(r"(\w+)|\[(\d+)\]", path):
         value = value[int(number) if number else name]
     kind, _, bound = expected[1].partition(" ")

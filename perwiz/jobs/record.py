@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import msgspec
 
 from perwiz.errors import PerwizError
-from perwiz.formats.typed import typed
+from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.jobs.routines import BUFFERS, SENDS
 from perwiz.report import records
 from perwiz.report.records import Natural, Positive
@@ -140,10 +140,6 @@ class Line(records.Record, kw_only=True):
     sizes: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
-_KEYS = Line.__struct_fields__
-_NEEDED = tuple(key.name for key in msgspec.structs.fields(Line) if key.default is not msgspec.UNSET)
-
-
 def _yearless(time: float) -> str:
     return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%m-%d %H:%M:%S")
 
@@ -196,9 +192,9 @@ def timestamp(text: str) -> float:
     """Return ISO 8601 as seconds since 1970; without a zone it is UTC. Raises RecordError."""
     try:
         moment = datetime.datetime.fromisoformat(text)
-    except (ValueError, TypeError):
-        raise RecordError(f"date {str(text)[:40]!r}, must be as 2026-01-31T12:00:00Z") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise RecordError(f"date {text[:40]!r}, must be as 2026-01-31T12:00:00Z") from None
 
 
 def moved(name: str, bytes: float, size: int, sent: float) -> float:
@@ -219,61 +215,43 @@ def sent(routines: dict[str, tuple[float, float, float, float]]) -> float:
 def from_json(text: str) -> Record:
     """Return the record of a line of JSON. Raises RecordError."""
     try:
-        line = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = parsed(text)
+        if not isinstance(value, dict) or value.get("perwiz_record") != VERSION:
+            raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
+        if unknown := [key for key in value if key not in Line.__struct_fields__]:
+            raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(Line.__struct_fields__)}")
+        return _from_line(typed(value, Line), typed(value, More))
+    except NoJson as error:
         raise RecordError(f"{error}, must be JSON") from None
-    if not isinstance(line, dict) or line.get("perwiz_record") != VERSION:
-        raise RecordError(f'no "perwiz_record": {VERSION}, must be a record of this version')
-    lacking = [key for key in _NEEDED if key not in line]
-    if lacking:
-        raise RecordError(f"lacks {', '.join(lacking)}, must have all of {', '.join(_NEEDED)}")
-    unknown = [key for key in line if key not in _KEYS]
-    if unknown:
-        raise RecordError(f"has {unknown[0][:40]!r}, must be one of {', '.join(_KEYS)}")
-    try:
-        return _from_line(line)
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        raise RecordError("a value of the wrong type, must be as in jobs_record.schema.json") from None
+    except Mistyped as error:
+        raise RecordError(str(error)) from None
 
 
-def _from_line(line: dict[str, Any]) -> Record:
-    routines = {name: Counts(*map(float, row)) for name, row in line.get("routines", {}).items()}
+def _from_line(line: Line, more: More) -> Record:
     return Record(
-        machine=_text(line.get("machine") or ""),
-        host=_text(line["host"]),
-        pid=_whole(line["pid"]),
-        user=_text(line["user"]),
-        program=_text(line["program"]),
-        size=_whole(line["size"]),
-        language=_text(line["language"]),
-        mpi=_text(line["mpi"]),
-        began=timestamp(line["began"]),
-        ended=timestamp(line["ended"]),
-        all=float(line["all_s"]),
-        inside=float(line["mpi_s"]),
-        overhead=float(line.get("overhead_s", 0)),
-        routines=routines,
-        environment={_text(name): _text(value) for name, value in line.get("environment", {}).items()},
-        more=typed({key: line[key] for key in ("threads", "counters", "sizes") if line.get(key)}, More),
-        pmpi=bool(line.get("pmpi", False)),
+        machine=plain(line.machine or ""),
+        host=plain(line.host),
+        pid=line.pid,
+        user=plain(line.user),
+        program=plain(line.program),
+        size=line.size,
+        language=plain(line.language),
+        mpi=plain(line.mpi),
+        began=timestamp(line.began),
+        ended=timestamp(line.ended),
+        all=line.all_s,
+        inside=line.mpi_s,
+        overhead=line.overhead_s or 0.0,
+        routines={name: Counts(*counts) for name, counts in (line.routines or {}).items()},
+        environment={plain(name): plain(text) for name, text in (line.environment or {}).items()},
+        more=more,
+        pmpi=line.pmpi or False,
     )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return plain(value)
 
 
 def plain(text: str) -> str:
     """Return a text that every database takes: no NUL, no half characters, not endless."""
     return text[:_MOST_TEXT].replace("\0", "?").encode("utf-8", "replace").decode("utf-8")
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError
-    return value
 
 
 def to_json(record: Record) -> str:
