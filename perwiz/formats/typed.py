@@ -50,13 +50,16 @@ def typed(value: Any, kind: type[_T], strict: bool = True) -> _T:
 
 def _words(value: Any, message: str) -> str:
     """Return an error of msgspec in our words."""
-    what, _, path = message.replace("`", "").partition(" - at $")
-    path = path.removeprefix(".")
+    what, key, path = (*re.split(r" - at (key in )?\$", message.replace("`", ""), maxsplit=1), None, "")[:3]
+    path = f"a key of {path.removeprefix('.')}" if key else path.removeprefix(".")
     if lacking := re.fullmatch("Object missing required field (.*)", what):
         return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
-    if not (expected := re.fullmatch(r"Expected (.*?)(, got .*)?", what)):
+    if not (expected := re.fullmatch(r"Expected (.*?)(?:, got (.*))?", what)):
         return f"{path}: {what}" if path else what
+    kind, _, bound = expected[1].partition(" ")
+    must = f"must be {_TYPES.get(kind, kind)} {bound}".strip()
+    if key or "[...]" in path:  # in a dict, of which msgspec does not say the key
+        return f"{path} is {_TYPES[expected[2]]}, {must}" if expected[2] in _TYPES else f"{path}: {must}"
     for name, number in re.findall(r"(\w+)|\[(\d+)\]", path):
         value = value[int(number) if number else name]
-    kind, _, bound = expected[1].partition(" ")
-    return f"{path} is {json.dumps(value, default=repr)[:_SHOWN]}, must be {_TYPES.get(kind, kind)} {bound}".strip()
+    return f"{path} is {json.dumps(value, default=repr)[:_SHOWN]}, {must}".lstrip()
