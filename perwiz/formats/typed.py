@@ -50,8 +50,8 @@ def typed(value: Any, kind: type[_T], strict: bool = True) -> _T:
 
 def _words(value: Any, message: str) -> str:
     """Return an error of msgspec in our words."""
-    what, key, path = (*re.split(r" - at (key in )?\$", message.replace("`", ""), maxsplit=1), None, "")[:3]
-    path = f"a key of {path.removeprefix('.')}" if key else path.removeprefix(".")
+    what, key, path = re.findall(r"(?s)^(.*?)(?: - at (key in )?\$\.?(.*))?$", message.replace("`", ""))[0]
+    path = f"a key of {path}" if key else path
     if lacking := re.fullmatch("Object missing required field (.*)", what):
         return f"{path} lacks {lacking[1]!r}, must have it".lstrip()
     if not (expected := re.fullmatch(r"Expected (.*?)(?:, got (.*))?", what)):
