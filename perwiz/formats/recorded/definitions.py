@@ -55,13 +55,20 @@ class About(Definition, frozen=True):
     program: list[str]
     operations: Annotated[list[str], Meta(max_length=1 << 16)]
     """What the records name by its number."""
+    first: Natural = 0
+    """The first process of its world: one that others spawned has a world of its own."""
 
     def __post_init__(self) -> None:
-        if self.process >= self.processes:
-            raise ValueError(f"process is {self.process}, must be below {self.processes}, the number of processes")
+        if not self.first <= self.process < self.end <= MOST_PROCESSES:
+            raise ValueError(f"process is {self.process}, must be one of the {self.processes} from {self.first} on")
         for name in ("flush", "begin", "end"):
             if name not in self.operations:
                 raise ValueError(f"operations lacks {name!r}, must have it")
+
+    @property
+    def end(self) -> int:
+        """The end of the processes of its world."""
+        return self.first + self.processes
 
 
 class Communicator(Definition, frozen=True):
@@ -71,7 +78,7 @@ class Communicator(Definition, frozen=True):
     parent: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)]
     nth: Int
     how: str
-    ranks: list[Int]
+    ranks: Annotated[list[Int], Meta(min_length=3)]
     """Runs of ranks of the world: first, step, count, first, step, count ...; -1 is a process of another world."""
     remote: list[Int] = []
     """The other group of an intercommunicator."""
@@ -89,8 +96,8 @@ class Communicator(Definition, frozen=True):
             if place >= size:
                 raise ValueError(f"place is {list(self.place)}, must be in sizes, {list(self.sizes)}")
 
-    def count(self, number: int, processes: int, most: int = MOST_RANKS) -> int:
-        """Return how many members there are. Raises Mistyped unless it has this number and they are of a run of so many processes."""
+    def count(self, number: int, end: int, most: int = MOST_RANKS) -> int:
+        """Return how many members there are. Raises Mistyped unless it has this number, and they are ranks before this end."""
         if self.comm != number:
             raise Mistyped(f"comm is {self.comm}, must be {number}: they are numbered from 0 on")
         for name, runs in (("ranks", self.ranks), ("remote", self.remote)):
@@ -98,8 +105,8 @@ class Communicator(Definition, frozen=True):
                 raise Mistyped(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
             for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
                 ends = first, first + step * (count - 1)
-                if count < 1 or min(ends) < -1 or max(ends) >= processes:
-                    raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {processes}")
+                if count < 1 or min(ends) < -1 or max(ends) >= end:
+                    raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {end}")
         members = sum(self.ranks[2::3]) + sum(self.remote[2::3])
         if members > most:
             raise Mistyped(f"ranks has more members, with those before, than {MOST_RANKS}, must have fewer")

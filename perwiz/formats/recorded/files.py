@@ -123,7 +123,7 @@ def _definitions(path: str, rank: int) -> tuple[About | None, list[Definition], 
                     about = _about(found, rank)
                     continue
                 if isinstance(found, Communicator):
-                    left -= found.count(comms, about.processes, left)
+                    left -= found.count(comms, about.end, left)
                     comms += 1
             except NoJson:
                 return about, out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
