@@ -51,7 +51,8 @@ are kept apart, 31 deep: what is in others belongs to the region around them. A 
 To count every job without this command, set PERWIZ_PROFILE (file, syslog or both), PERWIZ_PROFILE_FILE and PERWIZ_COUNTERS for programs
 that have the recorder linked or preloaded. PERWIZ_SYSLOG is the socket of syslog (default: /dev/log).
 
-exit codes: 0 done, 2 usage, or nothing could be recorded, 4 done but the recording is incomplete: the program failed, or the disk was full
+exit codes: that of the command (of mpiexec, 128 + N if signal N ended it); 2 if perwiz could not start it. What could not be recorded is
+said on standard error
 """
 
 
@@ -112,7 +113,6 @@ def _refuse(args: argparse.Namespace, *names: str, because: str) -> None:
 
 
 def _profile(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
-    from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.record import launch, profile
 
     launch.check(command)
@@ -122,11 +122,9 @@ def _profile(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         code = launch.run(command, profile.variables(target, library))
     finally:
         noted = profile.close_target(target)
-    if not noted:
-        raise UsageError(f"{target.file or 'syslog'}: {_nothing(code, mpicc)}")
-    lines = launch.ended(code, command) + profile.outcome(target, noted)
-    _say(lines)
-    return INCOMPLETE if lines else DONE
+    lines = profile.outcome(target, noted) if noted else [f"{target.file or 'syslog'}: {_nothing(mpicc)}"]
+    _say(launch.ended(code, command) + lines)
+    return launch.exit_code(code)
 
 
 def _library(command: list[str], mpicc: str) -> str:
@@ -135,9 +133,8 @@ def _library(command: list[str], mpicc: str) -> str:
     return "" if programs.simulates(command[0]) else str(build.built(mpicc))
 
 
-def _nothing(code: int, mpicc: str) -> str:
-    why = f"it ended with exit code {code} before" if code else "no process came through"
-    return f"nothing was recorded: {why} the MPI_Init of the MPI of {mpicc}"
+def _nothing(mpicc: str) -> str:
+    return f"nothing was recorded: no process came through the MPI_Init of the MPI of {mpicc}"
 
 
 def _say(lines: list[str]) -> None:
@@ -173,7 +170,7 @@ def _models(output: str, command: list[str], mpicc: str) -> dict[str, Calibratio
 
 def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     from perwiz.commands import calibrate
-    from perwiz.errors import DONE, INCOMPLETE, PerwizError, UsageError
+    from perwiz.errors import PerwizError
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.record import launch
@@ -187,11 +184,10 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
-    if not any_recorded:
-        raise UsageError(f"{args.output}: {_nothing(code, mpicc)}")
-    calibrate.write(models)
-    lines = launch.outcome(args.output, code, command, recorded_files.stopped(folder))
-    with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
-        recorded_sites.resolve(folder)
-    _say(lines)
-    return INCOMPLETE if lines else DONE
+    lines = launch.outcome(args.output, recorded_files.stopped(folder)) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
+    _say(launch.ended(code, command) + lines)
+    if any_recorded:
+        calibrate.write(models)
+        with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
+            recorded_sites.resolve(folder)
+    return launch.exit_code(code)

@@ -100,12 +100,17 @@ def check(command: list[str]) -> None:
             raise UsageError(f"{word}: linked statically, so the recorder cannot get in front of it; link it with $({flags})")
 
 
-def outcome(folder: str, code: int, command: list[str], stopped: dict[int, list[int]]) -> list[str]:
+def exit_code(code: int) -> int:
+    """Return the exit code that stands for how a command ended, as a shell does: 128 + N for one that signal N ended."""
+    return code if code >= 0 else 128 - code
+
+
+def outcome(folder: str, stopped: dict[int, list[int]]) -> list[str]:
     """Return what is to be said after a run: a line for everything that makes the recording incomplete.
 
     `stopped` are, per error number, the ranks of which a thread had to stop recording.
     """
-    lines = ended(code, command)
+    lines = []
     for number, ranks in stopped.items():
         why = f"{os.strerror(number).lower()}: {_ranks(ranks)} stopped recording" if number else f"nothing was recorded of {_ranks(ranks)}"
         lines.append(f"{folder}: {why}")

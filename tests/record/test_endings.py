@@ -25,10 +25,10 @@ def ending(mpi, record, built):
 @pytest.mark.parametrize("how", ["abort", "kill", "exit"])
 def test_one_dies__the_rest_is_readable(ending, how):
     code, folder, _, said = ending(how)
-    assert code == 4
+    assert code != 0
     first, second = said.splitlines(keepends=True)
     assert first.startswith("perwiz: ")
-    assert f" {how} ended with exit code " in first
+    assert first.endswith(f" {how} ended with exit code {code}\n")
     assert second == UNFINISHED
     trace = recorded.read(folder)
     assert len(trace.messages) == 3
@@ -39,14 +39,13 @@ def test_one_dies__the_rest_is_readable(ending, how):
 
 def test_never_initialised(ending, mpi):
     code, folder, _, said = ending("never")
-    assert code == 2
+    assert code == 0
     assert said == f"perwiz: run: nothing was recorded: no process came through the MPI_Init of the MPI of {mpi.mpicc}\n"
     assert not os.path.exists(folder)
 
 
 def test_left_without_finalize(ending):
-    code, folder, _, said = ending("leave")
-    assert code == 4
+    _, folder, _, said = ending("leave")
     assert said.endswith(UNFINISHED)
     assert len(recorded.read(folder).messages) == 3
 
@@ -86,7 +85,7 @@ def test_full_disk__stops_and_says_so(mpi, built, record, tmp_path):
     try:
         command = mpi.command(1, mpis.compiled(mpi.mpicc, "endings.c", built), "many", "100000")
         code, _, _, said = record(command, "-o", "small/run")
-        assert (code, said) == (4, "perwiz: small/run: no space left on device: rank 0 stopped recording\n")
+        assert (code, said) == (0, "perwiz: small/run: no space left on device: rank 0 stopped recording\n")
         trace = recorded.read(str(small / "run"))
         assert len(trace.calls) > 10000
         assert trace.defects.reason.tolist() == [defects.UNREADABLE]

@@ -79,6 +79,19 @@ def test_refused__static_program(monkeypatch, capsys):
     assert capsys.readouterr().err == f"perwiz: ./app: {why}\n"
 
 
+@pytest.mark.parametrize("options", [["-o", "run"], ["--profile", "-o", "out.txt"]])
+@pytest.mark.parametrize(
+    ("does", "code", "how"), [("exit 0", 0, ""), ("exit 7", 7, "ended with exit code 7"), ("kill -9 $$", 137, "was ended by SIGKILL")]
+)
+def test_exit_code__that_of_the_command(monkeypatch, capsys, options, does, code, how):
+    monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
+    command = script("app", does)
+    assert cli.main(["record", *options, "--mpicc", "cc", "--", command]) == code
+    nothing = f"perwiz: {options[-1]}: nothing was recorded: no process came through the MPI_Init of the MPI of cc\n"
+    assert capsys.readouterr().err == (f"perwiz: {command} {how}\n" if how else "") + nothing
+    assert sorted(os.listdir()) == ["app"]
+
+
 def test_mpicc__the_one_beside_the_launcher():
     mpiexec, mpicc = script("bin/mpiexec"), script("bin/mpicc")
     assert programs.mpicc_for([mpiexec, "-n", "2", "./app"]) == mpicc
