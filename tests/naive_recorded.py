@@ -56,7 +56,7 @@ def split(records, parts, operations, comms, rank, start):
         else:
             shown = -2 if flags & ANY_SOURCE else max(partner, -2)
             strangers += partner == STRANGER and not flags & ANY_SOURCE
-        nobody += bool(traits & TALKS and not flags & (SENDS | RECEIVES | FAILED | CANCELLED | MANY))
+        nobody += bool(traits & TALKS and not flags & (SENDS | RECEIVES | CANCELLED | MANY))
         if flags & 15 == SENDS | RECEIVES:
             act(-1, sent, peer, tag, comm, flags - RECEIVES)
             came = request & (2**64 - 1)

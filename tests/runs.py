@@ -9,6 +9,7 @@ from perwiz.kernels.recorded import CALL, PART
 
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
 OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
+OPERATIONS += ["MPI_Isendrecv_replace", "MPI_Start", "MPI_Pready_range", "MPI_Parrived", "MPI_Ibarrier", "MPI_Comm_spawn_multiple"]
 SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
 WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
 

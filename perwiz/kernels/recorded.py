@@ -287,7 +287,7 @@ def split(
             leave[call] = row.leave - start
             sent[call] = 0 if bits & FAILED else row.sent
             received[call] = row.received
-            progress[0].to_nobody += traits & TALKS != 0 and not bits & (SENDS | RECEIVES | FAILED | CANCELLED | MANY)
+            progress[0].to_nobody += traits & TALKS != 0 and not bits & (SENDS | RECEIVES | CANCELLED | MANY)
             if bits & ACTS == SENDS | RECEIVES:
                 _act(actions, progress, communicators, members, -1, row.sent, row.peer, row.tag, row.comm, bits - RECEIVES)
                 # The word of a request holds who sent what came, and its tag above.

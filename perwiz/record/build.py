@@ -15,7 +15,7 @@ from perwiz.errors import UsageError
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY, OBJECT = "libperwiz.so", "perwiz.o"
-_FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-pthread")
+_FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
 _SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "clocks.c", "profile.c", "start.c", "wrappers_special.c")
 _VERSIONS = (

@@ -15,6 +15,8 @@ static inline int in_place(const void *buffer)
 static inline int64_t size_of(MPI_Datatype type)
 {
     int size;
+    if (UNLIKELY(type == MPI_DATATYPE_NULL)) /* allowed where nothing is sent */
+        return 0;
     if (LIKELY(PMPI_Type_size(type, &size) == MPI_SUCCESS && size != MPI_UNDEFINED))
         return size;
     MPI_Count wide = 0;
@@ -109,6 +111,18 @@ static inline void post(Call *call, MPI_Request request)
     unlock();
 }
 
+/* The same of a call that posts a send and a receive with one request. */
+static void post_both(Call *call, int source, int tag, int64_t bytes, MPI_Request request)
+{
+    call->flags |= (uint16_t)(wild(source, tag) | (source == MPI_PROC_NULL ? 0 : RECEIVES));
+    lock();
+    Entry *entry = posted(call, request);
+    entry->source = partner(source);
+    entry->source_tag = tag_of(tag);
+    entry->received = bytes;
+    unlock();
+}
+
 /* Comm_idup: the communicator is there when the request is complete. */
 static void post_comm(Thread *me, Call *call, MPI_Request request, MPI_Comm parent, MPI_Comm *made)
 {
@@ -121,19 +135,23 @@ static void post_comm(Thread *me, Call *call, MPI_Request request, MPI_Comm pare
     unlock();
 }
 
-static void persistent(Call *call, MPI_Request request)
+/* Remember a request that may be started again and again: what its start is (0: it sends or receives), and its partitions, if any. */
+static void persistent(Call *call, MPI_Request request, int op, int partitions)
 {
     lock();
     Entry *entry = map_add(&pw_requests, KEY(request));
     entry->id = NOBODY;
+    entry->op = op;
+    entry->partitions = partitions;
     entry->peer = call->peer;
     entry->tag = call->tag;
     entry->comm = call->comm;
     entry->bytes = call->sent;
+    entry->received = call->received;
     entry->flags = call->flags | PERSISTENT;
     unlock();
     call->flags &= (uint16_t)~(SENDS | RECEIVES);
-    call->sent = 0;
+    call->sent = call->received = 0;
 }
 
 /* Start a persistent request; return what it does, with its new id. */
@@ -145,6 +163,7 @@ static inline Entry started(MPI_Request request)
     if (entry) {
         entry->id = new_id();
         entry->flags |= ACTIVE;
+        entry->left = entry->partitions;
         out = *entry;
     }
     unlock();
@@ -153,17 +172,30 @@ static inline Entry started(MPI_Request request)
 
 #define LASTING (SENDS | RECEIVES | ANY_SOURCE | ANY_TAG | MODE)
 
+/* Return whether the start of a request sends nothing yet: partitions must be ready before. */
+static inline int unready(const Entry *entry) { return entry->partitions && entry->flags & SENDS; }
+
+/* Note what the request does that this call starts. */
+static inline void does(Call *call, const Entry *entry)
+{
+    call->peer = entry->peer;
+    call->tag = entry->tag;
+    call->comm = entry->comm;
+    call->sent = entry->bytes;
+    call->received = entry->received;
+    call->u.request = entry->id;
+    call->flags |= (uint16_t)(POSTS | (entry->flags & LASTING));
+}
+
+/* A collective that starts is recorded as its twin that returns at once. Counters have the routine that was called. */
 static inline void start(Call *call, MPI_Request request)
 {
     Entry entry = started(request);
-    if (entry.id < 0)
+    if (entry.id < 0 || unready(&entry))
         return;
-    call->peer = entry.peer;
-    call->tag = entry.tag;
-    call->comm = entry.comm;
-    call->sent = entry.bytes;
-    call->u.request = entry.id;
-    call->flags |= (uint16_t)(POSTS | (entry.flags & LASTING));
+    does(call, &entry);
+    if (entry.op && !pw_profiling)
+        call->op = (uint16_t)entry.op;
 }
 
 static void start_all(Thread *me, Call *call, int count, MPI_Request *requests)
@@ -171,17 +203,48 @@ static void start_all(Thread *me, Call *call, int count, MPI_Request *requests)
     call->flags |= MANY;
     for (int k = 0; k < count; k++) {
         Entry entry = started(requests[k]);
-        Part *row = entry.id < 0 ? NULL : part(me, call);
+        Part *row = entry.id < 0 || entry.op || unready(&entry) ? NULL : part(me, call);
         if (!row)
             continue;
+        call->sent += entry.bytes;
         row->request = entry.id;
         row->bytes = entry.bytes;
         row->peer = entry.peer;
         row->tag = entry.tag;
         row->comm = entry.comm;
         row->flags = POSTS | (entry.flags & LASTING);
-        call->sent += entry.bytes;
     }
+}
+
+/* The collectives among requests that were started together: a record for each, behind that of the call. */
+static void start_collectives(int count, const MPI_Request *requests, void *site)
+{
+    for (int k = 0; k < count && !pw_profiling; k++) {
+        lock();
+        Entry *entry = map_get(&pw_requests, KEY(requests[k])), one = entry ? *entry : (Entry){0};
+        unlock();
+        Thread *me = one.op ? enter(one.op, site) : NULL;
+        if (me) {
+            does(leave(me, MPI_SUCCESS), &one);
+            commit(me);
+        }
+    }
+}
+
+/* So many partitions of a message are ready: with the last of them it is sent. */
+static void ready(Call *call, MPI_Request request, int partitions)
+{
+    lock();
+    Entry *entry = map_get(&pw_requests, KEY(request));
+    if (entry) {
+        call->peer = entry->peer;
+        call->tag = entry->tag;
+        call->comm = entry->comm;
+        entry->left -= partitions;
+        if (entry->left == 0 && entry->id >= 0)
+            does(call, entry);
+    }
+    unlock();
 }
 
 /* Take the request of this handle away and return it; its id is -1 if there was none. Of several (an MPI may give all requests that are
@@ -240,6 +303,22 @@ static void idup_done(Thread *me, const Entry *was)
     (void)me;
 }
 
+/* Say what a receive got. MPICH (5.0.2) fills in no status of MPI_Isendrecv: there it is what was asked for. */
+static inline int64_t came(const Entry *was, MPI_Status *status, int32_t *peer, int32_t *tag)
+{
+#ifdef MPICH_VERSION
+    if (UNLIKELY(was->flags & SENDS)) {
+        *peer = was->source;
+        *tag = was->source_tag;
+        return was->received;
+    }
+#endif
+    (void)was;
+    *peer = status->MPI_SOURCE;
+    *tag = status->MPI_TAG;
+    return bytes_of(status);
+}
+
 /* The request with this handle is complete. */
 static inline void done(Thread *me, Call *call, uint64_t key, MPI_Status *status)
 {
@@ -252,9 +331,7 @@ static inline void done(Thread *me, Call *call, uint64_t key, MPI_Status *status
     if (cancelled(&was, status)) {
         call->flags |= CANCELLED;
     } else if (was.flags & RECEIVES) {
-        call->received = bytes_of(status);
-        call->peer = status->MPI_SOURCE;
-        call->tag = status->MPI_TAG;
+        call->received = came(&was, status, &call->peer, &call->tag);
     }
     if (UNLIKELY(was.made != NULL))
         idup_done(me, &was);
@@ -271,9 +348,7 @@ static void one_done(Thread *me, Call *call, uint64_t key, MPI_Status *status)
     if (cancelled(&was, status)) {
         row->flags |= CANCELLED;
     } else if (was.flags & RECEIVES) {
-        row->bytes = bytes_of(status);
-        row->peer = status->MPI_SOURCE;
-        row->tag = status->MPI_TAG;
+        row->bytes = came(&was, status, &row->peer, &row->tag);
         call->received += row->bytes;
     }
     if (was.made)
@@ -363,6 +438,12 @@ static void message_taken(Call *call, uint64_t key)
         map_drop(&pw_messages, key);
     }
     unlock();
+#ifdef MPI_MESSAGE_NO_PROC
+    if (key == KEY(MPI_MESSAGE_NO_PROC)) { /* of no communicator: that of all processes stands for it */
+        call->tag = ANYBODY;
+        call->comm = 0;
+    }
+#endif
 }
 
 /* ---- collectives: bytes are what the caller's own buffers give and take */

@@ -16,13 +16,6 @@ static Place *pw_places;    /* per rank */
 static int64_t pw_uneven;   /* for tests: between metahosts one way takes up to so many ns longer than the other */
 static MPI_Comm pw_comm = MPI_COMM_NULL; /* the recorder's own */
 
-static uint64_t hash(const char *text, uint64_t sum)
-{
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * 1099511628211u;
-    return sum;
-}
-
 /* Return a number that processes have in common exactly if their clocks are one: same boot, same time namespace, no error added. */
 static uint64_t clock_id(void)
 {
@@ -162,7 +155,7 @@ static void ask(int master, const char *when)
     }
     Line line = {0};
     put(&line, "{\"offset\":%lld,\"time\":%lld,\"round_trip\":%lld,\"master\":%d,\"when\":\"%s\"}", (long long)offset, (long long)at,
-        (long long)trip, master, when);
+        (long long)trip, pw_first + master, when);
     write_line(&line);
 }
 

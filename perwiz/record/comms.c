@@ -5,10 +5,12 @@ static Comm **pw_comm_list;
 static int pw_comm_count, pw_comm_room;
 static unsigned pw_generation = 1; /* changes when a handle may come to mean something else */
 static MPI_Group pw_world_group;
+static int pw_compared;   /* clocks were compared */
+static int pw_single = 1; /* no session lets several threads call MPI: what one makes first, all make first */
 
 #define KEY(handle) ((uint64_t)(uintptr_t)(handle))
 
-/* Return the world ranks of a group. */
+/* Return the numbers of the processes of a group, NOBODY for those of another world. */
 static int *world_ranks(MPI_Group group, int count)
 {
     int *own = memory(NULL, 2 * (size_t)(count + 1) * sizeof *own), *out = own + count + 1;
@@ -17,7 +19,7 @@ static int *world_ranks(MPI_Group group, int count)
         own[k] = k;
     PMPI_Group_translate_ranks(group, count, own, pw_world_group, out);
     for (int k = 0; k < count; k++)
-        own[k] = out[k] < 0 || out[k] == MPI_UNDEFINED ? NOBODY : out[k];
+        own[k] = out[k] < 0 || out[k] == MPI_UNDEFINED ? NOBODY : pw_first + out[k];
     return own;
 }
 
@@ -125,6 +127,8 @@ static inline Comm *comm_of(Thread *me, MPI_Comm handle)
     return LIKELY(me->comm == handle && me->generation == pw_generation) ? me->known : comm_find(me, handle);
 }
 
+static void all_met(MPI_Comm all);
+
 /* A communicator was made from `parent`, or none for this process. Runs after commit(). */
 static void comm_made(Thread *me, int parent, int nth, MPI_Comm handle, const char *how)
 {
@@ -133,13 +137,18 @@ static void comm_made(Thread *me, int parent, int nth, MPI_Comm handle, const ch
     int64_t from = now();
     me->depth++;
     lock();
-    comm_new(handle, parent, nth, how);
+    Comm *comm = comm_new(handle, parent, nth, how);
     unlock();
+    if (UNLIKELY(!pw_compared) && !comm->remote && comm->size == pw_ranks && pw_single)
+        all_met(handle);
     me->depth--;
     mark(me, from);
 }
 
 static inline int comm_count(Thread *me, MPI_Comm parent) { return comm_of(me, parent)->children++; }
+
+/* Return a number that a text has wherever it is given. */
+static inline int number_of(const char *text) { return (int)(hash(text, 1) & INT_MAX); }
 
 /* A handle is about to be freed. */
 static void comm_gone(MPI_Comm handle)

@@ -140,7 +140,7 @@ static __attribute__((noinline)) void roll(Thread *me)
 static int open_file(Thread *me, File *file, const char *what, const char *descr, size_t row)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s-%06d.%d.npy", pw_folder, what, pw_rank, me->number);
+    snprintf(path, sizeof path, "%s/%s-%06d.%d.npy", pw_folder, what, pw_first + pw_rank, me->number);
     return file_open(file, path, descr, row);
 }
 
@@ -156,7 +156,7 @@ static __attribute__((noinline)) Thread *start_thread(void)
     if (pw_profiling)
         count_thread(me, from);
     else if (open_file(me, &me->calls, "calls", pw_calls_descr, sizeof(Call)) || open_file(me, &me->parts, "parts", pw_parts_descr, sizeof(Part))) {
-        fprintf(stderr, "perwiz: %s: cannot be written: %s; a thread of rank %d is not recorded\n", pw_folder, strerror(errno), pw_rank);
+        fprintf(stderr, "perwiz: %s: cannot be written: %s; a thread of rank %d is not recorded\n", pw_folder, strerror(errno), pw_first + pw_rank);
         stop(me, errno);
     }
     else

@@ -1,7 +1,7 @@
 /* Counters only: instead of a row in a file, a call adds to the counters of its routine. */
 
 static int pw_profiling; /* counters only, no trace; decided before MPI_Init */
-static int pw_rank, pw_ranks;
+static int pw_rank, pw_ranks, pw_first; /* in its world; the processes of worlds before it, which have spawned it */
 static int pw_fortran; /* MPI was initialised from Fortran */
 static int pw_folding; /* lock of what follows */
 static Counter *pw_sums[PHASES]; /* of threads that have ended */

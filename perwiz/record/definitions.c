@@ -2,6 +2,13 @@
 
 static int pw_definitions = -1;
 
+static uint64_t hash(const char *text, uint64_t sum)
+{
+    for (; *text; text++)
+        sum = (sum ^ (unsigned char)*text) * 1099511628211u;
+    return sum;
+}
+
 typedef struct {
     char *text;
     size_t used, room;

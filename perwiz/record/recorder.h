@@ -31,6 +31,13 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HIDDEN __attribute__((visibility("hidden")))
 
+/* The list of MPI_Pready_list. */
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 6
+#define PARTS
+#else
+#define PARTS const
+#endif
+
 /* Partners in a record: ranks in the communicator, or one of these. */
 enum { NOBODY = -1, ANYBODY = -2, MYSELF = -3 };
 
@@ -136,8 +143,11 @@ typedef struct Thread {
 
 /* What the recorder knows of a request, a window or a message. */
 typedef struct {
-    int64_t id, bytes;
+    int64_t id, bytes, received;
     int32_t peer, tag, comm, flags;
+    int32_t op;               /* of a persistent request: what its start is, 0 for a message */
+    int32_t partitions, left; /* of a message sent in partitions: how many, and how many are not ready */
+    int32_t source, source_tag; /* of a receive that a send came with */
     MPI_Comm *made; /* Comm_idup: where the communicator will be */
     int32_t parent, nth;
     int32_t thread; /* that posted it */

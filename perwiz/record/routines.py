@@ -17,12 +17,21 @@ irecv: Irecv: rbuf count type source tag comm request
 recv_init: Recv_init: rbuf count type source tag comm request
 sendrecv: Sendrecv: sbuf scount stype dest tag rbuf rcount rtype source rtag comm status
 sendrecv_replace: Sendrecv_replace: rbuf count type dest tag source rtag comm status
+isendrecv: Isendrecv: sbuf scount stype dest tag rbuf rcount rtype source rtag comm request
+isendrecv_replace: Isendrecv_replace: rbuf count type dest tag source rtag comm request
 probe: Probe: source tag comm status
 iprobe: Iprobe: source tag comm flag status
 mprobe: Mprobe: source tag comm message status
 improbe: Improbe: source tag comm flag message status
 mrecv: Mrecv: rbuf count type old_message status
 imrecv: Imrecv: rbuf count type old_message request
+
+psend_init: Psend_init: sbuf partitions wide type dest tag comm info request
+precv_init: Precv_init: rbuf partitions wide type source tag comm info request
+pready: Pready: partition active
+pready_range: Pready_range: first last active
+pready_list: Pready_list: n parts active
+parrived: Parrived: active partition flag
 
 start: Start: old_request
 startall: Startall: n requests
@@ -82,6 +91,7 @@ n_alltoallw: Ineighbor_alltoallw: sbuf scounts saints stypes rbuf rcounts raints
 comm: Comm_dup: comm newcomm
 comm: Comm_dup_with_info: comm info newcomm
 comm_idup: Comm_idup: comm newcomm request
+comm_idup: Comm_idup_with_info: comm info newcomm request
 comm: Comm_create: comm group newcomm
 comm_group: Comm_create_group: comm group tag newcomm
 comm: Comm_split: comm color key newcomm
@@ -90,6 +100,12 @@ intercomm: Intercomm_create: comm leader peer_comm remote_leader tag newcomm
 comm: Intercomm_merge: comm high newcomm
 comm_free: Comm_free Comm_disconnect: old_comm
 comm_name: Comm_set_name: comm name
+from_group: Comm_create_from_group: group name info errhandler newcomm
+from_group: Intercomm_create_from_groups: group leader other_group remote_leader name info errhandler newcomm
+spawn: Comm_spawn: name argv n info root comm newcomm codes
+spawn: Comm_spawn_multiple: n names argvs ints infos root comm newcomm codes
+spawn: Comm_accept Comm_connect: name info root comm newcomm
+join: Comm_join: n newcomm
 comm: Cart_create: comm ndims ints periods reorder newcomm
 comm: Cart_sub: comm logicals newcomm
 comm: Graph_create: comm ndims ints edges reorder newcomm
@@ -120,8 +136,16 @@ fetch_and_op: Fetch_and_op: sbuf rbuf type dest disp op win
 compare_and_swap: Compare_and_swap: sbuf cbuf rbuf type dest disp win
 """
 
-BY_HAND = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol")
-"""Routines whose wrappers are written out, in wrap.py."""
+BY_HAND = ("Init", "Init_thread", "Finalize", "Session_init", "Session_finalize", "Abort", "Pcontrol")
+"""Routines whose wrappers are written out, in wrappers_special.c."""
+COLLECTIVE = frozenset(
+    [
+        *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
+        *("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block"),
+        *("n_allgather", "n_allgatherv", "n_alltoall", "n_alltoallv", "n_alltoallw"),
+    ]
+)
+"""Shapes whose routines that return a request have a persistent twin, which takes an Info more: Ibcast and Bcast_init."""
 
 ARGUMENTS = {
     "sbuf cbuf": "buffer const void *",
@@ -132,18 +156,27 @@ ARGUMENTS = {
     "type stype rtype ttype": "handle Datatype",
     "stypes rtypes": "handles Datatype",
     "dest source tag rtag root rank n m color key kind leader remote_leader high ndims reorder assert": "int",
+    "partitions partition first last": "int",
+    "wide": "wide",
     "unit": "unit",
     "ints periods logicals edges degrees targets weights more_weights": "ints",
+    "parts": "parts",
     "saints raints": "aints",
     "bytes disp": "aint",
     "flag index outcount": "int out",
     "indices": "ints out",
     "name": "string",
+    "argv names": "strings",
+    "argvs": "lists",
+    "codes": "ints out",
+    "infos": "handles Info",
     "comm peer_comm": "handle Comm",
     "op": "handle Op",
-    "group": "handle Group",
+    "group other_group": "handle Group",
     "info": "handle Info",
     "win": "handle Win",
+    "errhandler": "handle Errhandler",
+    "active": "handle Request",
     "request": "new Request",
     "newcomm": "new Comm",
     "newwin": "new Win",
@@ -192,7 +225,11 @@ def _line(line: str) -> list[Routine]:
     kinds = _kinds()
     shape, names, words = (part.strip() for part in line.split(":"))
     arguments = tuple(Argument(word, *kinds[word]) for word in words.split())
-    return [Routine(name, shape, arguments) for name in names.split()]
+    info = Argument("info", *kinds["info"])
+    lasting = (*arguments[:-1], info, *arguments[-1:])
+    twins = names.split() if shape in COLLECTIVE and words.endswith("request") else []
+    out = [Routine(name, shape, arguments) for name in names.split()]
+    return out + [Routine(f"{name[1:].capitalize()}_init", shape, lasting) for name in twins]
 
 
 def routines() -> list[Routine]:

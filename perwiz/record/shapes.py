@@ -28,11 +28,21 @@ SHAPES = {
     "recv": Shape("received(me, call, source, tag, comm, status);"),
     "irecv": Shape("receiving(me, call, source, tag, comm);"),
     "send_init": Shape(
-        "sent(me, call, count, type, dest, tag, comm); call->flags |= MODE_OF({name}); persistent(call, *request);",
+        "sent(me, call, count, type, dest, tag, comm); call->flags |= MODE_OF({name}); persistent(call, *request, 0, 0);",
     ),
-    "recv_init": Shape("receiving(me, call, source, tag, comm); persistent(call, *request);"),
+    "recv_init": Shape("receiving(me, call, source, tag, comm); persistent(call, *request, 0, 0);"),
     "sendrecv": Shape("sent(me, call, scount, stype, dest, tag, comm); exchanged(me, call, source, rtag, status);"),
     "sendrecv_replace": Shape("sent(me, call, count, type, dest, tag, comm); exchanged(me, call, source, rtag, status);"),
+    "isendrecv": Shape("sent(me, call, scount, stype, dest, tag, comm); post_both(call, source, rtag, rcount * size_of(rtype), *request);"),
+    "isendrecv_replace": Shape(
+        "sent(me, call, count, type, dest, tag, comm); post_both(call, source, rtag, count * size_of(type), *request);"
+    ),
+    "psend_init": Shape("sent(me, call, partitions * wide, type, dest, tag, comm); persistent(call, *request, 0, partitions);"),
+    "precv_init": Shape("receiving(me, call, source, tag, comm); persistent(call, *request, 0, partitions);"),
+    "pready": Shape("ready(call, active, 1);"),
+    "pready_range": Shape("ready(call, active, last - first + 1);"),
+    "pready_list": Shape("ready(call, active, n);"),
+    "parrived": Shape("call->flags |= *flag ? FOUND : 0;"),
     "probe": Shape("probed(me, call, source, tag, comm, 1, status);"),
     "iprobe": Shape("probed(me, call, source, tag, comm, *flag, status);"),
     "mprobe": Shape("probed(me, call, source, tag, comm, 1, status); message_found(call, *message);"),
@@ -42,7 +52,11 @@ SHAPES = {
     ),
     "imrecv": Shape("message_taken(call, key);", "uint64_t key = KEY(*old_message);"),
     "start": Shape("start(call, *old_request);"),
-    "startall": Shape("start_all(me, call, n, requests);"),
+    "startall": Shape(
+        "start_all(me, call, n, requests); started = 1;",
+        "int started = 0;",
+        "if (started) start_collectives(n, requests, __builtin_return_address(0));",
+    ),
     "wait": Shape("done(me, call, key, status);", "uint64_t key = KEY(*old_request);"),
     "test": Shape(
         "if (*flag) done(me, call, key, status); else call->u.request = looked_up(key);",
@@ -138,6 +152,11 @@ SHAPES = {
         "int made = 0, was = comm_of(me, comm)->number;",
         f"int nth = tag; if (made) {_MADE.format('{name}')}",
     ),
+    "from_group": Shape("made = 1;", "int made = 0;", 'if (made) comm_made(me, NOBODY, number_of(name), *newcomm, "{name}");'),
+    "spawn": Shape(
+        "call->comm = was; call->peer = partner(root); made = 1;", f"int made = 0; {_MAKING}", f"if (made) {_MADE.format('{name}')}"
+    ),
+    "join": Shape("made = 1;", "int made = 0;", 'if (made) comm_made(me, NOBODY, 0, *newcomm, "{name}");'),
     "comm_free": Shape("call->comm = was;", "int was = comm_of(me, *old_comm)->number; comm_gone(*old_comm);"),
     "comm_name": Shape("comm_named(me, comm, name);"),
     "win": Shape("window_made(me, call, comm, *newwin);"),
@@ -153,7 +172,7 @@ SHAPES = {
 }
 SHAPES["testsome"] = SHAPES["waitsome"]._replace(after="call->u.request = NOBODY; " + SHAPES["waitsome"].after)
 _MODES = {"R": "READY", "B": "BUFFERED", "S": "SYNCHRONOUS"}
-_POSTED_BY_SHAPE = {"send_init", "recv_init", "comm_idup"}
+_POSTED_BY_SHAPE = {"isendrecv", "isendrecv_replace", "send_init", "recv_init", "psend_init", "precv_init", "comm_idup"}
 
 
 def _mode(name: str) -> str:
@@ -167,5 +186,6 @@ def shape_of(shape: str, name: str, posts: bool) -> Shape:
     around = SHAPES[shape]
     after = around.after.replace("MODE_OF({name})", _mode(name))
     if posts and shape not in _POSTED_BY_SHAPE:
-        after = f"{after} {_POST}"
+        twin = f"R_I{name.removesuffix('_init').lower()}"
+        after = f"{after} {f'persistent(call, *request, {twin}, 0);' if name.endswith('_init') else _POST}"
     return Shape(after, around.before, around.last.replace("{name}", name))

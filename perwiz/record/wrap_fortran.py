@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perwiz.record.routines import Argument, Routine, counted
+from perwiz.record.routines import Argument, Routine, counted, routines
 from perwiz.record.shapes import Shape, shape_of
 
-_AS_THEY_ARE = {"buffer", "counts", "displs", "ints", "aints"}
+_AS_THEY_ARE = {"buffer", "counts", "displs", "ints", "parts", "aints"}
 _INTS = {"count", "int", "unit"}
-_NOT = {"Comm_set_name"}
+_WIDE = {"aint": "MPI_Aint", "wide": "MPI_Count"}
+_NOT = {routine.name for routine in routines() if {argument.kind for argument in routine.arguments} & {"string", "strings"}}
 """Fortran passes the lengths of texts behind the arguments: left alone."""
 
 
@@ -28,7 +29,7 @@ def _prefix(argument: Argument) -> str:
 def _declared(argument: Argument) -> str:
     if argument.kind == "buffer":
         return f"void *{argument.name}"
-    kind = "MPI_Aint" if argument.kind in ("aint", "aints") else "MPI_Fint"
+    kind = (_WIDE | {"aints": "MPI_Aint"}).get(argument.kind, "MPI_Fint")
     return f"{kind} *{_prefix(argument)}"
 
 
@@ -41,8 +42,8 @@ def _before(argument: Argument) -> str:
     name, place = argument.name, f"*f_{argument.name}"
     if argument.kind in _INTS and not _out(argument):
         return f"int {name} = {place};"
-    if argument.kind == "aint":
-        return f"MPI_Aint {name} = {place};"
+    if argument.kind in _WIDE:
+        return f"{_WIDE[argument.kind]} {name} = {place};"
     if argument.kind == "handle":
         return f"MPI_{argument.variant} {name} = {_from_fortran(argument, place)};"
     if argument.kind == "old":

@@ -63,36 +63,69 @@ static const int *indices_f2c(Thread *me, int n, const MPI_Fint *indices)
     return me->indices;
 }
 
+/* What all wrappers of initialisations do first, and of finalisations. */
+#define BEGINNING(name)                                                                                                                    \
+    void *site = __builtin_return_address(0);                                                                                              \
+    int64_t since = 0;                                                                                                                     \
+    int first = before_init(R_##name, &since);                                                                                             \
+    Thread *me = first ? NULL : enter(R_##name, site)
+#define ENDING(name, world)                                                                                                                \
+    Thread *me = enter(R_##name, __builtin_return_address(0));                                                                             \
+    int comm = world && me ? comm_of(me, MPI_COMM_WORLD)->number : NOBODY, last = before_finalize(world)
+
+static void finalised(Thread *me, int code, int comm, int last)
+{
+    if (me) {
+        leave(me, code)->comm = comm;
+        commit(me);
+    }
+    if (last)
+        after_finalize();
+}
+
 int MPI_Init(int *argc, char ***argv)
 {
-    int64_t since = 0;
-    int outermost = before_init(&since), code = PMPI_Init(argc, argv);
-    if (outermost)
-        after_init(R_Init, code, since, __builtin_return_address(0));
+    BEGINNING(Init);
+    int code = PMPI_Init(argc, argv);
+    initialised(R_Init, first, me, code, since, site);
     return code;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    int64_t since = 0;
-    int outermost = before_init(&since), code = PMPI_Init_thread(argc, argv, required, provided);
-    if (outermost)
-        after_init(R_Init_thread, code, since, __builtin_return_address(0));
+    BEGINNING(Init_thread);
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+    initialised(R_Init_thread, first, me, code, since, site);
     return code;
 }
 
 int MPI_Finalize(void)
 {
-    Thread *me = enter(R_Finalize, __builtin_return_address(0));
-    int outermost = before_finalize(), code = PMPI_Finalize();
-    if (me) {
-        leave(me, code)->comm = 0;
-        commit(me);
-    }
-    if (outermost)
-        after_finalize();
+    ENDING(Finalize, 1);
+    int code = PMPI_Finalize();
+    finalised(me, code, comm, last);
     return code;
 }
+
+#ifdef MPI_SESSION_NULL
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    BEGINNING(Session_init);
+    int code = PMPI_Session_init(info, handler, session);
+    if (code == MPI_SUCCESS)
+        session_begins(*session);
+    initialised(R_Session_init, first, me, code, since, site);
+    return code;
+}
+
+int MPI_Session_finalize(MPI_Session *session)
+{
+    ENDING(Session_finalize, 0);
+    int code = PMPI_Session_finalize(session);
+    finalised(me, code, comm, last);
+    return code;
+}
+#endif
 
 /* The call never returns: its row must be complete before. */
 static void aborting(MPI_Comm comm, void *site)
@@ -137,45 +170,35 @@ int MPI_Pcontrol(const int level, ...)
     extern void CALL(init_thread)(MPI_Fint *, MPI_Fint *, MPI_Fint *) __attribute__((weak));                                              \
     extern void CALL(finalize)(MPI_Fint *) __attribute__((weak));                                                                         \
     extern void CALL(abort)(MPI_Fint *, MPI_Fint *, MPI_Fint *) __attribute__((weak));                                                    \
-    void ENTRY(init)(MPI_Fint *error)                                                                                                     \
-    {                                                                                                                                     \
-        int64_t since = 0;                                                                                                                \
-        MPI_Fint code = 0;                                                                                                                \
-        int outermost = before_init(&since);                                                                                              \
-        pw_fortran = 1;                                                                                                                   \
-        CALL(init)(&code);                                                                                                                \
-        if (outermost)                                                                                                                    \
-            after_init(R_Init, code, since, __builtin_return_address(0));                                                                 \
-        if (error)                                                                                                                        \
-            *error = code;                                                                                                                \
-    }                                                                                                                                     \
-    void ENTRY(init_thread)(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)                                                      \
-    {                                                                                                                                     \
-        int64_t since = 0;                                                                                                                \
-        MPI_Fint code = 0;                                                                                                                \
-        int outermost = before_init(&since);                                                                                              \
-        pw_fortran = 1;                                                                                                                   \
-        CALL(init_thread)(required, provided, &code);                                                                                     \
-        if (outermost)                                                                                                                    \
-            after_init(R_Init_thread, code, since, __builtin_return_address(0));                                                          \
-        if (error)                                                                                                                        \
-            *error = code;                                                                                                                \
-    }                                                                                                                                     \
-    void ENTRY(finalize)(MPI_Fint *error)                                                                                                 \
-    {                                                                                                                                     \
-        MPI_Fint code = 0;                                                                                                                \
-        Thread *me = enter(R_Finalize, __builtin_return_address(0));                                                                      \
-        int outermost = before_finalize();                                                                                                \
-        CALL(finalize)(&code);                                                                                                            \
-        if (me) {                                                                                                                         \
-            leave(me, code)->comm = 0;                                                                                                    \
-            commit(me);                                                                                                                   \
-        }                                                                                                                                 \
-        if (outermost)                                                                                                                    \
-            after_finalize();                                                                                                             \
-        if (error)                                                                                                                        \
-            *error = code;                                                                                                                \
-    }                                                                                                                                     \
+    void ENTRY(init)(MPI_Fint *error)                                                                                                      \
+    {                                                                                                                                      \
+        BEGINNING(Init);                                                                                                                   \
+        MPI_Fint code = 0;                                                                                                                 \
+        pw_fortran = 1;                                                                                                                    \
+        CALL(init)(&code);                                                                                                                 \
+        initialised(R_Init, first, me, code, since, site);                                                                                 \
+        if (error)                                                                                                                         \
+            *error = code;                                                                                                                 \
+    }                                                                                                                                      \
+    void ENTRY(init_thread)(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)                                                       \
+    {                                                                                                                                      \
+        BEGINNING(Init_thread);                                                                                                            \
+        MPI_Fint code = 0;                                                                                                                 \
+        pw_fortran = 1;                                                                                                                    \
+        CALL(init_thread)(required, provided, &code);                                                                                      \
+        initialised(R_Init_thread, first, me, code, since, site);                                                                          \
+        if (error)                                                                                                                         \
+            *error = code;                                                                                                                 \
+    }                                                                                                                                      \
+    void ENTRY(finalize)(MPI_Fint *error)                                                                                                  \
+    {                                                                                                                                      \
+        MPI_Fint code = 0;                                                                                                                 \
+        ENDING(Finalize, 1);                                                                                                               \
+        CALL(finalize)(&code);                                                                                                             \
+        finalised(me, code, comm, last);                                                                                                   \
+        if (error)                                                                                                                         \
+            *error = code;                                                                                                                 \
+    }                                                                                                                                      \
     void ENTRY(abort)(MPI_Fint *comm, MPI_Fint *reason, MPI_Fint *error)                                                                  \
     {                                                                                                                                     \
         aborting(PMPI_Comm_f2c(*comm), __builtin_return_address(0));                                                                      \

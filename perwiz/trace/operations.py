@@ -12,7 +12,7 @@ OTHER, SEND, ISEND, RECV, IRECV, SENDRECV, COMPLETE, TEST, PROBE, N_TO_N, ONE_TO
 
 _ROUTINES = {
     SEND: "Send Ssend Bsend Rsend",
-    ISEND: "Isend Issend Ibsend Irsend Start Startall",
+    ISEND: "Isend Issend Ibsend Irsend Start Startall Isendrecv Pready",
     RECV: "Recv Mrecv",
     IRECV: "Irecv Imrecv",
     SENDRECV: "Sendrecv Sendrecv_replace",
@@ -30,7 +30,7 @@ _ROUTINES = {
         Send_init Bsend_init Ssend_init Rsend_init Recv_init Request_free Cancel Test_cancelled Request_get_status Get_count Get_elements
         Buffer_attach Buffer_detach Pack Unpack Pack_size Address Op_create Op_free Reduce_local
         Comm_create_group Attr_delete Attr_get Attr_put Keyval_create Keyval_free Comm_compare Comm_free Comm_group Comm_rank Comm_size
-        Comm_remote_group Comm_remote_size Comm_test_inter Comm_set_name Comm_get_name Intercomm_create
+        Comm_remote_group Comm_remote_size Comm_test_inter Comm_set_name Comm_get_name Intercomm_create Comm_spawn
         Group_compare Group_difference Group_excl Group_free Group_incl Group_intersection Group_rank Group_range_excl
         Group_range_incl Group_size Group_translate_ranks Group_union
         Error_class Error_string Errhandler_create Errhandler_free Errhandler_get Errhandler_set
@@ -44,7 +44,7 @@ _ROUTINES = {
         File_open File_close File_delete File_sync File_set_view File_get_view File_get_size File_set_size File_preallocate
         File_seek File_seek_shared File_get_position File_get_position_shared File_get_byte_offset File_get_group File_get_amode
         File_get_info File_set_info File_get_atomicity File_set_atomicity File_get_type_extent File_get_errhandler
-        File_set_errhandler File_create_errhandler File_call_errhandler
+        File_set_errhandler File_create_errhandler
         File_read File_read_all File_read_at File_read_at_all File_read_shared File_read_ordered File_read_all_begin
         File_read_all_end File_read_at_all_begin File_read_at_all_end File_read_ordered_begin File_read_ordered_end
         File_write File_write_all File_write_at File_write_at_all File_write_shared File_write_ordered File_write_all_begin
@@ -63,7 +63,7 @@ POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 """Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation."""
-_POSTS = {"MPI_Start", "MPI_Startall", "MPI_Comm_idup"}
+_POSTS = {"MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Comm_idup"}
 TALKS = COLLECTIVE | (POINT_TO_POINT & (KIND <= SENDRECV))
 """Per op: is on a communicator, which is the world where a file names none."""
 SHOWS_RECEIVER = np.isin(KIND, (SEND, ISEND, SENDRECV))
@@ -78,7 +78,7 @@ MODE = np.zeros(len(OPS), "u1")
 """Send mode per op, as `Messages.mode` numbers them: what the routine implies."""
 for _mode, _names in ((1, "Rsend Irsend"), (2, "Bsend Ibsend"), (3, "Ssend Issend")):
     MODE[[OP[f"MPI_{name}"] for name in _names.split()]] = _mode
-_ALSO_WAITS = ("MPI_Neighbor_", "MPI_Win_", "MPI_File_open", "MPI_File_close", "MPI_Comm_free", "MPI_Intercomm_create")
+_ALSO_WAITS = ("MPI_Neighbor_", "MPI_Win_", "MPI_File_open", "MPI_File_close", "MPI_Comm_free", "MPI_Comm_spawn", "MPI_Intercomm_create")
 UNMODELLED = np.array(
     [
         KIND[op] == OTHER and (name.startswith(_ALSO_WAITS) or ("File_" in name and ("_all" in name or "_ordered" in name)))

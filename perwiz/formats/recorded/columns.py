@@ -27,7 +27,13 @@ _PIECE = 1 << 14
 """Rows handled at a time: they stay in the cache."""
 ALIKE = {
     "MPI_Comm_dup_with_info": "MPI_Comm_dup",
+    "MPI_Comm_idup_with_info": "MPI_Comm_idup",
+    "MPI_Comm_create_from_group": "MPI_Comm_create_group",
+    **dict.fromkeys(("MPI_Intercomm_create_from_groups", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"), "MPI_Intercomm_create"),
+    "MPI_Comm_spawn_multiple": "MPI_Comm_spawn",
     "MPI_Comm_disconnect": "MPI_Comm_free",
+    "MPI_Isendrecv_replace": "MPI_Isendrecv",
+    **dict.fromkeys(("MPI_Pready_range", "MPI_Pready_list"), "MPI_Pready"),
     "MPI_Dist_graph_create_adjacent": "MPI_Dist_graph_create",
     "MPI_Rget_accumulate": "MPI_Get_accumulate",
     "MPI_Win_flush_local": "MPI_Win_flush",

@@ -20,7 +20,11 @@ from perwiz.trace.arrays import I4
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators, Topology
 
-_NOT_BY_PARENT = ("Comm_create_group", "Intercomm_create", "found")
+_NOT_BY_PARENT = (
+    *("Comm_create_group", "Intercomm_create", "Comm_create_from_group", "Intercomm_create_from_groups"),
+    *("Comm_accept", "Comm_connect", "Comm_join", "parent", "found"),
+)
+_NAMES = {"world": "MPI_COMM_WORLD", "self": "MPI_COMM_SELF"}
 
 
 def ranks_of(runs: list[int]) -> I4:
@@ -30,10 +34,10 @@ def ranks_of(runs: list[int]) -> I4:
 
 
 class Comms:
-    """Gives every communicator a row; row 0 is the world."""
+    """Gives every communicator a row; row 0 is the world, or the processes that only have sessions in it."""
 
     def __init__(self, size: int) -> None:
-        self._row: dict[Any, int] = {"world": 0}
+        self._row: dict[Any, int] = {("world", 0): 0}
         self._members: list[I4] = [np.arange(size, dtype="i4")]
         self._names = ["MPI_COMM_WORLD"]
         self._shape: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
@@ -44,13 +48,15 @@ class Comms:
         definitions = process.of(Communicator)
         table = np.recarray(len(definitions), COMMUNICATOR)
         peers: list[I4] = [np.empty(0, "i4")]
+        first = 0
         keys: list[Any] = []
         times: Counter[Any] = Counter()
         for number, definition in enumerate(definitions):
             keys.append(self._key(definition, keys, times, process.rank))
             row = self._row_of(keys[-1], definition)
             peers.append(ranks_of(definition.remote or definition.ranks))
-            table[number] = row, sum(map(len, peers[:-1])), len(peers[-1])
+            table[number] = row, first, len(peers[-1])
+            first += len(peers[-1])
             if definition.sizes:
                 shape = definition.sizes, definition.periodic
                 if self._shape.setdefault(row, shape) != shape:
@@ -63,7 +69,7 @@ class Comms:
 
     def _key(self, definition: Communicator, keys: list[Any], times: Counter[Any], rank: int) -> Any:
         if definition.how == "world":
-            return "world"
+            return "world", definition.ranks[0]
         if definition.how == "self":
             return "self", rank
         groups = tuple(sorted([tuple(definition.ranks), tuple(definition.remote)]))
@@ -80,7 +86,7 @@ class Comms:
             row = self._row[key] = len(self._names)
             members = np.concatenate([ranks_of(runs) for runs in sorted([definition.ranks, definition.remote])])
             self._members.append(members[members >= 0])
-            self._names.append("MPI_COMM_SELF" if definition.how == "self" else f"communicator {row}")
+            self._names.append(_NAMES.get(definition.how, f"communicator {row}"))
         return row
 
     def table(self) -> Communicators:

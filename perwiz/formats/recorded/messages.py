@@ -52,8 +52,7 @@ class Traffic:
         self.not_posted = sum(share.not_posted for share in shares)
         self.requests = Requests(**self._requests)
         self._tabulate_tests(shares)
-        mode = self._sends.pop("mode")
-        sends = self._sent(np.repeat(rank, self._counts["sends"]))
+        sends, mode = self._sent(np.repeat(rank, self._counts["sends"]))
         receives = self._received(np.repeat(rank, self._counts["receives"]))
         self._sends, self._receives, self._requests, self._tests = {}, {}, {}, {}
         self.sends, self.receives = len(sends.call), len(receives.call)
@@ -65,15 +64,18 @@ class Traffic:
         order = np.argsort(call, kind="stable")
         self.unfinished = Unfinished(call[order], request[order])
 
-    def _sent(self, rank: NDArray[np.int32]) -> matching.Ends:
-        """Return the sends in program order."""
-        columns = self._sends
-        request, done = columns.pop("request"), columns["call"]
+    def _sent(self, rank: NDArray[np.int32]) -> tuple[matching.Ends, NDArray[np.uint8]]:
+        """Return the sends in program order, without those that were cancelled, and their modes."""
+        columns: dict[str, NDArray[Any]] = {**self._sends, "rank": rank}
+        if self.requests.cancelled.any():
+            sent = (columns["request"] < 0) | (self.requests.cancelled[columns["request"]] == 0)
+            columns = {name: column[sent] for name, column in columns.items()}
+        mode, request, done = columns.pop("mode"), columns.pop("request"), columns["call"]
         later = np.flatnonzero(request >= 0)
         if len(later):
             done = done.copy()
             done[later] = self.requests.completed_by[request[later]]
-        return matching.Ends(**columns, done=done, rank=rank)
+        return matching.Ends(**columns, done=done), mode
 
     def _received(self, rank: NDArray[np.int32]) -> matching.Ends:
         """Return the receives that were completed, in the order they were posted."""

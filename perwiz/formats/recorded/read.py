@@ -43,9 +43,11 @@ class Builder:
 
     def __init__(self, recorded: list[Process], folders: list[str]) -> None:
         self.path, self.processes, self.folders = folders[0], recorded, folders
-        size = max(process.about.processes for process in recorded)
-        self.silent = size - len(recorded)
-        self.comms = Comms(size)
+        worlds: dict[int, int] = {}
+        for about in (process.about for process in recorded):
+            worlds[about.first] = max(worlds.get(about.first, 0), about.processes)
+        self.silent = sum(worlds.values()) - len(recorded)
+        self.comms = Comms(worlds.get(0, 0))
         firsts = [int(calls["enter"][0]) for process in recorded for calls in process.calls if len(calls)]
         if not any(process.calls for process in recorded):
             raise TraceError(f"{self.path}: a recorded run without records")

@@ -68,7 +68,50 @@ def test_requests__started_together_tested_and_cancelled(run):
     trace = read(run)
     assert (trace.requests.posted_by.tolist(), trace.requests.completed_by.tolist(), trace.requests.cancelled.tolist()) == ([0], [2], [1])
     assert (trace.unfinished.call.tolist(), trace.unfinished.request.tolist()) == ([1], [0])
-    assert trace.counts.unmatched_sends == 1
+    assert trace.counts.unmatched_sends == 0
+
+
+def test_message__a_send_and_a_receive_with_one_request(run):
+    for rank in (0, 1):
+        post = call("MPI_Isendrecv_replace", 1010, 1011, peer=1 - rank, tag=6, comm=0, sent=4, bits=SENDS | RECEIVES | POSTS)
+        done = call("MPI_Wait", 1020, 1030, peer=1 - rank, tag=6, comm=0, received=4, bits=SENDS | RECEIVES | DONE)
+        run.process(rank, [post, done])
+    trace = read(run)
+    assert [operations.OPS[op] for op in trace.calls.op.tolist()] == ["MPI_Isendrecv", "MPI_Wait"] * 2
+    columns = [trace.messages.send, trace.messages.send_done, trace.messages.receive, trace.messages.receive_done, trace.messages.bytes]
+    assert [column.tolist() for column in columns] == [[0, 2], [1, 3], [2, 0], [3, 1], [4, 4]]
+
+
+def test_message__in_partitions_is_sent_when_all_are_ready(run):
+    """Of two partitions the second is made ready last; the receiver asks for one before it waits for all."""
+    calls = [call("MPI_Start", 1001, 1002), call("MPI_Pready_range", 1003, 1004, peer=1, tag=7, comm=0)]
+    calls.append(call("MPI_Pready_range", 1005, 1006, peer=1, tag=7, comm=0, sent=8, request=3, bits=SENDS | POSTS))
+    run.process(0, [*calls, call("MPI_Wait", 1007, 1008, request=3, comm=0, bits=DONE | SENDS)])
+    calls = [call("MPI_Start", 1001, 1002, peer=0, tag=7, comm=0, request=0, bits=RECEIVES | POSTS), call("MPI_Parrived", 1003, 1004)]
+    run.process(1, [*calls, call("MPI_Wait", 1009, 1010, peer=0, tag=7, comm=0, request=0, received=8, bits=DONE | RECEIVES)])
+    trace = read(run)
+    columns = [trace.messages.send, trace.messages.send_done, trace.messages.receive, trace.messages.receive_done, trace.messages.bytes]
+    assert [column.tolist() for column in columns] == [[2], [3], [4], [6], [8]]
+    assert [operations.OPS[op] for op in trace.calls.op.tolist()][1:3] == ["MPI_Pready", "MPI_Pready"]
+    assert operations.OPS[trace.calls.op[5]] == "MPI_other"
+
+
+def test_world__of_processes_that_others_spawned(run):
+    """A process spawns one; each has a barrier in its own world, and one over both."""
+    run.size = 1
+    over = {"comm": 1, "parent": 0, "nth": 0, "how": "Comm_spawn", "ranks": [0, 1, 1], "remote": [-1, 1, 1]}
+    spawn = call("MPI_Comm_spawn_multiple", 1001, 1002, comm=0, peer=0)
+    run.process(0, [spawn, call("MPI_Barrier", 1003, 1004, comm=0)], more=[over], first=0)
+    run.process(1, [call("MPI_Barrier", 1003, 1004, comm=0)], first=1)
+    path = run.path / "definitions-000001.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace('"ranks": [0, 1, 1]', '"ranks": [1, 1, 1]'), encoding="utf-8")
+    trace = read(run)
+    assert trace.locations.process.tolist() == [0, 1]
+    assert trace.communicators.names == ("MPI_COMM_WORLD", "communicator 1", "MPI_COMM_WORLD")
+    assert [trace.communicators.members(k).tolist() for k in range(3)] == [[0], [0], [1]]
+    assert trace.collectives.comm.tolist() == [0, 2]
+    assert (operations.OPS[trace.calls.op[0]], bool(operations.UNMODELLED[trace.calls.op[0]])) == ("MPI_Comm_spawn", True)
+    assert (trace.counts.silent_processes, len(trace.defects)) == (0, 0)
 
 
 def test_requests__a_damaged_number_takes_no_memory(run):
