@@ -83,11 +83,12 @@ def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mas
 def probes(trace: Trace) -> tuple[I8, I8]:
     """Return (call, message) for each blocking probe that waits for a message: the one its location receives next.
 
-    That is what a probe is for (MPI 3.1, 3.8); one that names another source waits for something else. Probes 3 and 8 on a location
+    That is what a probe is for (MPI 3.1, 3.8); one that names another source waits for something else, one of MPI_PROC_NULL (no source,
+    though its tag is known) for nothing. Probes 3 and 8 on a location
     whose calls 5 and 6 receive messages 1 and 0, of any source -> call 3, message 1: behind probe 8 nothing is received.
     """
     calls, table = trace.calls, trace.messages
-    probe = np.flatnonzero(np.isin(calls.op, BLOCKING_PROBES))
+    probe = np.flatnonzero(np.isin(calls.op, BLOCKING_PROBES) & ((calls.peer != NONE) | (calls.tag == NONE)))
     if not len(probe):
         return probe, probe
     received, message = np.unique(table.receive, return_index=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from build import Builder, hand_model
 from perwiz.graph.build import probes
-from perwiz.trace.tables import ANY
+from perwiz.trace.tables import ANY, NONE
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict
 
@@ -55,8 +55,9 @@ def test_probe__returned_before_the_message_was_sent():
 
 
 def test_probes__which():
-    """Of another source than the next receive, without one, and a probe that does not block: none of them waits."""
+    """Of nobody, of another source than the next receive, without one, and a probe that does not block: none of them waits."""
     b = Builder(3)
+    b.call(0, "Probe", peer=NONE, tag=1)
     b.call(0, "Probe", peer=2)
     b.call(0, "Iprobe", peer=ANY)
     b.call(0, "Mprobe", peer=1)
@@ -64,8 +65,8 @@ def test_probes__which():
     b.call(0, "Probe", peer=ANY)
     b.send(1, 0)
     call, message = probes(b.trace())
-    assert (call.tolist(), message.tolist()) == ([2], [0])
-    assert np.isclose(health(b.trace()).not_modelled, spent(b.trace(), [0, 4]))
+    assert (call.tolist(), message.tolist()) == ([3], [0])
+    assert np.isclose(health(b.trace()).not_modelled, spent(b.trace(), [0, 1, 5]))
 
 
 def spent(trace, calls):

@@ -14,7 +14,7 @@ from perwiz.formats.recorded.definitions import Comparison
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
-from perwiz.trace import defects, matching, matching_collectives
+from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Locations, Offsets, Readings, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
@@ -121,6 +121,7 @@ class Builder:
 
     def _counts(self) -> Counts:
         traffic, instances = self.traffic, self.instances
+        failed = int((operations.COLLECTIVE[self.calls.op] & (self.calls.comm == NONE)).sum())
         return Counts(
             records=sum(len(calls) for process in self.processes for calls in [*process.calls, *process.parts]),
             states=len(self.calls) + len(self.regions.table),
@@ -131,7 +132,7 @@ class Builder:
             unmatched_receives=traffic.receives - len(traffic.messages),
             size_differs=traffic.size_differs,
             incomplete_collectives=instances.incomplete,
-            unmatched_collectives=instances.unmatched,
+            unmatched_collectives=instances.unmatched - failed,
             rootless_collectives=instances.rootless,
             silent_processes=self.silent,
         )
