@@ -90,12 +90,24 @@ static inline void exchanged(Thread *me, Call *call, int source, int rtag, MPI_S
 
 static inline int64_t new_id(void) { return pw_locking ? __atomic_fetch_add(&pw_ids, 1, __ATOMIC_RELAXED) : pw_ids++; }
 
+/* Note that a call has completed the request it has posted: it returned none. */
+static __attribute__((noinline)) Entry *posted_and_done(Call *call)
+{
+    static Entry unused;
+    Part *row = part(pw_me, call);
+    if (row)
+        *row = (Part){row->call, call->u.request, 0, NOBODY, NOBODY, call->comm, DONE};
+    return &unused;
+}
+
 /* Remember the request a call has returned. */
 static inline Entry *posted(Call *call, MPI_Request request)
 {
     int thread = pw_me->number;
     call->u.request = new_id();
     call->flags |= POSTS;
+    if (UNLIKELY(request == MPI_REQUEST_NULL))
+        return posted_and_done(call);
     Entry *entry = map_add(&pw_requests, KEY(request));
     entry->id = call->u.request;
     entry->comm = call->comm;
@@ -123,6 +135,16 @@ static void post_both(Call *call, int source, int tag, int64_t bytes, MPI_Reques
     unlock();
 }
 
+static void idup_done(Thread *me, const Entry *was)
+{
+    if (was->made && *was->made != MPI_COMM_NULL) {
+        lock();
+        comm_new(*was->made, was->parent, was->nth, "Comm_dup");
+        unlock();
+    }
+    (void)me;
+}
+
 /* Comm_idup: the communicator is there when the request is complete. */
 static void post_comm(Thread *me, Call *call, MPI_Request request, MPI_Comm parent, MPI_Comm *made)
 {
@@ -132,7 +154,10 @@ static void post_comm(Thread *me, Call *call, MPI_Request request, MPI_Comm pare
     entry->made = made;
     entry->parent = call->comm;
     entry->nth = nth;
+    Entry at_once = *entry;
     unlock();
+    if (request == MPI_REQUEST_NULL)
+        idup_done(me, &at_once);
 }
 
 /* Remember a request that may be started again and again: what its start is (0: it sends or receives), and its partitions, if any. */
@@ -144,7 +169,7 @@ static void persistent(Call *call, MPI_Request request, int op, int partitions)
     entry->op = op;
     entry->partitions = partitions;
     entry->peer = call->peer;
-    entry->tag = call->tag;
+    entry->tag = op ? pw_comm_list[call->comm]->lasting++ : call->tag; /* all have the same number of it (MPI 4.0, 6.13) */
     entry->comm = call->comm;
     entry->bytes = call->sent;
     entry->received = call->received;
@@ -291,16 +316,6 @@ static inline int cancelled(const Entry *was, MPI_Status *status)
     if (UNLIKELY(was->flags & CANCELLING))
         PMPI_Test_cancelled(status, &yes);
     return yes;
-}
-
-static void idup_done(Thread *me, const Entry *was)
-{
-    if (was->made && *was->made != MPI_COMM_NULL) {
-        lock();
-        comm_new(*was->made, was->parent, was->nth, "Comm_dup");
-        unlock();
-    }
-    (void)me;
 }
 
 /* Say what a receive got. MPICH (5.0.2) fills in no status of MPI_Isendrecv: there it is what was asked for. */

@@ -53,8 +53,8 @@ static double count_nothing(Thread *me, int request)
         Call *call = leave(me, MPI_SUCCESS);
         sent(me, call, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
         if (request) {
-            post(call, MPI_REQUEST_NULL);
-            taken(me, KEY(MPI_REQUEST_NULL));
+            post(call, (MPI_Request)(uintptr_t)1);
+            taken(me, KEY((uintptr_t)1));
         }
         commit_of(me, 1);
     }

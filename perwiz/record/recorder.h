@@ -101,7 +101,7 @@ typedef struct {
 
 typedef struct Comm {
     int number, size, remote, rank; /* remote: size of the other group, 0 if there is none */
-    int children;                   /* communicators made from it so far */
+    int children, lasting;          /* communicators made from it, and persistent collectives on it, so far */
     int in, out;                    /* neighbours */
 } Comm;
 

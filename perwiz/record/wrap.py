@@ -38,7 +38,7 @@ _C_TYPES = {
 _SMALL = {"count": "int", "displ": "int", "unit": "int"}
 _LARGE = {"count": "MPI_Count", "displ": "MPI_Aint", "unit": "MPI_Aint"}
 _LARGE_KINDS = {"count", "counts", "displs", "unit"}
-_NOT_IN_SMPI = {"Compare_and_swap"}
+_NOT_IN_SMPI = {"Compare_and_swap", "Comm_spawn_multiple"}
 """Declared there with other types than the standard has."""
 
 

@@ -79,7 +79,7 @@ COLLECTIVES = {
         17,
     ),
     "at once": ("Iallreduce:3 Ialltoall:3 Ibarrier:3 Ibcast:3 Igather:3 Iscan:3 Wait:3 Waitall:3", 0, 6),
-    "persistent": ("Iallreduce:6 Ibarrier:6 Ibcast:6 Request_free:9 Startall:6 Wait:6 Waitall:6 other:9", 0, 6),
+    "persistent": ("Iallreduce:6 Ibarrier:9 Ibcast:9 Request_free:9 Startall:6 Wait:6 Waitall:9 other:9", 0, 8),
     "in place": ("Allgather:3 Allreduce:3 Alltoall:3 Gather:3 Reduce:3 Scatter:3", 0, 6),
     "operation": ("Allreduce:3", 0, 1),
     "communicators": (

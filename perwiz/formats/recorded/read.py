@@ -16,11 +16,14 @@ from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Locations, Offsets, Readings, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 MODEL = "model.toml"
 """Name of the file, in the directory of a run, with the model of the machine it was recorded on."""
+_LASTING = 1 << 32
+"""Numbers of persistent collectives begin here."""
 _FLUSH = "BUFFER_FLUSH"
 """Kind of the records that say when the recorder itself took time, as OTF2 names it; their value is the end."""
 
@@ -65,8 +68,23 @@ class Builder:
         self._collectives()
         return self._assemble()
 
+    def _sequence(self) -> I8:
+        """Return the number of every collective call on its communicator, -1 to have it counted; forget the numbers the recorder gave.
+
+        It numbers persistent ones as they are made: they may start in any order.
+        """
+        collective, tag, comm = operations.COLLECTIVE[self.columns["op"]], self.columns["tag"], self.columns["comm"]
+        out = np.full(len(tag), NONE, "i8")
+        lasting = collective & (tag >= 0)
+        if lasting.any():
+            ordinary = np.flatnonzero(collective & ~lasting)
+            out[ordinary] = running(self.columns.rank()[self.columns.location()[ordinary]], comm[ordinary])
+            out[lasting] = _LASTING + tag[lasting].astype("i8")
+            tag[lasting] = NONE
+        return out
+
     def _collectives(self) -> None:
-        get = self.columns
+        get, sequence = self.columns, self._sequence()
         self.calls = Calls(
             location=get.location(),
             op=get["op"],
@@ -79,9 +97,9 @@ class Builder:
             bytes_received=get["received"],
         )
         done = matching.completions(self.calls.op, self.traffic.requests)
-        counted, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
+        quiet = np.zeros(len(done), "u1")
         process = self.columns.rank().astype("i8")
-        self.instances = matching_collectives.collectives(self.calls, done, process, counted, quiet, self.comms.table(), get["enter"])
+        self.instances = matching_collectives.collectives(self.calls, done, process, sequence, quiet, self.comms.table(), get["enter"])
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
         about = [process.about for process in self.processes]

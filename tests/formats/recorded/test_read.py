@@ -140,6 +140,16 @@ def test_collectives__roots_and_those_unknown(run):
     assert [operations.OPS[op] for op in trace.calls.op.tolist()][:3] == ["MPI_Bcast", "MPI_Neighbor_allgather", "MPI_other"]
 
 
+def test_collectives__persistent_ones_start_in_any_order(run):
+    """The recorder numbers them as they are made, in their tags; two rounds of the first, a barrier that is not persistent between."""
+    first, second = (call("MPI_Ibarrier", 1001, 1001, comm=0, tag=k, request=k, bits=POSTS) for k in (0, 1))
+    plain = call("MPI_Barrier", 1001, 1001, comm=0)
+    run.process(0, [first, plain, second, first]).process(1, [second, first, plain, first])
+    trace = read(run)
+    assert sorted(trace.members.call.reshape(-1, 2).tolist()) == [[0, 5], [1, 6], [2, 4], [3, 7]]
+    assert (trace.counts.unmatched_collectives, set(trace.calls.tag.tolist())) == (0, {-1})
+
+
 def test_communicators__the_same_by_their_history(run):
     twin = {"comm": 1, "parent": 0, "nth": 0, "how": "Comm_dup", "ranks": [0, 1, 2]}
     inter = {"comm": 2, "parent": 1, "nth": 9, "how": "Intercomm_create", "ranks": [0, 1, 1], "remote": [1, 1, 1]}
