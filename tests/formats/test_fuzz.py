@@ -23,7 +23,7 @@ from perwiz.jobs.store import stream
 from perwiz.jobs.store.stream import Fault
 from perwiz.loggps import model
 from perwiz.trace import operations
-from runs import ANY_SOURCE, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
+from recorded_runs import ANY_SOURCE, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 HEADS = b"""\
 -1 0 0 0 0 0 Me

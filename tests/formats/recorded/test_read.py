@@ -16,7 +16,7 @@ from perwiz.formats.recorded.format import folders
 from perwiz.kernels.recorded import CALL
 from perwiz.trace import defects, operations, resources
 from perwiz.whatif.run import choose_model
-from runs import ANY_SOURCE, CANCELLED, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
+from recorded_runs import ANY_SOURCE, CANCELLED, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 
 @pytest.fixture(params=[resources.LEAST, 1], ids=["one thread", "several threads"])
