@@ -24,7 +24,8 @@ def study(monkeypatch):
 def test_latesender__sending_earlier_gains_what_is_predicted(mpi, study, tmp_path, capsys):
     """Four processes, ten steps: 1140 ms as it is, 830 ms when edges go first. Other work may disturb a run, but not three times.
 
-    The whole run, which `perwiz compare` looks at, also has MPI_Finalize in it, so more is allowed there.
+    The whole run, which `perwiz compare` looks at, also has MPI_Finalize in it, so more is allowed there. Two measured runs have
+    no error to be held to.
     """
     for attempt in range(3):
         folder = tmp_path / str(attempt)
@@ -34,6 +35,6 @@ def test_latesender__sending_earlier_gains_what_is_predicted(mpi, study, tmp_pat
         row = study.row("made", before, after, [move])
         both = [before.middle.path, after.middle.path, "--from", "e1", "--max-error", "20%"]
         codes = [cli.main(["compare", *both, *asked]) for asked in (["--move", move.removeprefix("move ")], [])]
-        if abs(row.error) < 0.1 and before.time > 1.25 * after.time and codes == [0, 5]:
+        if abs(row.error) < 0.1 and before.time > 1.25 * after.time and codes == [0, 2]:
             return
     pytest.fail(f"{row}, {codes}\n{capsys.readouterr().err}")
