@@ -197,9 +197,9 @@ def _clock(reversed: Violations, predicted: bool) -> Facts:
 
 def by_calls_and_records(reversed: Violations) -> list[tuple[int, str, int]]:
     """Return (messages, by what, largest reversal, ns): from entry to return, if any, and from record to record, if these differ."""
-    by_calls, by_records = (reversed.messages, reversed.worst_message), (reversed.records, reversed.worst_record)
-    out = [(reversed.messages, "", reversed.worst_message)] if reversed.messages else []
-    return out if by_calls == by_records else [*out, (reversed.records, " by their records", reversed.worst_record)]
+    differ = (reversed.messages, reversed.worst_message) != (reversed.records, reversed.worst_record)
+    by_calls = [(reversed.messages, "", reversed.worst_message)] if reversed.messages else []
+    return [*by_calls, *([(reversed.records, " by their records", reversed.worst_record)] if differ else [])]
 
 
 def model(value: loggps.Model) -> Model:
