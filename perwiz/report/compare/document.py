@@ -24,6 +24,7 @@ from perwiz.report.compare.records import (
     Step,
 )
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans
 
@@ -37,7 +38,7 @@ def document(comparison: Comparison, calls: int, most: float | None = None) -> C
     """
     pairs, first, second = comparison.alignment, comparison.first.trace, comparison.second.trace
     both, same = len(pairs.locations[0]), len(pairs.first)
-    enter, leave, duration = map(_spread, comparison.calls())
+    enter, leave, duration = (_spread(comparison.differences(spans)) for spans in comparison.calls())
     return CompareDocument(
         first=_run(comparison.first),
         second=_run(comparison.second),
@@ -93,9 +94,9 @@ def _run(side: Side) -> Run:
     )
 
 
-def _spread(spans: Spans) -> Spread:
+def _spread(differences: I8) -> Spread:
     """Return the middle, the 95th of a hundred and the largest of the absolute differences; those that occur, none between two."""
-    off = np.sort(np.abs(spans.second - spans.first))
+    off = np.sort(np.abs(differences))
     median, late, worst = (int(off[max(0, math.ceil(part * len(off)) - 1)]) if len(off) else 0 for part in (0.5, 0.95, 1.0))
     return Spread(median_ns=median, percentile_95_ns=late, worst_ns=worst)
 
@@ -163,8 +164,8 @@ def _routines(comparison: Comparison) -> list[Routine]:
 def furthest(comparison: Comparison, most: int) -> list[FurthestCall]:
     """Return the calls whose durations differ most, largest difference first, ties by call; those that do not differ left out."""
     enter, leave, duration = comparison.calls()
-    pairs, calls = comparison.alignment, []
-    for k in blocks.largest(np.abs(duration.second - duration.first), most).tolist():
+    pairs, later, calls = comparison.alignment, comparison.differences(leave), []
+    for k in blocks.largest(np.abs(comparison.differences(duration)), most).tolist():
         pair = int(comparison.compared[k])
         calls.append(
             FurthestCall(
@@ -173,7 +174,7 @@ def furthest(comparison: Comparison, most: int) -> list[FurthestCall]:
                 moved=bool(pairs.moved[pair]),
                 **_times(comparison, duration, k),
                 **_times(comparison, enter, k, "enter_"),
-                leave_difference_ns=comparison.sign * int(leave.second[k] - leave.first[k]),
+                leave_difference_ns=int(later[k]),
             )
         )
     return calls

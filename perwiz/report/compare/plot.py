@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks
-from perwiz.report.compare.text import signed
+from perwiz.report.compare.text import beginning, signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
 from perwiz.trace.arrays import F8, I8
@@ -29,17 +29,15 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
-    duration = comparison.calls()[2]
-    worst = comparison.compared[blocks.largest(np.abs(duration.second - duration.first), min(calls, MOST_MARKS))]
+    differences = comparison.differences(comparison.calls()[2])
+    worst = comparison.compared[blocks.largest(np.abs(differences), min(calls, MOST_MARKS))]
     first, second = comparison.sides
     rows = [
         _row(first, comparison.start),
         dataclasses.replace(_row(second, comparison.start), rival=False, trace=second.trace, marked=comparison.alignment.second[worst]),
     ]
-    since = SINCE.get(comparison.start, f"the return of {comparison.start}")
-    timeline.plot(
-        first.trace, rows, path, comparison.alignment.first[worst], Curves(comparison), meaning="duration differs most", since=since
-    )
+    marked, since = comparison.alignment.first[worst], beginning(comparison.start)
+    timeline.plot(first.trace, rows, path, marked, Curves(comparison), meaning="duration differs most", since=since)
 
 
 def _row(side: Side, start: str) -> timeline.Row:
@@ -63,7 +61,7 @@ class Curves:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison, leave = comparison, comparison.calls()[1]
         self.location = comparison.first.trace.calls.location[comparison.alignment.first[comparison.compared]]
-        self.at, self.off = leave.second, comparison.sign * (leave.second - leave.first)
+        self.at, self.off = leave.second, comparison.differences(leave)
         furthest = np.zeros(len(comparison.first.trace.locations), "i8")
         np.maximum.at(furthest, self.location, np.abs(self.off))
         order = np.lexsort((lanes.lanes(comparison.first.trace.locations), -furthest))
@@ -73,7 +71,7 @@ class Curves:
     def notes(self) -> list[str]:
         """Return who differs most, and which curves are left out."""
         names, rest = lanes.labels(self.comparison.first.trace.locations), len(self.differing) - len(self.drawn)
-        lines = [f"the picture begins {BEGINS.get(self.comparison.start, f'at the return of {self.comparison.start}')}"]
+        lines = [f"the picture begins at {beginning(self.comparison.start)}"]
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))
@@ -96,9 +94,3 @@ class Curves:
         x, y = (self.at[rows] - scene.origin) / scene.span * scene.size.columns, self.off[rows]
         kept = correction_plot.thinned(np.floor(x).astype("i8"), y)
         return x[kept], y[kept]
-
-
-BEGINS = {"start": "at the first instant of each run", "init": "where the last process has left MPI_Init"}
-"""Words for where both runs start."""
-SINCE = {"start": "the first instant of each run", "init": "the end of the last MPI_Init"}
-"""Words for what its times count from."""

@@ -86,10 +86,12 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     if comparison.max_error:
         verdict = "missed" if comparison.max_error.missed else "kept"
         facts.append(("", f"the error asked for, at most {100 * comparison.max_error.asked:g} %, is {verdict}"))
-    starts = f"{words.duration(first.start_ns)} and {words.duration(second.start_ns)} after the first instant of each run"
-    begin = {"start": "the first instant of each run", "init": f"where the last process has left MPI_Init, {starts}"}
-    facts.append(("from", begin.get(comparison.start, f"the return of {comparison.start}, {starts}")))
-    if comparison.start != "start":
+    begin = beginning(comparison.start)
+    if comparison.start == "start":
+        facts.append(("from", begin))
+    else:
+        starts = f"{words.duration(first.start_ns)} and {words.duration(second.start_ns)} after {beginning('start')}"
+        facts.append(("from", f"{begin}, {starts}"))
         reference, other = (first, second) if said.reference == 0 else (second, first)
         whole = f"{said.difference} {relative(other.whole_ns - reference.whole_ns, reference.whole_ns)}"
         facts.append(("", f"whole runs {words.duration(first.whole_ns)} and {words.duration(second.whole_ns)}, {whole}"))
@@ -109,6 +111,11 @@ def relative(value: int, whole: int) -> str:
     if not value or not math.isfinite(part):
         return signed(value)
     return f"{signed(value)} ({f'{100 * part:+.1f}' if abs(part) >= 0.0005 else '<0.1'} %)"
+
+
+def beginning(start: str) -> str:
+    """Return in words the instant from which both runs are compared."""
+    return {"start": "the first instant of each run", "init": "the end of the last MPI_Init"}.get(start, f"the return of {start}")
 
 
 def signed(ns: int) -> str:

@@ -109,6 +109,10 @@ class Comparison:
         """The difference as a part of the makespan of the reference; infinite if that is 0 and the other is not."""
         return share(self.difference, self.reference.makespan)
 
+    def differences(self, spans: Spans) -> I8:
+        """Return how far each time is from that of the reference, ns."""
+        return np.asarray(self.sign * (spans.second - spans.first))
+
     def calls(self) -> tuple[Spans, Spans, Spans]:
         """Return enter, leave and duration of the compared calls."""
         rows = self.alignment.first[self.compared], self.alignment.second[self.compared]

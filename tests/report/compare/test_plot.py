@@ -44,7 +44,7 @@ def test_curves():
     assert y.tolist() == [200, 100]
     assert (x * scene.span / 52).round(6).tolist() == [310, 520]
     assert curves.notes() == [
-        "the picture begins where the last process has left MPI_Init",
+        "the picture begins at the end of the last MPI_Init",
         "differs most: rank 0, +200 ns at 310 ns of the lower run",
     ]
 
