@@ -12,7 +12,6 @@ from perwiz.whatif.order import reorder
 
 _MOVES = 12
 """Lines on blocks that run earlier."""
-_TURNED = "in the predicted run their messages arrive in another order"
 _NAMED = 8
 """Calls named in a line."""
 
@@ -112,12 +111,13 @@ def choice_facts(others: Matching) -> Facts:
     """Return in words which choices among messages the predicted run would make otherwise; nothing if the program makes none."""
     lines = []
     if others.wildcards:
-        lines.append(_others(others.wildcards, "wildcard receive", others.receives, "would have got another message"))
+        lines.append(_others(words.several(others.wildcards, "wildcard receive"), others.receives, "would have got another message"))
     if others.waits:
-        lines.append(_others(others.waits, "wait for some of several", others.completions, "would have ended with another request"))
+        many = f"{words.several(others.waits, 'wait')} for some of several"
+        lines.append(_others(many, others.completions, "would have ended with another request"))
     if others.possible_receives:
-        many = f"{len(others.possible_receives)} of {words.several(others.possible, 'receive')}"
-        lines.append(f"{many} may have been wildcards (the format does not tell): {_TURNED}{_named(others.possible_receives)}")
+        many = f"{words.several(others.possible, 'receive')} that may be wildcards (the format does not tell)"
+        lines.append(_others(many, others.possible_receives, "would see messages arrive in another order"))
     if others.receives or others.completions or others.possible_receives:
         lines.append("the prediction keeps the recorded choices; from the first of these on the run could go another way")
     if others.contradicting:
@@ -125,13 +125,8 @@ def choice_facts(others: Matching) -> Facts:
     return _labelled("matching", lines)
 
 
-def _others(count: int, noun: str, calls: list[str], what: str) -> str:
-    many = f"{count} {noun}" if count == 1 else f"{count} {noun.replace('wait', 'waits') if 'wait' in noun else noun + 's'}"
-    return f"{len(calls)} of {many} {what}{_named(calls)}"
-
-
-def _named(calls: list[str]) -> str:
-    return f"{': ' + ', '.join(calls[:_NAMED]) if calls else ''}{', ...' if len(calls) > _NAMED else ''}"
+def _others(many: str, calls: list[str], what: str) -> str:
+    return f"{len(calls)} of {many} {what}{': ' + ', '.join(calls[:_NAMED]) if calls else ''}{', ...' if len(calls) > _NAMED else ''}"
 
 
 def _labelled(label: str, lines: list[str]) -> Facts:

@@ -168,7 +168,5 @@ def test_choices__of_a_format_that_does_not_tell():
     assert order.choice_facts(order.Matching(**NOTHING | {"possible": 7})) == []
     facts = order.choice_facts(document(untold(senders(10)), "speed rank:1=3").matching)
     rows = ", ".join(f"e{3 * k}" for k in range(8))
-    turned = (
-        "10 of 20 receives may have been wildcards (the format does not tell): in the predicted run their messages arrive in another order"
-    )
+    turned = "10 of 20 receives that may be wildcards (the format does not tell) would see messages arrive in another order"
     assert facts == [("matching", f"{turned}: {rows}, ..."), ("", KEPT)]
