@@ -66,12 +66,9 @@ def _check(args: argparse.Namespace) -> None:
 
 def _command(args: argparse.Namespace) -> str:
     """Return the command line that makes the same page."""
-    asked = [word for text in args.hypotheses for word in _option(text)]
+    from perwiz.report import blocks
+
     others = [("--against", args.against), ("--model", args.model), ("--clock", args.clock if args.clock != "clc" else None)]
     settings = [word for name, value in others if value is not None for word in (name, value)]
-    return shlex.join(["perwiz", "report", args.trace, *asked, *settings, "-o", args.output])
-
-
-def _option(text: str) -> tuple[str, str]:
-    word, _, argument = text.partition(" ")
-    return f"--{word}", argument
+    asked = map(blocks.option, args.hypotheses)
+    return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, "-o", args.output])])
