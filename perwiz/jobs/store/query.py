@@ -235,14 +235,17 @@ def details(database: Database, job: int) -> Details:
 def reference(database: Database, job: Job) -> Reference:
     """Return where a job stands among all others of its program, number of processes and machine."""
     share = "(CASE WHEN j.cpu > 0 THEN j.mpi / j.cpu ELSE 0 END)"
-    sums = f"COUNT(*), SUM(CASE WHEN {share} < :share THEN 1 ELSE 0 END), SUM(CASE WHEN j.cpu < :cpu THEN 1 ELSE 0 END)"
+    columns = (
+        f"SUM(CASE WHEN {share} < :share THEN 1 ELSE 0 END)",
+        "SUM(CASE WHEN j.cpu < :cpu THEN 1 ELSE 0 END)",
+        *(f"{name}({share})" for name in ("MIN", "AVG", "MAX")),
+    )
     same = "j.program = :program AND j.size = :size AND j.machine = :machine AND j.id <> :id"
     values = {"program": job.program, "size": job.size, "machine": job.machine, "id": job.id, "cpu": job.cpu}
-    sql = f"SELECT {sums}, MIN({share}), AVG({share}), MAX({share}) FROM jobs j WHERE {same}"
+    sql = f"SELECT COUNT(*), {', '.join(f'COALESCE({column}, 0)' for column in columns)} FROM jobs j WHERE {same}"
     values["share"] = job.mpi / job.cpu if job.cpu else 0.0
-    (found,) = rows(database, tuple[Natural, Natural | None, Natural | None, Amount | None, Amount | None, Amount | None], sql, values)
-    others, lower_share, shorter, least, mean, most = (value or 0 for value in found)
-    return Reference(int(others), int(lower_share), int(shorter), float(least), float(mean), float(most))
+    (found,) = rows(database, tuple[Natural, Natural, Natural, Amount, Amount, Amount], sql, values)
+    return Reference(*found)
 
 
 def switches(database: Database) -> dict[int, list[str]]:

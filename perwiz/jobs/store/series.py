@@ -61,11 +61,11 @@ def classes(cells: list[Cell]) -> tuple[list[str], list[tuple[str, dict[str, ove
 def shares(database: Database, job: Job) -> list[int]:
     """Return how many other jobs of the program, size and machine of a job have up to 5 %, 10 % ... 100 % of their time in MPI."""
     share = "CASE WHEN j.cpu > 0 THEN j.mpi / j.cpu ELSE 0 END"
-    names = [f"SUM(CASE WHEN {share} >= {_low(k)} AND {share} < {_low(k + 1)} THEN 1 ELSE 0 END)" for k in range(BINS)]
+    names = [f"COALESCE(SUM(CASE WHEN {share} >= {_low(k)} AND {share} < {_low(k + 1)} THEN 1 ELSE 0 END), 0)" for k in range(BINS)]
     same = "j.program = :program AND j.size = :size AND j.machine = :machine AND j.id <> :id"
     values = {"program": job.program, "size": job.size, "machine": job.machine, "id": job.id}
-    (found,) = rows(database, tuple[Natural | None, ...], f"SELECT {', '.join(names)} FROM jobs j WHERE {same}", values)
-    return [value or 0 for value in found]
+    (found,) = rows(database, tuple[Natural, ...], f"SELECT {', '.join(names)} FROM jobs j WHERE {same}", values)
+    return list(found)
 
 
 def _low(k: int) -> str:
