@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     options.clock(parser)
     options.json(parser)
-    options.plot(parser, "draw both runs above each other, and how far the processes that differ most do")
+    options.plot(parser, "draw both runs above each other, and below them the differences of the processes that differ most")
     options.ending(parser, _ENDING)
 
 

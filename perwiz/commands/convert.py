@@ -23,10 +23,10 @@ else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those t
 corrected unless --clock says otherwise. Says what was done to them, and what the format does not hold. perwiz itself reads ALOG and OTF2.
 
 examples:
-  perwiz convert run.alog run.otf2             for Vampir, Scalasca, otf2-print
-  perwiz convert traces.otf2 run.alog.gz       for Jumpshot
-  perwiz convert traces.otf2 run.json.gz       for ui.perfetto.dev, with the waits of every call
-  perwiz convert traces.otf2 run.prv           for Paraver
+  perwiz convert run.alog run.otf2                  for Vampir, Scalasca, otf2-print
+  perwiz convert traces.otf2 run.alog.gz            for Jumpshot
+  perwiz convert traces.otf2 run.json.gz            for ui.perfetto.dev, with the waits of every call
+  perwiz convert traces.otf2 run.prv                for Paraver
   perwiz convert run.log.gz run.log --clock none    unpack, every time as it was measured
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -114,7 +114,7 @@ def _times(clocks: Treated) -> str:
         said, backwards = "as recorded" if trace.timeline.origin.measured else str(trace.timeline.origin), clocks.recorded.messages
     else:
         found, backwards = displacement(correction.before, trace.timeline), correction.left.messages
-        events = words.several(2 * (len(trace.calls) + len(trace.regions)), "event")
+        events = words.several(found.events, "event")
         said = f"corrected by the controlled logical clock: {found.moved} of {events} moved, by {words.duration(found.largest)} at most"
     return f"{said}; {words.several(backwards, 'message')} received before sent" if backwards else said
 
