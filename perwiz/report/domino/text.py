@@ -82,19 +82,19 @@ def _bound(domino: DominoDocument, none: str) -> Facts:
 
 def pace(domino: DominoDocument) -> Facts:
     """Return in words what sets the pace of the run without waits; nothing if waits do."""
-    pace, most = domino.pace, domino.bound_ns
+    pace, bound = domino.pace, domino.bound_ns
     if not pace:
         return []
     who = f"rank {words.rank(pace.rank, pace.thread)}"
-    if pace.gap and most - pace.without_gaps_ns >= _MUCH * domino.shares_of_ns:
+    if pace.gap and bound - pace.without_gaps_ns >= _MUCH * domino.shares_of_ns:
         held = f"the model keeps sends of {who} apart, {words.duration(pace.gap_ns)} in all ({pace.gap}); without that it would be"
         return [("", f"{held} {words.duration(pace.without_gaps_ns)}: is it the machine's? see perwiz calibrate, and --model")]
     alone = f"{who} takes that long without waiting for anybody"
-    if pace.computation_ns >= most - pace.computation_ns:
+    if pace.computation_ns >= bound - pace.computation_ns:
         return [("", f"{alone}: see perwiz critical and perwiz balance")]
     parts = {"at work in MPI calls": pace.calls_ns, "before it began": pace.start_ns, "in gaps of the model between sends": pace.gap_ns}
-    most_of = max(parts, key=parts.__getitem__)
-    return [("", f"{alone}, {words.duration(parts[most_of])} of it {most_of}: see perwiz critical")]
+    where = max(parts, key=parts.__getitem__)
+    return [("", f"{alone}, {words.duration(parts[where])} of it {where}: see perwiz critical")]
 
 
 def _best_set(domino: DominoDocument) -> Facts:
