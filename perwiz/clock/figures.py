@@ -76,7 +76,7 @@ def figures(correction: Correction) -> Figures:
         collectives_after=logical(trace, new, correction.latencies),
         corrected_by_message=correction.by_message,
         corrected_by_collective=correction.by_collective,
-        events=2 * (len(old.calls) + len(old.regions)),
+        events=displaced.events,
         moved=displaced.moved,
         average_displacement=displaced.total / max(displaced.moved, 1),
         largest_displacement=displaced.largest,
@@ -88,8 +88,9 @@ def figures(correction: Correction) -> Figures:
 
 @dataclasses.dataclass(frozen=True)
 class Displacement:
-    """How many events are at other times, by how much in all and by how much at most, ns."""
+    """How many of all events are at other times, by how much in all and by how much at most, ns."""
 
+    events: int
     moved: int
     total: int
     largest: int
@@ -103,7 +104,7 @@ def displacement(old: Timeline, new: Timeline) -> Displacement:
             moved += int(np.count_nonzero(distance))
             total += int(distance.sum())
             largest = max(largest, int(distance.max(initial=0)))
-    return Displacement(moved, total, largest)
+    return Displacement(2 * (len(old.calls) + len(old.regions)), moved, total, largest)
 
 
 def _deviation(intervals: Iterable[tuple[I8, I8]]) -> Deviation:
