@@ -39,7 +39,7 @@ def wrong(trace: Trace) -> Trace:
 
 def volume(trace: Trace) -> None:
     """Print what crosses in one pass, forward or backward."""
-    clock_graph = bind(trace, build(trace))
+    clock_graph = bind(trace, trace.timeline, build(trace))
     for size in (1, 2, 4, 8):
         begin = time.perf_counter()
         found = cut(trace, clock_graph, size)

@@ -232,7 +232,7 @@ def _bare(ranks: int) -> Trace:
     return Trace(
         path=f"synthetic-{ranks}",
         format="synthetic",
-        locations=Locations(zero, none, number, zero, none),
+        locations=Locations(zero, none, number, zero, none, zero.astype("u1")),
         communicators=Communicators(("world",), np.array([0, ranks]), number),
         names=(),
         parallel=np.zeros(0, bool),
