@@ -31,10 +31,10 @@ def telling(trace: Trace, rows: I8, ahead: F8) -> Mask:
     send, done = table.send[rows], table.receive_done[rows]
     sent, came = times.enter[send] + ahead, times.leave[done]
     way = came - sent
-    inside = _time_in_gaps(trace)
-    late = inside[done] - _gaps_until(trace, inside, location[done], sent)
+    gaps = _time_in_gaps(trace)
+    late = gaps[done] - _gaps_until(trace, gaps, location[done], sent)
     back = _last_entered(trace, location[send], came - ahead)
-    held = inside[back] - inside[send]
+    held = gaps[back] - gaps[send]
     tells = np.maximum(late, held) < _OUTSIDE * np.maximum(way, 1)
     channels = Numbers()
     number = channels.number(location[send].astype("i8") * len(trace.locations) + location[done], table.bytes[rows])
@@ -52,10 +52,10 @@ def _time_in_gaps(trace: Trace) -> F8:
     return np.asarray(total - total[trace.first_calls[location]])
 
 
-def _gaps_until(trace: Trace, inside: F8, location: I4, time: F8) -> F8:
+def _gaps_until(trace: Trace, gaps: F8, location: I4, time: F8) -> F8:
     """Return how long locations were outside MPI before these times, since their first calls; before that, less than 0."""
     last = _last_entered(trace, location, time)
-    return np.asarray(inside[last] + np.where(time > trace.timeline.calls.leave[last], time - trace.timeline.calls.leave[last], 0.0))
+    return np.asarray(gaps[last] + np.where(time > trace.timeline.calls.leave[last], time - trace.timeline.calls.leave[last], 0.0))
 
 
 def _last_entered(trace: Trace, location: I4, time: F8) -> I8:
