@@ -83,6 +83,10 @@ static inline void exchanged(Thread *me, Call *call, int source, int rtag, MPI_S
         call->u.from.source = status->MPI_SOURCE;
         call->u.from.tag = status->MPI_TAG;
         call->received = bytes_of(status);
+        if (!(call->flags & SENDS)) { /* to nobody: it only receives */
+            call->peer = call->u.from.source;
+            call->tag = call->u.from.tag;
+        }
     }
 }
 

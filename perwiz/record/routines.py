@@ -104,7 +104,7 @@ from_group: Comm_create_from_group: group name info errhandler newcomm
 from_group: Intercomm_create_from_groups: group leader other_group remote_leader name info errhandler newcomm
 spawn: Comm_spawn: name argv n info root comm newcomm codes
 spawn: Comm_spawn_multiple: n names argvs ints infos root comm newcomm codes
-spawn: Comm_accept Comm_connect: name info root comm newcomm
+port: Comm_accept Comm_connect: name info root comm newcomm
 join: Comm_join: n newcomm
 comm: Cart_create: comm ndims ints periods reorder newcomm
 comm: Cart_sub: comm logicals newcomm

@@ -156,6 +156,11 @@ SHAPES = {
     "spawn": Shape(
         "call->comm = was; call->peer = partner(root); made = 1;", f"int made = 0; {_MAKING}", f"if (made) {_MADE.format('{name}')}"
     ),
+    "port": Shape(
+        "call->comm = was; call->peer = partner(root); made = 1;",
+        "int made = 0, was = comm_of(me, comm)->number;",
+        'if (made) comm_made(me, was, 0, *newcomm, "Comm_accept");',
+    ),
     "join": Shape("made = 1;", "int made = 0;", 'if (made) comm_made(me, NOBODY, 0, *newcomm, "{name}");'),
     "comm_free": Shape("call->comm = was;", "int was = comm_of(me, *old_comm)->number; comm_gone(*old_comm);"),
     "comm_name": Shape("comm_named(me, comm, name);"),

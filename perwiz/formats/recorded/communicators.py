@@ -22,7 +22,7 @@ from perwiz.trace.trace import Communicators, Topology
 
 _NOT_BY_PARENT = (
     *("Comm_create_group", "Intercomm_create", "Comm_create_from_group", "Intercomm_create_from_groups"),
-    *("Comm_accept", "Comm_connect", "Comm_join", "parent", "found"),
+    *("Comm_accept", "Comm_join", "parent", "found"),
 )
 _NAMES = {"world": "MPI_COMM_WORLD", "self": "MPI_COMM_SELF"}
 

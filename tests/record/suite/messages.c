@@ -330,13 +330,288 @@ static int partitions(void)
 #endif
 }
 
+/* A chain that is no ring: those at its ends have nobody. */
+static int chain(void)
+{
+    int value = rank, to = rank + 1 < size ? rank + 1 : MPI_PROC_NULL, from = rank ? rank - 1 : MPI_PROC_NULL;
+    MPI_Status status;
+    MPI_Sendrecv_replace(&value, 1, MPI_INT, to, 1, from, 1, ALL, &status);
+    int good = value == (rank ? rank - 1 : 0);
+    MPI_Sendrecv_replace(&value, 1, MPI_INT, next, 2, MPI_ANY_SOURCE, MPI_ANY_TAG, ALL, &status);
+    return good && status.MPI_SOURCE == before && status.MPI_TAG == 2;
+}
+
+static int buffered(void)
+{
+    int value = rank, got[4], length = 8192;
+    void *room = malloc((size_t)length);
+    MPI_Request one, lasting;
+    MPI_Buffer_attach(room, length);
+    MPI_Bsend(&value, 1, MPI_INT, next, 1, ALL);
+    MPI_Ibsend(&value, 1, MPI_INT, next, 1, ALL, &one);
+    MPI_Bsend_init(&value, 1, MPI_INT, next, 1, ALL, &lasting);
+    MPI_Start(&lasting);
+    MPI_Wait(&lasting, IGNORE);
+    MPI_Start(&lasting);
+    MPI_Wait(&lasting, IGNORE);
+    MPI_Wait(&one, IGNORE);
+    for (int k = 0; k < 4; k++)
+        MPI_Recv(&got[k], 1, MPI_INT, before, 1, ALL, IGNORE);
+    MPI_Request_free(&lasting);
+    MPI_Buffer_detach(&room, &length);
+    free(room);
+    return got[0] == before && got[3] == before;
+}
+
+/* Ready sends know that their receives wait: the receiver has said so. */
+static int told_ready(void)
+{
+    int value = rank, got[2] = {-1, -1};
+    MPI_Request in[2], out[2];
+    MPI_Rsend_init(&value, 1, MPI_INT, next, 1, ALL, &out[0]);
+    MPI_Irecv(&got[0], 1, MPI_INT, before, 1, ALL, &in[0]);
+    MPI_Irecv(&got[1], 1, MPI_INT, before, 2, ALL, &in[1]);
+    MPI_Sendrecv(NULL, 0, MPI_INT, before, 3, NULL, 0, MPI_INT, next, 3, ALL, IGNORE);
+    MPI_Start(&out[0]);
+    MPI_Irsend(&value, 1, MPI_INT, next, 2, ALL, &out[1]);
+    MPI_Waitall(2, out, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, in, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&out[0]);
+    return got[0] == before && got[1] == before;
+}
+
+static int holes(void)
+{
+    struct {
+        char sign;
+        double number;
+    } out[3] = {{'a', 1}, {'b', 2}, {'c', 3}}, in[3] = {{0, 0}};
+    int lengths[2] = {1, 1}, sizes[2] = {4, 4}, part[2] = {2, 2}, first[2] = {1, 1}, grid[16], got[4], places[2] = {3, 0};
+    MPI_Aint at[2] = {0, (char *)&out[0].number - (char *)&out[0]};
+    MPI_Datatype kinds[2] = {MPI_CHAR, MPI_DOUBLE}, bare, whole, square, pair, empty;
+    for (int k = 0; k < 16; k++)
+        grid[k] = k;
+    MPI_Type_create_struct(2, lengths, at, kinds, &bare);
+    MPI_Type_create_resized(bare, 0, sizeof out[0], &whole);
+    MPI_Type_create_subarray(2, sizes, part, first, MPI_ORDER_C, MPI_INT, &square);
+    MPI_Type_indexed(2, lengths, places, MPI_INT, &pair);
+    MPI_Type_contiguous(0, MPI_INT, &empty);
+    MPI_Type_commit(&whole);
+    MPI_Type_commit(&square);
+    MPI_Type_commit(&pair);
+    MPI_Type_commit(&empty);
+    MPI_Sendrecv(out, 3, whole, next, 1, in, 3, whole, before, 1, ALL, IGNORE);           /* 27 bytes */
+    MPI_Sendrecv(grid, 1, square, next, 2, got, 4, MPI_INT, before, 2, ALL, IGNORE);      /* 16 */
+    int good = in[2].sign == 'c' && in[2].number == 3 && got[0] == 5 && got[3] == 10;
+    MPI_Sendrecv(grid, 1, pair, next, 3, got, 2, MPI_INT, before, 3, ALL, IGNORE);        /* 8 */
+    MPI_Sendrecv(grid, 7, empty, next, 4, got, 7, empty, before, 4, ALL, IGNORE);         /* 0 */
+    MPI_Type_free(&empty);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&square);
+    MPI_Type_free(&whole);
+    MPI_Type_free(&bare);
+    return good && got[0] == 3 && got[1] == 0;
+}
+
+static int packed(void)
+{
+    char room[64];
+    int place = 0, value = rank, got = -1;
+    double half = rank / 2.0, other = -1;
+    MPI_Status status;
+    MPI_Request request;
+    MPI_Pack(&value, 1, MPI_INT, room, sizeof room, &place, ALL);
+    MPI_Pack(&half, 1, MPI_DOUBLE, room, sizeof room, &place, ALL);
+    MPI_Isend(room, place, MPI_PACKED, next, 1, ALL, &request);
+    char came[64];
+    MPI_Recv(came, sizeof came, MPI_PACKED, before, 1, ALL, &status);
+    MPI_Wait(&request, IGNORE);
+    place = 0;
+    MPI_Unpack(came, sizeof came, &place, &got, 1, MPI_INT, ALL);
+    MPI_Unpack(came, sizeof came, &place, &other, 1, MPI_DOUBLE, ALL);
+    return got == before && other == before / 2.0;
+}
+
+static int nothing(void)
+{
+    int index = 0, flag = 0, count = 0, indices[2];
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Wait(&requests[0], IGNORE);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE);
+    MPI_Waitany(2, requests, &index, IGNORE);
+    int good = index == MPI_UNDEFINED;
+    MPI_Waitsome(2, requests, &count, indices, MPI_STATUSES_IGNORE);
+    good &= count == MPI_UNDEFINED;
+    MPI_Test(&requests[0], &flag, IGNORE);
+    good &= flag;
+    MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+    good &= flag;
+    MPI_Testany(2, requests, &index, &flag, IGNORE);
+    good &= flag && index == MPI_UNDEFINED;
+    MPI_Testsome(2, requests, &count, indices, MPI_STATUSES_IGNORE);
+    return good && count == MPI_UNDEFINED;
+}
+
+/* Receives of messages that a probe matched overtake each other. */
+static int taken(void)
+{
+    int one = 1, two = 2, first = -1, second = -1;
+    MPI_Message messages[2];
+    MPI_Request requests[4];
+    MPI_Isend(&one, 1, MPI_INT, next, 1, ALL, &requests[0]);
+    MPI_Isend(&two, 1, MPI_INT, next, 1, ALL, &requests[1]);
+    MPI_Mprobe(before, 1, ALL, &messages[0], IGNORE);
+    MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, ALL, &messages[1], IGNORE);
+    MPI_Imrecv(&second, 1, MPI_INT, &messages[1], &requests[2]);
+    MPI_Imrecv(&first, 1, MPI_INT, &messages[0], &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    return first == 1 && second == 2;
+}
+
+/* A communicator is freed while its messages are under way. */
+static int gone(void)
+{
+    int value = rank, got = -1, other = -1;
+    MPI_Comm twin, again;
+    MPI_Request requests[4];
+    MPI_Comm_dup(ALL, &twin);
+    MPI_Irecv(&got, 1, MPI_INT, before, 1, twin, &requests[0]);
+    MPI_Isend(&value, 1, MPI_INT, next, 1, twin, &requests[1]);
+    MPI_Comm_free(&twin);
+    MPI_Comm_dup(ALL, &again); /* may have the handle of the first */
+    MPI_Irecv(&other, 1, MPI_INT, next, 1, again, &requests[2]);
+    MPI_Isend(&value, 1, MPI_INT, before, 1, again, &requests[3]);
+    MPI_Comm_free(&again);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    return got == before && other == next;
+}
+
+/* The same tag on communicators made from each other: each has its own messages. */
+static int twins(void)
+{
+    int out[3] = {1, 2, 3}, got[3] = {0};
+    MPI_Comm comms[3];
+    MPI_Request requests[3];
+    MPI_Comm_dup(ALL, &comms[0]);
+    MPI_Comm_dup(comms[0], &comms[1]);
+    MPI_Comm_dup(comms[1], &comms[2]);
+    for (int k = 0; k < 3; k++)
+        MPI_Isend(&out[k], 1, MPI_INT, next, 1, comms[k], &requests[k]);
+    for (int k = 2; k >= 0; k--)
+        MPI_Recv(&got[k], 1, MPI_INT, before, 1, comms[k], IGNORE);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < 3; k++)
+        MPI_Comm_free(&comms[k]);
+    return got[0] == 1 && got[1] == 2 && got[2] == 3;
+}
+
+/* A persistent receive is cancelled and started again; one that has its message is cancelled too late. */
+static int late_cancel(void)
+{
+    int value = rank, got = -1, other = -1, yes = 0, no = 1;
+    MPI_Request lasting, one;
+    MPI_Status status;
+    MPI_Recv_init(&got, 1, MPI_INT, before, 1, ALL, &lasting);
+    MPI_Start(&lasting);
+    MPI_Cancel(&lasting);
+    MPI_Wait(&lasting, &status);
+    MPI_Test_cancelled(&status, &yes);
+    MPI_Barrier(ALL); /* nobody sends before all have cancelled */
+    MPI_Start(&lasting);
+    MPI_Irecv(&other, 1, MPI_INT, before, 2, ALL, &one);
+    MPI_Send(&value, 1, MPI_INT, next, 2, ALL);
+    MPI_Send(&value, 1, MPI_INT, next, 1, ALL);
+    MPI_Wait(&lasting, IGNORE); /* the other came before */
+    MPI_Cancel(&one);
+    MPI_Wait(&one, &status);
+    MPI_Test_cancelled(&status, &no);
+    MPI_Request_free(&lasting);
+    return yes && !no && got == before && other == before;
+}
+
+static int handled;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    int me;
+    handled += *code != MPI_SUCCESS;
+    MPI_Comm_rank(*comm, &me);
+}
+
+/* A handler of the program's own, and errors that posting and collective calls return, beside a message that comes. MPICH returns success
+   after such a handler: it is called for no call here. */
+static int handlers(void)
+{
+    int value = rank, got = -1, failed = 0;
+    MPI_Errhandler own;
+    MPI_Comm twin;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_dup(ALL, &twin);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(twin, own);
+    MPI_Comm_call_errhandler(twin, MPI_ERR_OTHER);
+    MPI_Comm_set_errhandler(twin, MPI_ERRORS_RETURN);
+    failed += MPI_Isend(&value, 1, MPI_INT, size, 1, twin, &request) != MPI_SUCCESS;
+    failed += MPI_Irecv(&got, -1, MPI_INT, before, 1, twin, &request) != MPI_SUCCESS;
+    failed += MPI_Reduce(&value, &got, 1, MPI_INT, MPI_SUM, -7, twin) != MPI_SUCCESS;
+    request = MPI_REQUEST_NULL;
+    MPI_Irecv(&got, 1, MPI_INT, before, 1, twin, &request);
+    MPI_Send(&value, 1, MPI_INT, next, 1, twin);
+    MPI_Wait(&request, IGNORE);
+    MPI_Errhandler_free(&own);
+    MPI_Comm_free(&twin);
+    return handled == 1 && failed == 3 && got == before;
+}
+
+static int large_too(void)
+{
+    int value = rank, got = -1, good;
+    MPI_Request requests[2];
+    LARGE(MPI_Sendrecv)(&value, 1, MPI_INT, next, 1, &got, 1, MPI_INT, before, 1, ALL, IGNORE);
+    good = got == before;
+    LARGE(MPI_Isend)(&value, 1, MPI_INT, next, 2, ALL, &requests[0]);
+    LARGE(MPI_Recv_init)(&got, 1, MPI_INT, before, 2, ALL, &requests[1]);
+    MPI_Start(&requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&requests[1]);
+    LARGE(MPI_Sendrecv_replace)(&value, 1, MPI_INT, next, 3, before, 3, ALL, IGNORE);
+    return good && got == before && value == before;
+}
+
+/* A generalised request among those of messages. */
+static int mixed(void)
+{
+    int value = rank, got = -1;
+    MPI_Request requests[3];
+    MPI_Grequest_start(query, release, cancel, NULL, &requests[1]);
+    MPI_Irecv(&got, 1, MPI_INT, before, 1, ALL, &requests[0]);
+    MPI_Isend(&value, 1, MPI_INT, next, 1, ALL, &requests[2]);
+    MPI_Grequest_complete(requests[1]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    return got == before;
+}
+
+static int tools(void)
+{
+    int level, count = -1, pvars = -1, value = rank, got = -1;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
+    MPI_T_cvar_get_num(&count);
+    MPI_T_pvar_get_num(&pvars);
+    MPI_Sendrecv(&value, 1, MPI_INT, next, 1, &got, 1, MPI_INT, before, 1, ALL, IGNORE);
+    MPI_T_finalize();
+    return count >= 0 && pvars >= 0 && got == before;
+}
+
 int main(int argc, char **argv)
 {
     static const Case cases[] = {
         {"ring", ring}, {"self", self}, {"modes", modes}, {"nobody", nobody}, {"wild", wild}, {"probes", probes}, {"matched", matched},
         {"cancelled", cancelled}, {"freed", freed}, {"flood", flood}, {"some", some}, {"tests", tests}, {"persistent", persistent},
         {"types", types}, {"null type", null_type}, {"large", large}, {"errors", errors}, {"generalised", generalised}, {"asked", asked},
-        {"both", both}, {"partitions", partitions}, {NULL, NULL},
+        {"both", both}, {"partitions", partitions}, {"chain", chain}, {"buffered", buffered}, {"told ready", told_ready},
+        {"holes", holes}, {"packed", packed}, {"nothing", nothing}, {"taken", taken}, {"gone", gone}, {"twins", twins},
+        {"late cancel", late_cancel}, {"handlers", handlers}, {"large too", large_too}, {"mixed", mixed}, {"tools", tools}, {NULL, NULL},
     };
     MPI_Init(&argc, &argv);
     run_cases(cases, argc, argv);
