@@ -41,7 +41,7 @@ def title(trace: str, subject: str, state: Health) -> list[str]:
 
 
 def mark(state: Health | whatif.Health) -> str:
-    """Return what a title ends with: nothing if the trace is complete; else that it is not, and which threads and streams are left out."""
+    """Return what a title ends with: nothing if the trace is complete; else that it is not, and what threads and streams it lacks."""
     counts = state.counts
     left_out = [
         words.several(number, noun)
@@ -49,7 +49,8 @@ def mark(state: Health | whatif.Health) -> str:
         if number
     ]
     without = f", its {' and '.join(left_out)} left out" if left_out else ""
-    return f"  (INCOMPLETE trace{without})" if state.incomplete else ""
+    loose = f", {words.several(counts.loose_threads, 'thread')} without start and end" if counts.loose_threads else ""
+    return f"  (INCOMPLETE trace{without}{loose})" if state.incomplete else ""
 
 
 def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:

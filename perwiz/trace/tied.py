@@ -10,7 +10,7 @@ import numpy as np
 
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.table import Table
-from perwiz.trace.tables import NONE, PROCESS, STREAM, Parameters, Records, Regions, Times
+from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Parameters, Records, Regions, Times
 from perwiz.trace.trace import Timeline, Trace
 
 T = TypeVar("T", bound=Table)
@@ -32,13 +32,31 @@ def tied(trace: Trace) -> Mask:
     return np.asarray(out | ((kind == PROCESS) & ~np.isin(process, process[out])))
 
 
+def _loose(trace: Trace, keep: Mask) -> int:
+    """Return how many threads, of those that take part beside others of their process, are in no collective instance with one of these.
+
+    No trace tells when its process starts a thread and waits for its end: without a common barrier a thread delays nothing there.
+    """
+    process = trace.locations.process
+    loose = keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
+    if not loose.any():
+        return 0
+    location = trace.calls.location[trace.members.call]
+    team = trace.members.collective.astype("i8") * (int(process.max()) + 1) + process[location]
+    _, number, size = np.unique(team, return_inverse=True, return_counts=True)
+    loose[location[size[number] > 1]] = False
+    return int(loose.sum())
+
+
 def tied_part(trace: Trace) -> Trace:
-    """Return the trace of the locations that take part in the answer, itself if all do; `counts` says how many were left out.
+    """Return the trace of the locations that take part in the answer; `counts` says how many were left out, and how many threads are loose.
 
     The rows of its tables are numbered anew, in their order. A defect of a location that is left out is one of none. Paths and names of
     regions that only such locations have are left out too.
     """
     keep = tied(trace)
+    if loose := _loose(trace, keep):
+        trace = dataclasses.replace(trace, counts=dataclasses.replace(trace.counts, loose_threads=loose))
     if keep.all():
         return trace
     left_out = trace.locations.kind[~keep]

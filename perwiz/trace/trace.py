@@ -143,6 +143,8 @@ class Counts:
     """Threads that nothing ties to the processes: left out."""
     untied_streams: int = 0
     """Streams of devices that nothing ties to the processes: left out."""
+    loose_threads: int = 0
+    """Threads that take part, though nothing ties their start and end to their process."""
 
     @property
     def lacking(self) -> dict[str, int]:

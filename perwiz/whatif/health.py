@@ -91,6 +91,7 @@ class Health:
             "processes that logged nothing": counts.silent_processes,
             "processes that nothing ties to another": self.untied,
             "threads that nothing ties to the processes, left out": counts.untied_threads,
+            "threads whose start and end nothing ties to their process: gains may be understated": counts.loose_threads,
             "device streams that nothing ties to the processes, left out": counts.untied_streams,
             "intervals with measurement switched off: waits and computation across them are not to be trusted": self.off,
             "edges left out of the graph (cycles)": self.contradictions,

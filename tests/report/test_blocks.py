@@ -101,6 +101,7 @@ def test_health__everything_wrong():
         bare=16,
         untied_threads=17,
         untied_streams=18,
+        loose_threads=20,
         repaired_sizes=19,
     )
     found = lines(
@@ -131,6 +132,7 @@ def test_health__everything_wrong():
         "missing       processes that logged nothing: 4",
         "missing       processes that nothing ties to another: 13",
         "missing       threads that nothing ties to the processes, left out: 17",
+        "missing       threads whose start and end nothing ties to their process: gains may be understated: 20",
         "missing       device streams that nothing ties to the processes, left out: 18",
         "missing       intervals with measurement switched off: waits and computation across them are not to be trusted: 2",
         "missing       edges left out of the graph (cycles): 11",

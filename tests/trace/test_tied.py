@@ -56,6 +56,28 @@ def test_tied__by_messages(ends, places, expected):
     assert tied(placed(talking(*ends), *places)).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("ends", "team", "places", "expected"),
+    [
+        ([(0, 2), (1, 3)], [], ((0, PROCESS), (0, THREAD), (1, PROCESS), (1, THREAD)), 2),
+        ([(0, 2), (1, 3)], [0, 1], ((0, PROCESS), (0, THREAD), (1, PROCESS), (1, THREAD)), 1),
+        ([(0, 2), (1, 3)], [1, 3], ((0, PROCESS), (0, THREAD), (1, PROCESS), (1, THREAD)), 2),
+        ([(0, 2)], [], TWO, 0),
+        ([(1, 2)], [], TWO, 0),
+        ([(0, 2), (1, 3)], [], TWO, 1),
+    ],
+    ids=["two", "a barrier with its process", "a barrier with another's", "left out", "alone", "beside a stream"],
+)
+def test_tied_part__counts_threads_without_start_and_end(ends, team, places, expected):
+    b = Builder(4)
+    for sender, receiver in ends:
+        b.send(sender, receiver)
+        b.recv(receiver, sender)
+    if team:
+        b.everyone("Barrier", comm=b.comm("team", team))
+    assert tied_part(placed(b.trace(), *places)).counts.loose_threads == expected
+
+
 def test_tied__by_requests_and_collectives():
     """Location 1 waits for what location 0 posts, location 3 joins a barrier with 2; location 4 asks for its rank alone."""
     b = Builder(5)
