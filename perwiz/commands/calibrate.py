@@ -20,8 +20,9 @@ A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perw
 Rank 0 measures with one process on its node and one on another, if there are any. If there are both, so are two models: mine.toml is
 that across nodes, mine-node.toml that inside one. Times are quartiles of repeated round trips, for noise only makes them longer.
 
-From a trace the shortest times of its own messages are taken; what they do not tell is listed as assumed. A message that was under way
-while its receiver computed tells nothing of the network; where none is left, L is not known and no model is written.
+From a trace the shortest times of its own messages are taken; what they do not tell is listed as assumed. A message that waited for a
+process that computed, or whose call waited for another, tells nothing of the network; where none is left, L is not known and no model is
+written.
 
 examples:
   perwiz calibrate -o mine.toml -- mpiexec -n 2                       then: perwiz predict run --model mine.toml

@@ -27,6 +27,7 @@ LEAST = 20
 """Messages that are needed."""
 UNKNOWN_S = 65535
 """S where a trace cannot tell it, as in the default model."""
+_HELD = "waited for a process that computed, or for another request of the same call"
 _PARTS, _PART = 16, 8
 """Parts of a run at most, and messages of one size from one process to another in each of them at least."""
 _SIZES, _SPAN, _OUTLIERS, _LATE, _IDLE = 64, 4, 0.1, 4, 4
@@ -67,7 +68,7 @@ class Observed:
     """Whether there are messages in both directions."""
     messages: int
     telling: int
-    """Messages that were not under way while one of their processes computed."""
+    """Messages that waited neither for a process that computed nor for another request."""
 
 
 def classes(trace: Trace) -> dict[str, Mask]:
@@ -106,11 +107,12 @@ def calibrated(trace: Trace, which: Mask, name: str, source: str) -> Calibration
 
 def _observe(trace: Trace, rows: I8) -> Observed:
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
-    send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
-    way = (times.leave[done] - times.enter[send]).astype("f8")
-    ahead = _clock_differences(calls.location[send], calls.location[done], way)
+    every = (times.leave[table.receive_done] - times.enter[table.send]).astype("f8")
+    ahead = _clock_differences(calls.location[table.send], calls.location[table.receive_done], every)
     # Ways there and back may differ for other reasons than the clocks, which are right as far as nothing comes before it is sent.
-    tells = telling(trace, rows, ahead if (way <= 0).any() else np.zeros(len(rows)))
+    tells = telling(trace, ahead if (every <= 0).any() else np.zeros(len(ahead)))[rows]
+    send, done, size = table.send[rows], table.receive_done[rows], table.bytes[rows]
+    way, ahead = every[rows], ahead[rows]
     if tells.sum() < LEAST:
         raise TraceError(f"{trace.path}: L cannot be told: {_untelling(len(rows), int(tells.sum()))}")
     often = tells & np.isin(size, _frequent(size[tells]))
@@ -129,8 +131,7 @@ def _observe(trace: Trace, rows: I8) -> Observed:
 
 def _untelling(messages: int, telling: int) -> str:
     left = "all" if not telling else f"{messages - telling} of"
-    computing = "were under way while one of their processes computed, and came when it was back in MPI"
-    return f"{left} {messages} messages {computing}; must be {LEAST} or more that did not"
+    return f"{left} {messages} messages {_HELD}; must be {LEAST} or more that did not"
 
 
 def _frequent(size: I8) -> I8:
@@ -268,8 +269,7 @@ def _line(shortest: Shortest, random: np.random.Generator | None, threshold: int
 def _notes(observed: Observed, values: Values, lacking: list[str]) -> tuple[str, ...]:
     out = []
     if observed.telling < observed.messages / 2:
-        computing = "were under way while one of their processes computed"
-        out.append(f"{observed.messages - observed.telling} of {observed.messages} messages {computing}, and tell nothing of L and G")
+        out.append(f"{observed.messages - observed.telling} of {observed.messages} messages {_HELD}, and tell nothing of L and G")
     if "S_bytes" in lacking:
         shown = f"; the largest that did not: {observed.at_least} bytes" if observed.at_least else ""
         out.append(f"no sender can be seen to wait for a late receiver, so S is not known{shown}")

@@ -1,7 +1,8 @@
 """Which messages of a trace tell how long a message takes: not those that were under way while a process that they needed was computing.
 
 A machine that makes progress only inside MPI calls moves a long message when both ends are in one; what arrives while its receiver
-computes is only seen when that is back in MPI. Either way the time from send to receipt is that of the computation.
+computes is only seen when that is back in MPI. Either way the time from send to receipt is that of the computation. And a call that
+completes several requests returns with the last of them: of the others it tells only that they took no longer.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import numpy as np
 
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _OUTSIDE = 0.5
 """Part of a message's way that a process is outside MPI from which on the way tells what it computed."""
 
 
-def telling(trace: Trace, rows: I8, ahead: F8) -> Mask:
-    """Return which of some messages tell how long one of their size takes; `ahead` is by how many ns the clock of each receiver is ahead.
+def telling(trace: Trace, ahead: F8) -> Mask:
+    """Return which messages tell how long one of their size takes; `ahead` is by how many ns the clock of each receiver is ahead.
 
-    Not one if its receiver was outside MPI for half of its way or more before it entered the completing call, nor if its sender was
-    before it came back, and the message only came then.
+    Not one for half of whose way or more its receiver was outside MPI before it entered the completing call; nor one in whose way that
+    call waited so long for another request, or for a sender that was outside MPI and came back.
 
         sender    Isend ............... Wait          sends at 0, its next call from 900 to 950
         receiver        Recv ~~~~~~~~~~~~~~~          enters at 100, returns at 940: 890 of 940 outside, and back: tells nothing
@@ -28,16 +30,20 @@ def telling(trace: Trace, rows: I8, ahead: F8) -> Mask:
     But what is faster than all of its size, sender and receiver that tell does so, too: a message takes no longer than it took.
     """
     table, times, location = trace.messages, trace.timeline.calls, trace.calls.location
-    send, done = table.send[rows], table.receive_done[rows]
-    sent, came = times.enter[send] + ahead, times.leave[done]
+    send, done = table.send, table.receive_done
+    sent, came = times.enter[send] + ahead, times.leave[done].astype("f8")
     way = came - sent
     gaps = _time_in_gaps(trace)
     late = gaps[done] - _gaps_until(trace, gaps, location[done], sent)
     back = _last_entered(trace, location[send], came - ahead)
     held = gaps[back] - gaps[send]
-    tells = np.maximum(late, held) < _OUTSIDE * np.maximum(way, 1)
+    ready = np.full(len(trace.calls), -np.inf)
+    np.maximum.at(ready, done, sent + held)
+    own = (table.send_done != NONE) & (table.send_done != send) & (times.enter[done] - ahead <= times.leave[table.send_done])
+    np.maximum.at(ready, table.send_done[own], (sent - ahead + late)[own])
+    tells = np.maximum(late, ready[done] - sent) < _OUTSIDE * np.maximum(way, 1)
     channels = Numbers()
-    number = channels.number(location[send].astype("i8") * len(trace.locations) + location[done], table.bytes[rows])
+    number = channels.number(location[send].astype("i8") * len(trace.locations) + location[done], table.bytes)
     shortest = np.full(channels.count, -np.inf)
     shortest[number[tells]] = np.inf
     np.minimum.at(shortest, number[tells], way[tells])

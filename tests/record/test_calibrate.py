@@ -158,8 +158,8 @@ def test_refused__receivers_that_compute(capsys):
     trace(120, computing=4)
     refused(
         ["-o", "mine.toml", "--from", "run.alog"],
-        "run.alog: L cannot be told: 119 of 120 messages were under way while one of their processes computed, and came when it was back in"
-        " MPI; must be 20 or more that did not",
+        "run.alog: L cannot be told: 119 of 120 messages waited for a process that computed, or for another request of the same call;"
+        " must be 20 or more that did not",
         capsys,
         code=3,
     )
