@@ -59,8 +59,8 @@ def inside(trace: Trace, timeline: Timeline) -> I8:
 
 
 def unsynchronised(trace: Trace) -> bool:
-    """Return whether nobody measured how the clocks of the processes differ, though the format has a place for that."""
-    return trace.format == "OTF2" and not len(trace.offsets) and len(trace.locations) > 1
+    """Return whether there are clocks that nobody compared."""
+    return not trace.clocks_compared and len(trace.locations) > 1
 
 
 def _collective_reversals(trace: Trace, timeline: Timeline) -> I8:

@@ -100,7 +100,7 @@ def _text(trace: Trace, clocks: Treated, path: str, format: str, missing: Sequen
     facts += [("not written", f"{what}: {number}") for what, number in missing]
     if moved:
         facts.append(("moved", f"{words.several(moved, 'event')}, region boundaries or records, so that no time runs backwards"))
-    head = f"{words.shown(path)}: {format}, from {words.shown(trace.path)} ({trace.format})"
+    head = f"{words.shown(path)}: {format}, from {words.shown(trace.path)} ({trace.format}){blocks.mark(state)}"
     return "\n".join([head, "", *words.facts(facts), "", *blocks.health_lines(blocks.health(state))])
 
 

@@ -206,6 +206,8 @@ class Trace:
     """Whether the times are those after `offsets`, as all readers but that of recorded runs deliver them."""
     wildcards_told: bool = True
     """Whether the calls tell which receives take any source or any tag."""
+    clocks_compared: bool = True
+    """Whether somebody compared the clocks of the processes, or the format has no place to say so."""
     readings: Readings = dataclasses.field(default_factory=Readings.empty)
     """How clocks were compared, from which the offsets are still to be found."""
     sources: tuple[str, ...] = ()

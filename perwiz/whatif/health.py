@@ -128,6 +128,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     unknown = np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(lasts))
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else remaining
+    disagreed = bool(before) or trace.timeline.origin.kind == "corrected"
     _, off = unrecorded(trace)
     return Health(
         counts=trace.counts,
@@ -135,7 +136,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         off=len(off),
         off_time=int((off.leave - off.enter).sum()),
         unknown_receives=_unknown_receives(trace),
-        own_clocks=len(np.unique(trace.locations.process)) if before and unsynchronised(trace) else 0,
+        own_clocks=len(np.unique(trace.locations.process)) if disagreed and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=remaining,

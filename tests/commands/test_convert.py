@@ -123,6 +123,19 @@ def test_incomplete_traces_exit_with_4(convert):
     assert "health        INCOMPLETE: " in out
 
 
+def test_title__says_what_is_left_out(convert):
+    b = build.Builder(3)
+    b.send(0, 2)
+    b.recv(2, 0)
+    b.compute(1, 10)
+    trace = b.trace()
+    columns = {"process": np.array([0, 0, 1], "i4"), "thread": np.array([0, 1, 0], "i4"), "kind": np.array([0, 1, 0], "u1")}
+    files.write(dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **columns)), "in.alog")
+    code, out, _ = convert("in.alog", "out.otf2")
+    assert code == 4
+    assert out.startswith("out.otf2: OTF2, from in.alog (ALOG, perwiz-ext 1)  (INCOMPLETE trace, its 1 thread left out)\n\n")
+
+
 def rich():
     """Return a trace with what ALOG does not hold."""
     trace = build.CATALOGUE["no_messages"]()

@@ -7,10 +7,14 @@ import pytest
 
 import build
 from build import Builder, hand_model
+from perwiz.clock.treatment import treat
+from perwiz.formats import files
 from perwiz.trace import operations
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict, predicted_trace
+
+OWN_CLOCKS = {"processes whose clocks nobody compared: waits between them are not to be trusted": 2}
 
 
 def test_untied__nothing_happens_between_them():
@@ -106,9 +110,26 @@ def test_predicted_trace__has_the_balanced_sizes(size, mean):
 
 def test_own_clocks__make_a_trace_incomplete():
     """An archive without clock offsets whose messages are reversed: each process has a clock of its own."""
-    trace = dataclasses.replace(build.CATALOGUE["clock_violation_message"](), format="OTF2")
-    assert health(trace).holes == {"processes whose clocks nobody compared: waits between them are not to be trusted": 2}
-    assert health(dataclasses.replace(build.CATALOGUE["ring"](), format="OTF2")).holes == {}
+    trace = dataclasses.replace(build.CATALOGUE["clock_violation_message"](), clocks_compared=False)
+    assert health(trace).holes == OWN_CLOCKS
+    assert health(dataclasses.replace(build.CATALOGUE["ring"](), clocks_compared=False)).holes == {}
+
+
+def test_own_clocks__are_no_better_after_a_correction(tmp_path):
+    trace = dataclasses.replace(build.CATALOGUE["clock_violation_message"](), clocks_compared=False)
+    files.write(treat(trace).trace, str(tmp_path / "a.alog"))
+    assert health(files.read(str(tmp_path / "a.alog"))).holes == OWN_CLOCKS
+
+
+@pytest.mark.parametrize("names", [("a.alog", "b.otf2"), ("a.otf2", "b.alog")])
+def test_own_clocks__stay_a_hole_in_every_format(tmp_path, names):
+    """Clocks that nobody compared are no better once their trace is written, in which format ever; those not at fault do not become so."""
+    for name, clocks_compared, holes in (("own", False, OWN_CLOCKS), ("good", True, {})):
+        trace = dataclasses.replace(build.CATALOGUE["clock_violation_message"](), clocks_compared=clocks_compared)
+        for form in names:
+            files.write(trace, str(tmp_path / f"{name}-{form}"))
+            trace = files.read(str(tmp_path / f"{name}-{form}"))
+            assert (trace.clocks_compared, health(trace).holes) == (clocks_compared, holes)
 
 
 def test_not_modelled__of_one_process_more_than_of_all():

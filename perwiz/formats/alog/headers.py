@@ -22,6 +22,8 @@ ORIGIN = "perwiz_origin"
 """Property, in several records if it is long, that says where the timeline comes from."""
 WILDCARDS_UNTOLD = "perwiz_wildcards_untold"
 """Property of a file made of one that did not tell which receives take any source."""
+CLOCKS_UNCOMPARED = "perwiz_clocks_uncompared"
+"""Property of a file made of one whose clocks nobody compared."""
 COUNTS = "perwiz_counts"
 """Property that says what the source of the file lacked."""
 OF_COMMUNICATOR, OF_REGION, OF_SOURCE, OF_NODE, OF_METAHOST, OF_PROPERTY = range(6)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.headers import COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
+from perwiz.formats.alog.headers import CLOCKS_UNCOMPARED, COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.read import Recording
@@ -154,7 +154,7 @@ class Builder:
         recording, regions = self.recording, self.regions
         properties = recording.headers.properties()
         origin = _origin(properties.pop("made_by", "measured"), properties.pop(ORIGIN, None))
-        untold = properties.pop(WILDCARDS_UNTOLD, None)
+        uncompared, untold = (properties.pop(key, None) for key in (CLOCKS_UNCOMPARED, WILDCARDS_UNTOLD))
         times = Times(self.column["enter"], self.column["leave"])
         locations, nodes = self.locations.table(recording.headers)
         return Trace(
@@ -179,6 +179,7 @@ class Builder:
             defects=recording.defects.table(),
             counts=self._counts().with_lacking(_stored(properties.pop(COUNTS, "{}"))),
             properties=properties,
+            clocks_compared=not uncompared,
             wildcards_told=recording.headers.extended and not untold,
             sources=regions.sources,
             metahosts=tuple(name for _, name in sorted(recording.headers.told(OF_METAHOST).items())),

@@ -62,6 +62,7 @@ PROPERTIES = (
     Extra("MADE_BY", "text", "what made the timeline, if it was not measured, for people"),
     Extra("ORIGIN", "JSON object, the fields of perwiz.trace.origin.Origin", "the same in full, nothing cut"),
     Extra("START", "ns", "instant of the first record, if it is not 0"),
+    Extra("CLOCKS", "JSON false", "nobody compared the clocks of its source"),
     Extra("WILDCARDS", "JSON false", "its source did not tell which receives take any source"),
     Extra("PROPERTIES", "JSON object", "properties of the trace"),
     Extra("OFFSETS", "JSON object, a list per column", "table of offsets: clock measurements that are already applied"),

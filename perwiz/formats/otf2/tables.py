@@ -260,6 +260,7 @@ class Builder:
         arranged = topologies(definitions, self.comms)
         label, text = extras.labels(len(other_records.texts.all()))
         offsets = extras.table("OFFSETS", Offsets)
+        offsets = self.locations.offsets(self.recording) if offsets is None else offsets
         origin = extras.origin()
         times = Times(self.column["enter"], self.column["leave"])
         left_out = self._defects()
@@ -281,11 +282,12 @@ class Builder:
             labels=Labels(label.astype("i4"), text.astype("i4")),
             texts=other_records.texts.all(),
             nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
-            offsets=self.locations.offsets(self.recording) if offsets is None else offsets,
+            offsets=offsets,
             defects=left_out,
             faults=tuple(self.faults),
             counts=extras.counts(self._counts(other_records, len(parameters) + len(records))),
             properties=self._properties(),
+            clocks_compared=extras.property("CLOCKS", True) if extras.written else bool(len(offsets)),
             wildcards_told=extras.written and extras.property("WILDCARDS", True),
             sources=tuple(regions.known.sources),
             metahosts=extras.texts("METAHOSTS", metahosts),

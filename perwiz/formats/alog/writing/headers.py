@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.formats.alog.communicators import NOBODY
 from perwiz.formats.alog.headers import (
+    CLOCKS_UNCOMPARED,
     COUNTS,
     KINDS,
     OF_COMMUNICATOR,
@@ -78,8 +79,9 @@ def headers(trace: Trace, timeline: Timeline, written: events.Events) -> Iterato
     for key, value in {**trace.properties, "made_by": str(timeline.origin)}.items():
         if _fits(key, value):
             yield f"-36 0 0 0 0 0 {ascii_text(f'{key}={value}')}"
-    if not trace.wildcards_told:
-        yield f"-36 0 0 0 0 0 {WILDCARDS_UNTOLD}=1"
+    for key, told in ((CLOCKS_UNCOMPARED, trace.clocks_compared), (WILDCARDS_UNTOLD, trace.wildcards_told)):
+        if not told:
+            yield f"-36 0 0 0 0 0 {key}=1"
     if not timeline.origin.measured:
         yield from _parts(ORIGIN, to_json(timeline.origin))
     if trace.counts.lacking:

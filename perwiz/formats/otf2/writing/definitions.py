@@ -173,8 +173,9 @@ class Definitions:
             out["MADE_BY"], out["ORIGIN"] = str(timeline.origin), to_json(timeline.origin)
         if start:
             out["START"] = str(start)
-        if not trace.wildcards_told:
-            out["WILDCARDS"] = json.dumps(False)
+        for name, told in (("CLOCKS", trace.clocks_compared), ("WILDCARDS", trace.wildcards_told)):
+            if not told:
+                out[name] = json.dumps(False)
         if trace.properties:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
         if len(trace.offsets):
