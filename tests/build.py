@@ -896,7 +896,8 @@ def holed(draw):
     """Draw a random trace of which records are missing or awkward, as recorders, cut files and converters leave them.
 
     Ends of messages have lost their other end though one of the same key is there; communicators and completions are unknown, partners
-    and tags of calls are not those of their messages, modes not those of the routine, sizes beyond four bytes, names of any kind.
+    and tags of calls are not those of their messages, modes not those of the routine, sizes beyond four bytes, names of any kind; messages
+    are recorded anywhere in their calls.
     """
     trace = draw(traces())
     messages, calls, requests = trace.messages, trace.calls, trace.requests
@@ -905,8 +906,12 @@ def holed(draw):
     kept = some(len(messages)) | some(len(messages))
     messages = tables.Messages(*(getattr(messages, field.name)[kept] for field in dataclasses.fields(messages)))
     large = some(len(messages)) & some(len(messages))
+    lasts = trace.timeline.calls.leave - trace.timeline.calls.enter
+    inside = lambda call: number(len(call), 0, 8) * lasts[call] // 8  # noqa: E731
     messages = dataclasses.replace(
         messages,
+        sent_after=inside(messages.send),
+        received_before=inside(messages.receive_done),
         mode=np.where(some(len(messages)), messages.mode, number(len(messages), 0, 3)).astype("u1"),
         bytes=np.where(large, 2**31 + 5, messages.bytes),
     )
