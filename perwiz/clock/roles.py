@@ -62,6 +62,8 @@ def _contributes(trace: Trace, op: U1, by_call: Mask) -> Mask:
 def with_world_barriers(trace: Trace) -> Trace:
     """Return the trace with MPI_Init and MPI_Finalize as barriers of all processes, where each calls it once and the trace has none yet.
 
+    Where processes were spawned, which have a world of their own, nothing is added.
+
     For clocks only: implementations synchronise there (as Scalasca supposes), the MPI standard does not promise it.
     """
     for routines in _WORLD:
@@ -70,6 +72,7 @@ def with_world_barriers(trace: Trace) -> Trace:
         if (
             len(calls) > 1
             and np.array_equal(np.sort(ranks), np.unique(trace.locations.process))
+            and np.isin(ranks, trace.communicators.members(0)).all()
             and not np.isin(calls, trace.members.call).any()
         ):
             trace = _with_barrier(trace, calls[np.argsort(ranks)])

@@ -1,5 +1,8 @@
 """Who waits for whom in a collective (Becker et al. 2009, section 4.1), and the barriers of the world."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 import build
@@ -7,6 +10,7 @@ from build import Builder
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.roles import roles, with_world_barriers
 from perwiz.trace import operations
+from perwiz.trace.trace import Communicators
 
 
 def who(trace):
@@ -81,6 +85,17 @@ def test_world():
     assert trace.members.done.tolist() == [0, 2, 1, 3]
     assert trace.collectives.first_member.tolist() == [0, 2]
     assert with_world_barriers(trace).members == trace.members
+
+
+def test_world__spawned_processes_have_their_own():
+    """Rank 1 was spawned by rank 0, the world: it enters MPI_Init when rank 0 has long left it."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.call(rank, "Init")
+        b.call(rank, "Finalize")
+    trace = b.trace()
+    trace = dataclasses.replace(trace, communicators=Communicators(("MPI_COMM_WORLD",), np.array([0, 1]), np.array([0], "i4")))
+    assert with_world_barriers(trace) is trace
 
 
 def test_world__known_already():
