@@ -10,7 +10,7 @@ from perwiz.formats.paraver.names import LocationNumbers, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
 from perwiz.trace import operations
-from perwiz.trace.arrays import U1, Ints
+from perwiz.trace.arrays import I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -105,7 +105,13 @@ def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
     calls, times = np.arange(len(trace.calls)), timeline.calls
     step, send = 2 * (calls + trace.calls.location) + 1, trace.messages.send
     messages = np.arange(len(trace.messages))
-    return [(_BEGIN, calls, times.enter, step), (_END, calls, times.leave, step), (_MESSAGE, messages, times.leave[send], step[send])]
+    return [(_BEGIN, calls, times.enter, step), (_END, calls, times.leave, step), (_MESSAGE, messages, _gone(trace, timeline), step[send])]
+
+
+def _gone(trace: Trace, timeline: Timeline) -> I8:
+    """Return when each message has gone: the call that sends it returns, or it has come, if that is earlier and after it was posted."""
+    enter, leave, messages = timeline.calls.enter, timeline.calls.leave, trace.messages
+    return np.maximum(np.minimum(leave[messages.send], leave[messages.receive_done]), enter[messages.send])
 
 
 class _Cells:
@@ -115,6 +121,7 @@ class _Cells:
         self._trace, self._numbers = trace, numbers
         self._templates = Templates(_COLUMNS, _TEMPLATES, [])
         self._enter, self._leave = timeline.calls.enter + later, timeline.calls.leave + later
+        self._gone = _gone(trace, timeline) + later
         self._begun, self._ended = timeline.locations.enter + later, timeline.locations.leave + later
         first, calls = trace.first_calls, np.arange(len(trace.calls))
         self._next = np.append(self._enter, 0)[1:][: len(calls)]
@@ -178,14 +185,14 @@ class _Cells:
         }
 
     def _message(self, row: Ints) -> dict[str, Ints | int]:
-        """Return the cells of messages: a send is over when its call returns, a receive awaited from the begin of a blocking call on."""
+        """Return the cells of messages: a receive is awaited from the begin of a blocking call on."""
         messages, location = self._trace.messages, self._trace.calls.location
         send, receive, done = messages.send[row], messages.receive[row], messages.receive_done[row]
         return {
             **self._place(location[send]),
             **self._place(location[done], "to_"),
             "posted": self._enter[send],
-            "gone": self._leave[send],
+            "gone": self._gone[row],
             "came": self._leave[done],
             "awaited": np.where(receive == done, self._enter[receive], self._leave[receive]),
             "bytes": messages.bytes[row],

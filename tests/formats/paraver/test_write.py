@@ -107,6 +107,15 @@ def test_by_hand():
     assert viewers.names(row) == {"CPU": ["1.unknown", "2.unknown"], "NODE": ["unknown"], "THREAD": ["rank 0", "rank 1"]}
 
 
+def test_message__has_gone_before_it_has_come():
+    """A send that returns at 9 is received at 6: Extrae's way, gone at 9, would be a message that runs backwards."""
+    b = build.Builder(2)
+    b.send(0, 1, 700, tag=5, at=(2, 9))
+    b.recv(1, 0, tag=5, at=(0, 6))
+    prv, _, _ = written(b.trace())
+    assert [line for line in prv.split("\n") if line.startswith("3:")] == ["3:1:1:1:1:2:6:2:1:2:1:0:6:700:5"]
+
+
 EXTRAE = """\
 #Paraver (21/11/2026 at 09:23):389137915_ns:1(4):1:4(1:1,1:1,1:1,1:1),1
 c:1:1:4:1:2:3:4
