@@ -16,7 +16,7 @@ from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
 from perwiz.trace.table import Table
-from perwiz.trace.tables import Requests, Unfinished
+from perwiz.trace.tables import Offsets, Requests, Unfinished
 from perwiz.trace.trace import Counts
 
 _COLUMN = {
@@ -88,6 +88,15 @@ class Extras:
         except Exception:  # whatever a file can say, in any of the columns
             self.bad += 1
             return None
+
+    def offsets(self, locations: int) -> Offsets | None:
+        """Return the clock measurements that are a property, of so many locations; None if there are none that can be used."""
+        table = self.table("OFFSETS", Offsets)
+        if table is None:
+            return None
+        known = (table.location >= 0) & (table.location < locations)
+        self.bad += int((~known).sum())
+        return Offsets(*(getattr(table, column)[known] for column, *_ in Offsets.schema()))
 
     def _get(self, number: int, low: int, high: int) -> tuple[I8, I8]:
         """Return the rows (calls, or regions) that have an extra, and its values from `low` to below `high`."""

@@ -23,7 +23,7 @@ from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
-from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Locations, Messages, Offsets, Requests, Times, Unfinished
+from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Locations, Messages, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -259,7 +259,7 @@ class Builder:
         locations = self._implied(locations)
         arranged = topologies(definitions, self.comms)
         label, text = extras.labels(len(other_records.texts.all()))
-        offsets = extras.table("OFFSETS", Offsets)
+        offsets = extras.offsets(len(locations))
         offsets = self.locations.offsets(self.recording) if offsets is None else offsets
         origin = extras.origin()
         times = Times(self.column["enter"], self.column["leave"])

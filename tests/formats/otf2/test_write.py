@@ -23,7 +23,7 @@ from perwiz.formats import files
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.writing import archive as low
 from perwiz.formats.otf2.writing import rows as otf2_write_rows
-from perwiz.trace import operations, tables
+from perwiz.trace import defects, operations, tables
 from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Topology
 
@@ -588,6 +588,21 @@ def test_ordinary_trace__has_no_extras(tmp_path, written):
     trace = replaced(trace, locations={"node": np.zeros(4, "i4")})
     assert written(trace).parameters() == []
     assert b"PERWIZ" not in (tmp_path / "t.otf2").read_bytes()
+
+
+def test_sites__are_lost_and_said_to_be():
+    trace = build.CATALOGUE["ring"]()
+    trace = dataclasses.replace(trace, site=np.zeros(len(trace.calls), "i4"), sites=("ring.c:3 main",))
+    assert OTF2.missing(trace) == [("places that calls were made from", len(trace.calls))]
+
+
+def test_offsets__of_no_location(tmp_path, written):
+    """What an archive says of clocks of locations that are not there is left out."""
+    written(everything())
+    anchor = tmp_path / "t.otf2"
+    anchor.write_bytes(anchor.read_bytes().replace(b'{"location": [0], "time"', b'{"location": [9], "time"'))
+    trace = perwiz.read(str(anchor))
+    assert (len(trace.offsets), trace.defects.reason.tolist()) == (0, [defects.BAD_ATTRIBUTE])
 
 
 @pytest.mark.slow
