@@ -50,7 +50,8 @@ def mark(state: Health | whatif.Health) -> str:
     ]
     without = f", its {' and '.join(left_out)} left out" if left_out else ""
     loose = f", {words.several(counts.loose_threads, 'thread')} without start and end" if counts.loose_threads else ""
-    return f"  (INCOMPLETE trace{without}{loose})" if state.incomplete else ""
+    inferred = "" if state.holes else ", completed by inference"
+    return f"  (INCOMPLETE trace{without}{loose}{inferred})" if state.incomplete else ""
 
 
 def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:
@@ -148,8 +149,11 @@ def health_lines(state: Health, clocks: bool = True) -> list[str]:
 
 def health_facts(state: Health, clocks: bool = True) -> Facts:
     """Return the same as labels and what is to be said under them."""
-    counts, waits = state.counts, "what is left out or missing waits for nobody here and delays nobody"
-    facts = [("health", f"INCOMPLETE: {waits}" if state.incomplete else "complete"), ("records", f"{counts.records} read")]
+    counts, told = state.counts, "complete"
+    if state.incomplete:
+        waits = "what is left out or missing waits for nobody here and delays nobody"
+        told = f"INCOMPLETE: {waits if state.holes else 'nothing is left out, but what is inferred may be otherwise'}"
+    facts = [("health", told), ("records", f"{counts.records} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
     facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]
     facts += [("", f"and {len(state.faults) - _FAULTS} more")] if len(state.faults) > _FAULTS else []

@@ -117,7 +117,7 @@ def test_target__missed(domino):
 def test_incomplete_trace(domino):
     code, out, _ = domino(trace=str(TRACES / "cpilog.alog"))
     assert code == 4
-    assert out.startswith(f"{TRACES}/cpilog.alog: what to change first  (INCOMPLETE trace)\n")
+    assert out.startswith(f"{TRACES}/cpilog.alog: what to change first  (INCOMPLETE trace, completed by inference)\n")
     assert "\nbest call     --zero-wait e4: " in out
     assert "\nhealth        INCOMPLETE" in out
 

@@ -48,6 +48,7 @@ def head(report: Report) -> PanelData:
         "comparison": _comparison(report.comparison),
         "incomplete": report.incomplete,
         "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
+        "repairs": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.repairs.items()],
     }
 
 

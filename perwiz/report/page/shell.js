@@ -160,7 +160,8 @@ const page = window.perwiz = (function () {
     const box = document.getElementById("head");
     if (head.incomplete) {
       box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "INCOMPLETE trace. "),
-        "What is left out or missing waits for nobody here and delays nobody: " + head.holes.join("; ") + "."));
+        head.holes.length ? "What is left out or missing waits for nobody here and delays nobody: " + head.holes.join("; ") + ". " : "",
+        head.repairs.length ? "Inferred, and may be otherwise: " + head.repairs.join("; ") + "." : ""));
     }
     box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, facts.join(" \u00b7 ")));
     if (head.asked.length) box.append(node("p", {class: "sub"}, head.best ? "the best single call: " : "asked: ", node("code", {}, head.asked.join("; "))));

@@ -39,6 +39,12 @@ def test_head__of_an_incomplete_trace_where_nothing_gains():
     assert head["holes"] == ["sends and receives logged outside MPI states, their waits not recorded: 18104"]
 
 
+def test_head__of_a_trace_completed_by_inference():
+    head = html_report.head(gathered(perwiz.read(str(TRACES / "simple.alog.gz"))))
+    assert (head["incomplete"], head["holes"]) == (True, [])
+    assert all(repair.startswith("roots of collectives, ") for repair in head["repairs"])
+
+
 def test_head__re_measured(tmp_path):
     """The trace predicted under advance e25, taken for a run: once held against the prediction, once against the recorded run."""
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
