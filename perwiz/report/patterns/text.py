@@ -55,7 +55,7 @@ def _answer(document: PatternsDocument) -> Facts:
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
-        facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)}; {waits}"))
+        facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}"))
     return [*facts, *causes.answer(document.causes), *_eager(document)]
 
 

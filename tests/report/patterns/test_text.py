@@ -51,7 +51,7 @@ def test_answer():
         "waiting       38 ns in these patterns, 50 ns under the model, all processes together",
         "              percentages are of the 100 ns after MPI_Init; `of all` leaves MPI_Init out",
         "no waits      950 ns, gain 50 ns (50.0 %), if no call waited: --zero-wait all",
-        "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %); waiting 38 ns in 1 call",
+        "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %) if no call there waited; waiting 38 ns in 1 call",
         "main cause    program: 38 ns (100.0 %) of the waiting is for a process that spends more time there than others",
     ]
 
