@@ -47,6 +47,15 @@ def table(kind, /, **columns):
     return kind(**{name: np.array(columns[name], dtype) for name, dtype in dtypes(kind).items()})
 
 
+def equal(one, other):
+    """Return whether two arrays, tables, or traces, or what they hold, are equal in type and value."""
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.tolist() == other.tolist()
+    if dataclasses.is_dataclass(one):
+        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
+    return one == other
+
+
 @dataclasses.dataclass(eq=False)
 class Half:
     """One end of a message."""

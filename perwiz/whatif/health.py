@@ -217,11 +217,11 @@ def _untied(trace: Trace) -> int:
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
-    alone[process[calls.location[members.call[np.repeat(size > 1, size) & _tied(trace)]]]] = False
+    alone[process[calls.location[members.call[np.repeat(size > 1, size) & _known_members(trace)]]]] = False
     return int(alone.sum()) if len(ranks) > 1 else 0
 
 
-def _tied(trace: Trace) -> Mask:
+def _known_members(trace: Trace) -> Mask:
     """Return which members belong to a collective whose dependences are known, bool per member."""
     kind = operations.KIND[trace.collectives.op]
     rooted = (kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)
@@ -241,15 +241,15 @@ def _unexplained(trace: Trace) -> Mask:
         | np.isin(trace.calls.op, BLOCKING_PROBES)
     )
     table = trace.messages
-    tied = _tied(trace)
+    known = _known_members(trace)
     for call in (
         probes(trace)[0],
         table.send,
         table.send_done,
         table.receive,
         table.receive_done,
-        trace.members.call[tied],
-        trace.members.done[tied],
+        trace.members.call[known],
+        trace.members.done[known],
     ):
         for piece in chunks(len(call)):
             lost[call[piece][call[piece] >= 0]] = False

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import build
+from build import equal
 from perwiz.formats import files
 from perwiz.formats.alog.format import ALOG
 from perwiz.trace import tables
@@ -31,14 +32,6 @@ def differences(one, other):
     """Return the names of the tables that differ."""
     names = [field.name for field in dataclasses.fields(one) if field.name not in ("path", "format", "counts")]
     return [name for name in names if not equal(getattr(one, name), getattr(other, name))]
-
-
-def equal(one, other):
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and one.tolist() == other.tolist()
-    if dataclasses.is_dataclass(one):
-        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
-    return one == other
 
 
 @pytest.mark.parametrize("name", [name for name in build.CATALOGUE if name not in UNREADABLE])

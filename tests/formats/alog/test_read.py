@@ -6,11 +6,11 @@ import pathlib
 import re
 import zlib
 
-import numpy as np
 import pytest
 import zstandard
 
 import perwiz
+from build import equal
 from perwiz.formats.alog import communicators as alog_communicators
 from perwiz.formats.alog import read as alog_read
 from perwiz.trace import defects, operations, tables
@@ -97,14 +97,6 @@ def same(one, other):
         for field in dataclasses.fields(one)
         if field.name != "path" and not equal(getattr(one, field.name), getattr(other, field.name))
     ] == []
-
-
-def equal(one, other):
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and one.tolist() == other.tolist()
-    if dataclasses.is_dataclass(one):
-        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
-    return one == other
 
 
 # The real files, as in traces/README.md: processes, event records, states, messages, stand-alone events.

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perwiz
+from build import equal
 from perwiz.formats.otf2 import locations as otf2_places
 from perwiz.formats.otf2 import tables as otf2_tables
 from perwiz.formats.otf2.definitions import definitions
@@ -319,14 +320,6 @@ def counted(trace):
 def same(one, other):
     """Whether two traces are equal."""
     assert [f.name for f in dataclasses.fields(one) if not equal(getattr(one, f.name), getattr(other, f.name))] == []
-
-
-def equal(one, other):
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and one.tolist() == other.tolist()
-    if dataclasses.is_dataclass(one):
-        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
-    return one == other
 
 
 # Messages.

@@ -17,7 +17,7 @@ from otf2 import events as ev
 
 import build
 import perwiz
-from build import Builder, table
+from build import Builder, equal, table
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.otf2.format import OTF2
@@ -185,14 +185,6 @@ def test_some_events_at_a_time(tmp_path, monkeypatch):
 # Read back.
 
 UNREADABLE = {"empty": "nothing is recorded", "rootless_and_incomplete": "its instances mix routines, which no reader ties together"}
-
-
-def equal(one, other):
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and one.tolist() == other.tolist()
-    if dataclasses.is_dataclass(one):
-        return all(equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
-    return one == other
 
 
 def back(trace, folder):
