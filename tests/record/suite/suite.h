@@ -42,7 +42,7 @@ static void run_cases(const Case *cases, int argc, char **argv)
         int good = cases->run();
         PERWIZ_END;
         int all = 0;
-        MPI_Reduce(&good, &all, 1, MPI_INT, MPI_MIN, 0, ALL);
+        MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, ALL); /* nobody begins the next before all have ended this one */
         if (rank == 0)
             printf("%s %s\n", cases->name, all ? "right" : "wrong");
     }
