@@ -225,7 +225,10 @@ def delays(
     time: cython.const[cython.longlong][::1],
     shortest: cython.longlong[::1],
 ) -> None:
-    """Lower `shortest[d]` to the shortest time from a cause to its effect over pairs of class d. Reversed ones do not count."""
+    """Lower `shortest[d]` to the shortest time from a cause to its effect over pairs of class d. Reversed ones do not count.
+
+    Nor does a cause that another, as late or later, hides from further away: latencies do not fall with the distance.
+    """
     for v in range(1, len(owner)):
         holder: cython.Py_ssize_t = owner[v]
         partners: cython.Py_ssize_t = start[v] if holder < 0 else start[v] + 1
@@ -247,8 +250,13 @@ def delays(
             row: cython.Py_ssize_t = -1 - owner[u]
             if summaries[row].location >= 0:
                 far = _distance(clocks, holder, summaries[row].location)
-                for d in range(max(far, NODE), PAIR_CLASSES):
-                    lag = time[v] - summaries[row].latest[SAME if d == far else d]
+                later = NEVER
+                for d in range(PAIR_CLASSES - 1, max(far, NODE) - 1, -1):
+                    instant = summaries[row].latest[SAME if d == far else d]
+                    if instant <= later:
+                        continue
+                    later = instant
+                    lag = time[v] - instant
                     if 0 <= lag < shortest[d]:
                         shortest[d] = lag
 

@@ -130,7 +130,7 @@ def test_delays__what_a_later_cause_hides():
     """A barrier of O 900 and S 100 on two nodes of metahost 1, T 950 and i 50 on one node of metahost 0.
 
     i leaves at 500, before T and O entered: neither counts, nor does S, which O hides; it is no pair of class 2 either. The others leave
-    at 2000: T 1950 after i in its node and 1100 after O across; O and S 1050 after T.
+    at 2000: T 1100 after O across, which hides i in its node; O and S 1050 after T.
     """
     b = build.Builder(4)
     for rank, (enter, leave) in enumerate([(900, 2000), (100, 2000), (950, 2000), (50, 500)]):
@@ -142,7 +142,26 @@ def test_delays__what_a_later_cause_hides():
     clock_graph, time, out = bind(trace, trace.timeline, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
     vertex_times(trace, trace.timeline, graph, time)
     kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
-    assert out.tolist() == [FREE, 1950, FREE, 1050]
+    assert out.tolist() == [FREE, FREE, FREE, 1050]
+
+
+def test_delays__a_reversed_cause_hides_too():
+    """Of a barrier, 0 leaves at 5 on a node with 1, which entered at 20; 2 on another node entered at 3, and 3 far away at 10.
+
+    1 and 3 are reversed for 0. That 2 entered 2 before 0 left tells no latency: 3, later and further away, hides it. 1 leaves at 30, 20
+    after 3; 2 and 3 leave before 1 enters.
+    """
+    b = build.Builder(4)
+    for rank, (enter, leave) in enumerate([(0, 5), (20, 30), (3, 3), (10, 10)]):
+        b.join(rank, "Barrier", at=(enter, leave))
+    trace = b.trace()
+    at = {"node": np.array([0, 0, 1, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
+    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
+    graph = build_graph(trace)
+    clock_graph, time, out = bind(trace, trace.timeline, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
+    vertex_times(trace, trace.timeline, graph, time)
+    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
+    assert out.tolist() == [FREE, FREE, FREE, 20]
 
 
 def test_limits__of_several_receivers():
