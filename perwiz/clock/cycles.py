@@ -10,7 +10,7 @@ import numpy as np
 from perwiz.clock.roles import roles
 from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
 from perwiz.trace.arrays import I8
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Trace, named_call
 
 
 class Lost(NamedTuple):
@@ -57,12 +57,9 @@ def cycle(trace: Trace, graph: Graph) -> list[tuple[int, int]]:
 
 def named(trace: Trace, steps: Iterable[tuple[int, int]]) -> str:
     """Return a cycle in words."""
-    location = trace.calls.location
-
-    def call(row: int) -> str:
-        return f"e{row} (rank {trace.locations.process[location[row]]})"
-
-    return ", then ".join(f"{call(cause)} must be entered before {call(effect)} returns" for cause, effect in steps)
+    return ", then ".join(
+        f"{named_call(trace, cause)} must be entered before {named_call(trace, effect)} returns" for cause, effect in steps
+    )
 
 
 def _walk(trace: Trace, effects: dict[int, int]) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import TraceError
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.origin import MEASURED, Origin
@@ -252,6 +253,12 @@ class Trace:
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
 
 
+def named_call(trace: Trace, call: int) -> str:
+    """Return a call as errors name it: `e12 (rank 3)`, `e12 (rank 3.1)` of a thread."""
+    location = trace.calls.location[call]
+    return f"e{call} (rank {words.rank(trace.locations.process[location], trace.locations.thread[location])})"
+
+
 def check(trace: Trace) -> None:
     """Raise TraceError naming the first call or region whose times contradict program order, or moves less than no bytes."""
     times, location = trace.timeline.calls, trace.calls.location
@@ -263,7 +270,7 @@ def check(trace: Trace) -> None:
     if len(bad):
         e = int(bad[0])
         raise TraceError(
-            f"{trace.path}: e{e} (rank {location[e]}) returns at {times.leave[e]} ns, before it was entered at {times.enter[e]} ns"
+            f"{trace.path}: {named_call(trace, e)} returns at {times.leave[e]} ns, before it was entered at {times.enter[e]} ns"
         )
     regions = trace.timeline.regions
     bad = np.flatnonzero(regions.leave < regions.enter)
@@ -276,7 +283,7 @@ def check(trace: Trace) -> None:
     if len(bad):
         e = int(bad[0])
         before = f"before e{e - 1} returned at {times.leave[e - 1]} ns"
-        raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) is entered at {times.enter[e]} ns, {before}")
+        raise TraceError(f"{trace.path}: {named_call(trace, e)} is entered at {times.enter[e]} ns, {before}")
     each = range(len(times))
     for what, calls, sizes in (
         ("sends", trace.messages.send, trace.messages.bytes),
@@ -286,4 +293,4 @@ def check(trace: Trace) -> None:
         bad = np.flatnonzero(sizes < 0)
         if len(bad):
             e = int(calls[bad[0]])
-            raise TraceError(f"{trace.path}: e{e} (rank {location[e]}) {what} {sizes[bad[0]]} bytes, must be at least 0")
+            raise TraceError(f"{trace.path}: {named_call(trace, e)} {what} {sizes[bad[0]]} bytes, must be at least 0")

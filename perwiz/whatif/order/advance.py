@@ -13,9 +13,9 @@ from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import NONE
+from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
-from perwiz.whatif.order.move import named
 from perwiz.whatif.order.ordering_rules import REASONS, find_rules
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reorder
@@ -117,7 +117,7 @@ class _Wait:
         around = np.flatnonzero(named_so & (table.first_call <= c) & (c < table.end_call))
         if not len(around):
             text = f"e{np.flatnonzero(self.weighted.call == self.call)[0]} by {region}"
-            where = named(trace, self.recorded_partner())
+            where = named_call(trace, self.recorded_partner())
             raise UsageError(f"advance {text}: it waits for {where}, which lies in no instance of region '{region}'")
         row = around[-1]
         return int(table.first_call[row]), int(table.end_call[row]) - 1, int(table.parent[row])

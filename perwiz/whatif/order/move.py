@@ -10,7 +10,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.rechain import Cycle
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Trace, named_call
 from perwiz.whatif.order import ordering_rules
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.program import Program
@@ -74,7 +74,7 @@ def _location(trace: Trace, text: str, calls: tuple[int, int, int]) -> int:
     location = trace.calls.location[list(calls)]
     if len(set(location.tolist())) > 1:
         stray = last if location[1] != location[0] else before
-        raise UsageError(f"{text}: {named(trace, first)} and {named(trace, stray)} are calls of two processes, must be of one")
+        raise UsageError(f"{text}: {named_call(trace, first)} and {named_call(trace, stray)} are calls of two processes, must be of one")
     return int(location[0])
 
 
@@ -103,13 +103,6 @@ def _torn(trace: Trace, region: int) -> str:
     return f"would tear apart region '{name}' of e{first}..e{end - 1}, must move all its calls or stay inside, as regions stay whole"
 
 
-def named(trace: Trace, call: int) -> str:
-    """Return a call as errors name it: `e12 (rank 3)`."""
-    location = int(trace.calls.location[call])
-    thread = int(trace.locations.thread[location])
-    return f"e{call} (rank {trace.locations.process[location]}{f'.{thread}' if thread else ''})"
-
-
 def describe_cycle(trace: Trace, cycle: Cycle, old: I8, moved: int) -> str:
     """Return who waits for whom, from a moved call on, if it is among them: of neighbours on one process the first and the last.
 
@@ -126,7 +119,7 @@ def describe_cycle(trace: Trace, cycle: Cycle, old: I8, moved: int) -> str:
     start = kept.index(moved) if moved in kept else 0
     kept = kept[start:] + kept[:start]
     shown = [*kept[: _SHOWN - 1], *kept[-1:]] if len(kept) > _SHOWN else kept
-    words = [named(trace, row) for row in shown]
+    words = [named_call(trace, row) for row in shown]
     if len(kept) > _SHOWN:
         words.insert(_SHOWN - 1, "...")
     return " waits for ".join([*words, *([words[0]] if len(words) > 1 else [])])
@@ -144,7 +137,7 @@ def check(trace: Trace, text: str, new: I8, locations: list[int]) -> None:
 
 
 def _refusal(trace: Trace, text: str, earlier: int, later: int, kind: int) -> str:
-    return f"{text}: e{later} must not run before {named(trace, earlier)}: {ordering_rules.REASONS[kind]}"
+    return f"{text}: e{later} must not run before {named_call(trace, earlier)}: {ordering_rules.REASONS[kind]}"
 
 
 def _overtaken(trace: Trace, new: I8) -> tuple[int, int, int]:

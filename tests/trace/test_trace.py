@@ -1,0 +1,45 @@
+"""What every trace is checked for, and where processes are in communicators."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from build import Builder
+from perwiz.errors import TraceError
+from perwiz.trace.tables import Times
+
+
+def hybrid():
+    """Return a trace of process 4, which calls e0 and e1, and of process 7, whose thread 1 sends in e3 what it receives in e2 itself."""
+    b = Builder(3)
+    b.call(0, "Comm_rank", at=(10, 20))
+    b.call(0, "Comm_rank", at=(30, 40))
+    b.send(2, 1, at=(10, 20))
+    b.recv(1, 2, at=(10, 40))
+    trace = b.trace("hybrid.otf2")
+    places = {"process": np.array([4, 7, 7], "i4"), "thread": np.array([0, 0, 1], "i4")}
+    return dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **places))
+
+
+@pytest.mark.parametrize(
+    ("enter", "leave", "said"),
+    [
+        ([10, 30, 10, 10], [20, 40, 40, 9], "e3 (rank 7.1) returns at 9 ns, before it was entered at 10 ns"),
+        ([10, 19, 10, 10], [20, 40, 40, 20], "e1 (rank 4) is entered at 19 ns, before e0 returned at 20 ns"),
+    ],
+)
+def test_times_that_contradict_program_order(enter, leave, said):
+    trace = hybrid()
+    times = Times(np.array(enter, "i8"), np.array(leave, "i8"))
+    with pytest.raises(TraceError) as caught:
+        dataclasses.replace(trace, timeline=dataclasses.replace(trace.timeline, calls=times))
+    assert str(caught.value) == f"hybrid.otf2: {said}"
+
+
+def test_less_than_no_bytes():
+    trace = hybrid()
+    messages = dataclasses.replace(trace.messages, bytes=np.array([-8], "i8"))
+    with pytest.raises(TraceError) as caught:
+        dataclasses.replace(trace, messages=messages)
+    assert str(caught.value) == "hybrid.otf2: e3 (rank 7.1) sends -8 bytes, must be at least 0"
