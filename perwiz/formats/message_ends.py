@@ -1,4 +1,4 @@
-"""What a writer asks of a trace: requests and times of message ends, ends without one, ranks in communicators, boundaries of regions."""
+"""What a writer asks of a trace: requests and times of message ends, ends without one, boundaries of regions."""
 
 from __future__ import annotations
 
@@ -6,27 +6,9 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.trace import nesting, operations
-from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE, Messages, Requests
-from perwiz.trace.trace import Communicators, Timeline, Trace
-
-
-class Ranks:
-    """Says which rank a process has in a communicator."""
-
-    def __init__(self, comms: Communicators) -> None:
-        comm = np.repeat(np.arange(len(comms)), comms.sizes())
-        keys = (comm << 32) + comms.ranks
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._rank = keys[order], (np.arange(len(keys)) - comms.first[comm])[order]
-
-    def of(self, comm: Ints, process: Ints) -> I8:
-        """Return the ranks of processes in communicators, int64; -1 where there is none. Communicator -1 is the world."""
-        if not len(self._keys):
-            return np.full(len(process), NONE, "i8")
-        wanted = (np.maximum(comm, 0).astype("i8") << 32) + process
-        nearest = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where(self._keys[nearest] == wanted, self._rank[nearest], NONE)
+from perwiz.trace.trace import Timeline, Trace
 
 
 def requests_of_messages(trace: Trace) -> tuple[I4, I4]:

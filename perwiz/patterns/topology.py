@@ -8,9 +8,8 @@ import re
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.formats.message_ends import Ranks
 from perwiz.trace.arrays import F8, I4, I8
-from perwiz.trace.trace import Topology, Trace
+from perwiz.trace.trace import Ranks, Topology, Trace
 
 
 def given(trace: Trace, text: str) -> Topology:

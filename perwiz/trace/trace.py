@@ -9,9 +9,10 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import TraceError
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.tables import (
+    NONE,
     Calls,
     Collectives,
     Counters,
@@ -55,6 +56,24 @@ class Communicators:
     def sizes(self) -> I8:
         """Return the number of ranks of each communicator."""
         return np.diff(self.first)
+
+
+class Ranks:
+    """Says which rank a process has in a communicator."""
+
+    def __init__(self, comms: Communicators) -> None:
+        comm = np.repeat(np.arange(len(comms)), comms.sizes())
+        keys = (comm << 32) + comms.ranks
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._rank = keys[order], (np.arange(len(keys)) - comms.first[comm])[order]
+
+    def of(self, comm: Ints, process: Ints) -> I8:
+        """Return the ranks of processes in communicators, int64; -1 where there is none. Communicator -1 is the world."""
+        if not len(self._keys):
+            return np.full(len(process), NONE, "i8")
+        wanted = (np.maximum(comm, 0).astype("i8") << 32) + process
+        nearest = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[nearest] == wanted, self._rank[nearest], NONE)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from build import Builder
+from build import Builder, communicators
 from perwiz.errors import TraceError
 from perwiz.trace.tables import Times
+from perwiz.trace.trace import Ranks
 
 
 def hybrid():
@@ -43,3 +44,11 @@ def test_less_than_no_bytes():
     with pytest.raises(TraceError) as caught:
         dataclasses.replace(trace, messages=messages)
     assert str(caught.value) == "hybrid.otf2: e3 (rank 7.1) sends -8 bytes, must be at least 0"
+
+
+def test_ranks_of_processes():
+    """A communicator of 5 and 3 in that order, one of nobody, and one of 4 alone; -1 is the world, which process 9 is not in."""
+    ranks = Ranks(communicators([("MPI_COMM_WORLD", [3, 4, 5]), ("turned", [5, 3]), ("empty", []), ("alone", [4])]))
+    asked = np.array([(-1, 3), (0, 5), (0, 9), (1, 5), (1, 3), (1, 4), (2, 3), (3, 4), (3, 5)], "i4")
+    assert ranks.of(asked[:, 0], asked[:, 1]).tolist() == [0, 2, -1, 0, 1, -1, -1, 0, -1]
+    assert Ranks(communicators([])).of(np.array([0]), np.array([0])).tolist() == [-1]

@@ -14,7 +14,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import ANY, NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Ranks, Trace
 
 _FIELDS = ("type", "process", "task", "data", "time", "tag", "bytes", "mode", "first", "count", "label")
 _ATTRIBUTES = ("c", "m", "p", "t", "s", "r", "sb", "rb", "b", "i")
@@ -65,7 +65,7 @@ class Cells:
         self.message_mode, self.call_mode = _modes(trace)
         self.shown_peer, self.shown_tag = _shown_partner(trace)
         self.says_sent, self.says_received = _says_bytes(trace)
-        self.ranks = message_ends.Ranks(trace.communicators)
+        self.ranks = Ranks(trace.communicators)
         self.name = trace.region_names
         self.shown_instance = running(trace.regions.location, self.name) + np.int32(1)
 

@@ -11,7 +11,7 @@ from perwiz.kernels import records
 from perwiz.trace import operations
 from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.trace import Ranks, Timeline, Trace
 
 GENERIC = records.PARAMETER_INT
 """Stands for the kind of a request that no OTF2 record posts."""
@@ -63,7 +63,7 @@ class Partners:
     def __init__(self, trace: Trace, timeline: Timeline) -> None:
         self.trace, self._times = trace, timeline.calls
         self._sent, self._received = message_ends.record_times(trace, timeline)
-        self.ranks = message_ends.Ranks(trace.communicators)
+        self.ranks = Ranks(trace.communicators)
         self.process = trace.processes_of_calls
         self.kind = np.full(len(trace.requests), GENERIC, "u1")
         """Kind of the record that posts each request."""
