@@ -142,6 +142,17 @@ def recorded(makespan: int, state: Health) -> str:
     return f"{words.duration(makespan)}{before}"
 
 
+def as_recorded(state: Health) -> str:
+    """Return what a statement on waits ends with if some were not recorded; nothing if all were."""
+    return " as far as recorded" if state.counts.bare else ""
+
+
+def unrecorded_waits(state: Health) -> Facts:
+    """Return in words where waits are that were not recorded; nothing if all were."""
+    calls = words.several(state.counts.bare, "call")
+    return [("", f"the waits of {calls} were not recorded: they count as computation")] if state.counts.bare else []
+
+
 def health_lines(state: Health, clocks: bool = True) -> list[str]:
     """Return the health of a trace in words, with or without what it says of reversed messages and their correction."""
     return words.facts(health_facts(state, clocks))

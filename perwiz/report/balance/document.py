@@ -183,6 +183,7 @@ def _answer(balance: BalanceDocument) -> Facts:
     many = words.several(sum(region.steps for region in balance.regions), "step")
     facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded)]
     facts.append(("balanced", f"{_gained(balance, whole)} if computation and messages of all {many} were balanced"))
+    facts += blocks.unrecorded_waits(balance.health)
     if balance.steps:
         best, answer = _best(balance.steps[0], whole)
         facts.append(("best step", answer if best.gain_ns > 0 else "none: balancing any single step gains nothing"))

@@ -131,8 +131,10 @@ def _answer(bound: BoundDocument) -> Facts:
     recorded = bound.recorded_ns
     times = {tuple(row.questions): row.time_ns for row in bound.regions[0].bounds}
     facts = [("recorded", blocks.recorded(recorded, bound.health))]
-    for asked, meaning in ((QUESTIONS[:1], "if nobody waited"), (QUESTIONS, "if computation and messages were balanced, too")):
+    nobody = f"if nobody waited{blocks.as_recorded(bound.health)}"
+    for asked, meaning in ((QUESTIONS[:1], nobody), (QUESTIONS, "if computation and messages were balanced, too")):
         facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
+    facts += blocks.unrecorded_waits(bound.health)
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
     if not bound.user_regions:
         facts.append(("regions", "none: mark some with PRGN_BEGIN and PRGN_END (perwiz record --print-include) to get bounds for them"))

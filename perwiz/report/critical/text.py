@@ -47,6 +47,7 @@ def _answer(critical: CriticalDocument) -> Facts:
         spent = critical.path.of(kind)
         if spent:
             facts.append(("", f"{words.duration(spent)} ({words.percent(spent, makespan)}) {_HEADS[kind]}: {meaning}"))
+    facts += blocks.unrecorded_waits(critical.health)
     facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one process to another"))
     counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)
     base = f"{words.duration(whole)} after MPI_Init" if whole != makespan else "makespan"

@@ -56,9 +56,9 @@ def _answer(domino: DominoDocument) -> Facts:
     if not domino.calls:
         return [("recorded", f"{recorded}; there are no MPI calls to change")]
     waits = f"all processes together wait {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
-    facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}")]
+    facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns)
-    none, gain = f"no call {_WORDS[domino.question][0]}", domino.replayed_ns - domino.bound_ns
+    none, gain = _none(domino), domino.replayed_ns - domino.bound_ns
     facts += _bound(domino, none) if gain else []
     if domino.changes:
         first = domino.changes[0]
@@ -74,6 +74,11 @@ def _answer(domino: DominoDocument) -> Facts:
     return [*facts, *_best_set(domino), *_longest(domino)]
 
 
+def _none(domino: DominoDocument) -> str:
+    """Return what would be so if all calls were changed."""
+    return f"no call {_WORDS[domino.question][0]}{blocks.as_recorded(domino.health)}"
+
+
 def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
     label, asked = "no waits" if domino.question == "advance" else "at best", "zero-time" if domino.question == "zero-time" else "zero-wait"
@@ -81,7 +86,7 @@ def _bound(domino: DominoDocument, none: str) -> Facts:
 
 
 def pace(domino: DominoDocument) -> Facts:
-    """Return in words what sets the pace of the run without waits; nothing if waits do."""
+    """Return in words what sets the pace of the run without waits, or that the trace does not tell; nothing if waits do."""
     pace, bound = domino.pace, domino.bound_ns
     if not pace:
         return []
@@ -89,6 +94,8 @@ def pace(domino: DominoDocument) -> Facts:
     if pace.gap and bound - pace.without_gaps_ns >= _MUCH * domino.shares_of_ns:
         held = f"the model keeps sends of {who} apart, {words.duration(pace.gap_ns)} in all ({pace.gap}); without that it would be"
         return [("", f"{held} {words.duration(pace.without_gaps_ns)}: is it the machine's? see perwiz calibrate, and --model")]
+    if unrecorded := blocks.unrecorded_waits(domino.health):
+        return unrecorded
     alone = f"{who} takes that long without waiting for anybody"
     if pace.computation_ns >= bound - pace.computation_ns:
         return [("", f"{alone}: see perwiz critical and perwiz balance")]
@@ -260,7 +267,7 @@ def _target(domino: DominoDocument, target: Target) -> list[str]:
     elif target.reached:
         verdict = f"reached by {changes}, the fewest found (each gains most behind the ones before it; spare ones left out)"
     elif domino.bound_ns > target.makespan_ns and domino.question != "advance":
-        least = f"{words.duration(domino.bound_ns)} even if no call {_WORDS[domino.question][0]}"
+        least = f"{words.duration(domino.bound_ns)} even if {_none(domino)}"
         verdict = f"out of reach: {least}; {changes} give {words.duration(makespan)}"
     else:
         verdict = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"

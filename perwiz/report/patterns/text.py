@@ -42,15 +42,15 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
 
 def _answer(document: PatternsDocument) -> Facts:
     """Return what is waited, and what the waits are worth."""
-    recorded = blocks.recorded(document.makespan_ns, document.health)
+    recorded, known = blocks.recorded(document.makespan_ns, document.health), blocks.as_recorded(document.health)
     if not document.waiting_ns and document.bound_ns == document.makespan_ns:
-        return [("recorded", f"{recorded}; no wait states")]
+        return [("recorded", f"{recorded}; no wait states{known}")]
     waits, by_model = words.duration(document.waiting_ns), words.duration(document.model_waiting_ns)
     facts = [("recorded", recorded), ("waiting", f"{waits} in these patterns, {by_model} under the model, all processes together")]
     shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns)
     facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
-    facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited: --zero-wait all"))
+    facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
     best = document.call_paths[0] if document.call_paths else None
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"

@@ -190,7 +190,7 @@ def _answer(predict: PredictDocument) -> Facts:
         facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", _range(predict.predicted_range_ns))]
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts.append(("waiting", f"{waits}, all processes together"))
-    return [*facts, *_effect(predict)]
+    return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
 
 
 def _range(range: tuple[int, int] | None) -> str:

@@ -163,6 +163,13 @@ def test_incomplete__is_marked():
     assert report.text(document(trace, "a")).startswith("misleading.alog: balance a  (INCOMPLETE trace)\n")
 
 
+def test_waits_that_were_not_recorded():
+    trace = dataclasses.replace(sigma_misleads(), counts=Counts(bare=1))
+    assert report.text(document(trace, "a", "b")).splitlines()[4] == (
+        "              the waits of 1 call were not recorded: they count as computation"
+    )
+
+
 def test_deadlock__is_told():
     """Both send before they receive, 190 and 20 bytes; balanced both are synchronous."""
     b = Builder(2, eager=100)

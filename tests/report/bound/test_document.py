@@ -124,3 +124,13 @@ def test_many_processes__those_of_the_longest_sums():
     assert "\n4     1.004 us" in text
     assert "\n3     1.003 us" not in text
     assert "\nand 4 more, which take less (--json lists all)\n" in text
+
+
+def test_waits_that_were_not_recorded():
+    """They are in the computation: it may take less without them."""
+    lines = report.text(document(dataclasses.replace(late_sender(), counts=Counts(bare=1)))).splitlines()
+    assert lines[3:6] == [
+        "at least      150 ns (100.0 %) if nobody waited as far as recorded",
+        "at least      94 ns (62.7 %) if computation and messages were balanced, too",
+        "              the waits of 1 call were not recorded: they count as computation",
+    ]

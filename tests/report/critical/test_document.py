@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from perwiz.report.critical import document as report
 from perwiz.report.critical import plot as critical_plot
 from perwiz.report.critical.text import text
 from perwiz.report.picture import lanes
+from perwiz.trace.trace import Counts
 from perwiz.whatif.limits.critical import critical
 
 
@@ -119,6 +122,14 @@ def test_text__by_hand():
         "1          100 ns   9.1 %        58 ns     30 ns     12 ns      1         1      1         0 ns    0 ns",
     ]
     assert "and 2 shorter pieces" in lines
+
+
+def test_text__waits_that_were_not_recorded():
+    lines = text(document(dataclasses.replace(late_sender(), counts=Counts(bare=1)))).splitlines()
+    assert lines[6:8] == [
+        "              the waits of 1 call were not recorded: they count as computation",
+        "path          goes 1 time from one process to another",
+    ]
 
 
 def test_slack__per_group():

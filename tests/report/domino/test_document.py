@@ -13,7 +13,8 @@ from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from falling import falling
 from perwiz.report.domino import document as report
-from perwiz.report.domino.text import text
+from perwiz.report.domino.text import pace, text
+from perwiz.trace.trace import Counts
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
@@ -234,8 +235,15 @@ def test_text__waits_that_cost_little():
 def test_text__gaps_of_the_model():
     """Without waits the gap of 930 between its sends holds rank 0, which computes 10; the others compute 300."""
     block = document(build.kept_apart(), model=hand_model(gap="sending call", g=900, G=10))
-    pace = block.pace
-    assert (block.replayed_ns, block.bound_ns, pace.rank, pace.gap, pace.gap_ns, pace.without_gaps_ns) == (960, 940, 0, "g_ns", 930, 300)
+    found = block.pace
+    assert (block.replayed_ns, block.bound_ns, found.rank, found.gap, found.gap_ns, found.without_gaps_ns) == (
+        960,
+        940,
+        0,
+        "g_ns",
+        930,
+        300,
+    )
     said = "the model keeps sends of rank 0 apart, 930 ns in all (g_ns); without that it would be 300 ns:"
     assert f"{said} is it the machine's? see perwiz calibrate, and --model" in lines(block, "at best")
     block = document(build.kept_apart(), model=hand_model(gap="sending call", g=0, G=310))
@@ -249,6 +257,27 @@ def test_text__nothing_waits():
     b.call(0, "Comm_rank", work=0)
     said = "none: the run would take as long if no call waited rank 0 takes that long without waiting for anybody: see perwiz"
     assert lines(document(b.trace()), "best call").startswith(said)
+
+
+def test_text__waits_that_were_not_recorded():
+    """They are somewhere in what counts as computation: nobody can say that a rank waits for nobody."""
+
+    def lacking(trace):
+        return dataclasses.replace(trace, counts=Counts(bare=2))
+
+    unrecorded = "the waits of 2 calls were not recorded: they count as computation"
+    b = Builder(2, work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    block = document(lacking(b.trace()))
+    assert lines(block, "recorded") == "100 ns; all processes together wait 0 ns in 0 of 1 call as far as recorded"
+    assert lines(block, "best call") == f"none: the run would take as long if no call waited as far as recorded {unrecorded}"
+    assert pace(block) == [("", unrecorded)]
+    bound = "750 ns, gain 84 ns (10.1 %), if no call waited as far as recorded: --zero-wait all"
+    assert lines(document(lacking(falling())), "at best") == bound
+    assert "out of reach: 750 ns even if no call waited as far as recorded;" in text(with_target("2x", trace=lacking(falling())))
+    block = document(lacking(build.kept_apart()), model=hand_model(gap="sending call", g=900, G=10))
+    assert pace(block)[0][1].startswith("the model keeps sends of rank 0 apart"), "the model's gaps it can tell"
 
 
 def test_text__a_family_of_which_no_set_gains():

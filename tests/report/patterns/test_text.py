@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from build import Builder, hand_model
@@ -11,6 +13,7 @@ from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search
 from perwiz.report.patterns import document as patterns
 from perwiz.report.patterns import text as patterns_text
+from perwiz.trace.trace import Counts
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth.worth import makespan_after
 
@@ -71,6 +74,16 @@ def test_no_waits():
     made = document(b.trace("one.alog"))
     assert shown(made)[2] == "recorded      10 ns; no wait states"
     assert (made.waiting_ns, made.bound_ns) == (0, 10)
+
+
+def test_waits_that_were_not_recorded():
+    b = Builder(1)
+    b.compute(0, 10)
+    lacking = Counts(bare=1)
+    made = document(dataclasses.replace(b.trace("one.alog"), counts=lacking))
+    assert shown(made)[2] == "recorded      10 ns; no wait states as far as recorded"
+    made = document(dataclasses.replace(late(), counts=lacking), hand_model())
+    assert "no waits      950 ns, gain 50 ns (50.0 %), if no call waited as far as recorded: --zero-wait all" in shown(made)
 
 
 def wrong_order():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -9,6 +11,7 @@ from msgspec.structs import replace
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from perwiz.report.predict import document as report
+from perwiz.trace.trace import Counts
 from perwiz.whatif.hypotheses.computation import Scale, Speed
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.waits import ZeroWait
@@ -191,6 +194,14 @@ def test_text__no_range_of_another_network():
     block = document(late_sender(), Network("L_ns=1000"))
     assert block.predicted_range_ns is None
     assert facts(block, "predicted")[1] == "no range: it would tell nothing where the model itself is changed"
+
+
+def test_text__waits_that_were_not_recorded():
+    trace = dataclasses.replace(late_sender(), counts=Counts(bare=3))
+    assert facts(document(trace), "waiting") == [
+        "1.012 us recorded, all processes together",
+        "the waits of 3 calls were not recorded: they count as computation",
+    ]
 
 
 def test_text__replay_error():

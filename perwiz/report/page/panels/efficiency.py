@@ -8,6 +8,7 @@ from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
 from perwiz.report.balance.document import Step
+from perwiz.report.blocks import as_recorded
 from perwiz.report.bound import document as bounds
 from perwiz.report.bound.document import BoundDocument
 from perwiz.report.critical import document as criticals
@@ -110,7 +111,8 @@ def _bounds(document: BoundDocument) -> PanelData:
         ]
         for region in regions[:_REGIONS]
     ]
-    note = "from sums of what each process does: no program of this work is faster than a bound with zero-wait"
+    known = as_recorded(document.health)
+    note = f"from sums of what each process does: no program of this work is faster than a bound with zero-wait{known}"
     return _block("Lower bounds", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
 
 

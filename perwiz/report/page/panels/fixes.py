@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 
 from perwiz import words
+from perwiz.report import blocks
 from perwiz.report.domino import document as domino
 from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
 from perwiz.report.domino.text import pace
@@ -38,7 +39,7 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], now)}" if ranked.changes else "none gains anything"
     best = ranked.sets[0] if ranked.sets else None
     site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, now)}" if best else "none gains anything"
-    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited"
+    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         ["best single call", call],
