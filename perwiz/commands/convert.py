@@ -105,18 +105,16 @@ def _text(trace: Trace, clocks: Treated, path: str, format: str, missing: Sequen
 
 
 def _times(clocks: Treated) -> str:
-    """Return in words which times were written, and whether messages run backwards in them."""
+    """Return in words which times were written."""
     from perwiz import words
     from perwiz.clock.figures import displacement
 
     trace, correction = clocks.trace, clocks.correction
     if correction is None:
-        said, backwards = "as recorded" if trace.timeline.origin.measured else str(trace.timeline.origin), clocks.recorded.messages
-    else:
-        found, backwards = displacement(correction.before, trace.timeline), correction.left.messages
-        events = words.several(found.events, "event")
-        said = f"corrected by the controlled logical clock: {found.moved} of {events} moved, by {words.duration(found.largest)} at most"
-    return f"{said}; {words.several(backwards, 'message')} received before sent" if backwards else said
+        return "as recorded" if trace.timeline.origin.measured else str(trace.timeline.origin)
+    found = displacement(correction.before, trace.timeline)
+    events = words.several(found.events, "event")
+    return f"corrected by the controlled logical clock: {found.moved} of {events} moved, by {words.duration(found.largest)} at most"
 
 
 def _tables(trace: Trace) -> list[tuple[str, int]]:

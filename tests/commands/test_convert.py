@@ -92,9 +92,18 @@ def test_clock__what_is_written_is_what_every_analysis_works_with(convert):
 
 @pytest.mark.parametrize("clock", ["none", "linear"])
 def test_clock__not_corrected(convert, clock):
-    """What runs backwards then does so in the file, and is said."""
-    files.write(build.CATALOGUE["clock_violation_message"](), "in.alog")
-    assert times(convert, "in.alog", "out.alog", "--clock", clock) == "as recorded; 2 messages received before sent"
+    """What runs backwards then does so in the file, and is said once: sent 10 000 after it was received, by the records 11 400 and 400."""
+    b = build.Builder(2, record=700)
+    b.send(0, 1, at=(50_000, 53_000))
+    b.send(0, 1, at=(60_000, 63_000))
+    b.recv(1, 0, at=(20_000, 40_000))
+    b.recv(1, 0, at=(40_000, 61_000))
+    files.write(b.trace(), "in.alog")
+    code, out, _ = convert("in.alog", "out.alog", "--clock", clock)
+    assert code == 0
+    assert "\ntimes         as recorded\n" in out
+    assert "\nclocks        messages received before they were sent: 1, worst 10.00 us; 2 by their records, worst 11.40 us\n" in out
+    assert out.count("received before") == 1
     assert pathlib.Path("out.alog").read_bytes() == pathlib.Path("in.alog").read_bytes()
 
 
