@@ -11,6 +11,16 @@ import msgspec
 from referencing import Registry, Resource
 
 DIALECT = jsonschema.Draft202012Validator
+NO_CHOICES = {
+    "wildcards": 0,
+    "receives": [],
+    "waits": 0,
+    "completions": [],
+    "contradicting": 0,
+    "possible": 0,
+    "possible_receives": [],
+}
+"""What a prediction says of matching where nothing was to be chosen."""
 
 
 def valid(document, command):

@@ -24,11 +24,7 @@ def programs(draw):
     count = len(trace.locations)
     drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
     locations = dataclasses.replace(trace.locations, node=np.array(drawn[0], "i4"), metahost=np.array(drawn[1], "i4"))
-    trace = dataclasses.replace(trace, locations=locations)
-    graph = build_graph(trace)
-    time = np.zeros(graph.vertices, "i8")
-    vertex_times(trace, trace.timeline, graph, time)
-    clock_graph = bind(trace, trace.timeline, graph)
+    _, clock_graph, time = bound(dataclasses.replace(trace, locations=locations))
     inside = draw(st.lists(st.sampled_from([0, 30, 2500]), min_size=len(trace.messages), max_size=len(trace.messages)))
     clock_graph = dataclasses.replace(clock_graph, inside=np.array(inside, "i8"))
     off = draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count))
@@ -48,6 +44,32 @@ def prefixes(draw):
         for rank in range(ranks):
             b.join(rank, routine, bytes=draw(st.sampled_from([0, 8])))
     return b.trace()
+
+
+def bound(trace):
+    """Return the graph of a trace, that graph as the passes take it, and the recorded time of each vertex, ns."""
+    graph = build_graph(trace)
+    time = np.zeros(graph.vertices, "i8")
+    vertex_times(trace, trace.timeline, graph, time)
+    return graph, bind(trace, trace.timeline, graph), time
+
+
+def barrier(times, node, metahost):
+    """Return the same of a barrier: when each process enters and leaves, on which node of which metahost."""
+    b = build.Builder(len(times))
+    for rank, at in enumerate(times):
+        b.join(rank, "Barrier", at=at)
+    trace = b.trace()
+    at = {"node": np.array(node, "i4"), "metahost": np.array(metahost, "i4")}
+    return bound(dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at)))
+
+
+def delays(times, node, metahost):
+    """Return the shortest time from a cause to its effect in a barrier, ns per pair class."""
+    _, clock_graph, time = barrier(times, node, metahost)
+    out = np.full(4, FREE, "i8")
+    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
+    return out.tolist()
 
 
 def lists(clock_graph):
@@ -112,15 +134,8 @@ def test_forward__collective_over_three_pair_classes():
     rank 2 node 0 metahost 0: 100 + 1, 90 + 10, 97 + 30          -> 127
     rank 3 node 0 metahost 1: 100 + 30                           -> 130
     """
-    b = build.Builder(4)
-    for rank, enter in enumerate((98, 90, 95, 97)):
-        b.join(rank, "Barrier", at=(enter, 98))
-    trace = b.trace()
-    at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
-    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
-    graph = build_graph(trace)
-    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
-    vertex_times(trace, trace.timeline, graph, time[0])
+    graph, clock_graph, recorded = barrier([(98, 98), (90, 98), (95, 98), (97, 98)], [0, 1, 0, 0], [0, 0, 0, 1])
+    time = np.stack((recorded, recorded))
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 0, np.array([0, 1, 10, 30]), clock_graph.summaries(), *time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
     assert time[0][graph.returned].tolist() == [98] * 4
@@ -132,17 +147,8 @@ def test_delays__what_a_later_cause_hides():
     i leaves at 500, before T and O entered: neither counts, nor does S, which O hides; it is no pair of class 2 either. The others leave
     at 2000: T 1100 after O across, which hides i in its node; O and S 1050 after T.
     """
-    b = build.Builder(4)
-    for rank, (enter, leave) in enumerate([(900, 2000), (100, 2000), (950, 2000), (50, 500)]):
-        b.join(rank, "Barrier", at=(enter, leave))
-    trace = b.trace()
-    at = {"node": np.array([0, 1, 0, 0], "i4"), "metahost": np.array([1, 1, 0, 0], "i4")}
-    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
-    graph = build_graph(trace)
-    clock_graph, time, out = bind(trace, trace.timeline, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
-    vertex_times(trace, trace.timeline, graph, time)
-    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
-    assert out.tolist() == [FREE, FREE, FREE, 1050]
+    times = [(900, 2000), (100, 2000), (950, 2000), (50, 500)]
+    assert delays(times, [0, 1, 0, 0], [1, 1, 0, 0]) == [FREE, FREE, FREE, 1050]
 
 
 def test_delays__a_reversed_cause_hides_too():
@@ -151,17 +157,8 @@ def test_delays__a_reversed_cause_hides_too():
     1 and 3 are reversed for 0. That 2 entered 2 before 0 left tells no latency: 3, later and further away, hides it. 1 leaves at 30, 20
     after 3; 2 and 3 leave before 1 enters.
     """
-    b = build.Builder(4)
-    for rank, (enter, leave) in enumerate([(0, 5), (20, 30), (3, 3), (10, 10)]):
-        b.join(rank, "Barrier", at=(enter, leave))
-    trace = b.trace()
-    at = {"node": np.array([0, 0, 1, 0], "i4"), "metahost": np.array([0, 0, 0, 1], "i4")}
-    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, **at))
-    graph = build_graph(trace)
-    clock_graph, time, out = bind(trace, trace.timeline, graph), np.zeros(graph.vertices, "i8"), np.full(4, FREE, "i8")
-    vertex_times(trace, trace.timeline, graph, time)
-    kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
-    assert out.tolist() == [FREE, FREE, FREE, 20]
+    times = [(0, 5), (20, 30), (3, 3), (10, 10)]
+    assert delays(times, [0, 0, 1, 0], [0, 0, 0, 1]) == [FREE, FREE, FREE, 20]
 
 
 def test_limits__of_several_receivers():
@@ -172,11 +169,8 @@ def test_limits__of_several_receivers():
         b._send(call, 2, 8, 0, 0, "", call)
         b.recv(1, 0, at=(0, first))
         b.recv(2, 0, at=(0, second))
-        trace = b.trace()
-        graph = build_graph(trace)
-        clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
-        vertex_times(trace, trace.timeline, graph, time[1])
-        time[0] = FREE
+        graph, clock_graph, recorded = bound(b.trace())
+        time = np.stack((np.full_like(recorded, FREE), recorded))
         kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 1, 1, 1]), clock_graph.summaries(), *time)
         assert time[0][graph.entered[0]] == 299
 
@@ -188,11 +182,8 @@ def test_forward__decay_is_not_lost_in_short_intervals():
     b.recv(1, 0, at=(0, 0))
     for step in range(1, 10_011):
         b.call(1, "Wtime", at=(10 * step, 10 * step))
-    trace = b.trace()
-    graph = build_graph(trace)
-    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
-    vertex_times(trace, trace.timeline, graph, time[0])
-    recorded = time[0].copy()
+    graph, clock_graph, recorded = bound(b.trace())
+    time = np.stack((recorded, recorded))
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 10_000_000, np.zeros(4, "i8"), clock_graph.summaries(), *time)
     lead = (time[1] - recorded)[graph.entered[1:]].tolist()
     assert lead[0] == 0
@@ -207,10 +198,8 @@ def test_forward__instants_stay_apart():
     b.call(1, "Wtime", at=(400, 400))
     b.call(1, "Wtime", at=(401, 999))
     b.call(1, "Wtime", at=(2000, 2000))
-    trace = b.trace()
-    graph = build_graph(trace)
-    clock_graph, time = bind(trace, trace.timeline, graph), np.zeros((2, graph.vertices), "i8")
-    vertex_times(trace, trace.timeline, graph, time[0])
+    graph, clock_graph, recorded = bound(b.trace())
+    time = np.stack((recorded, recorded))
     kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 999_999_999, np.zeros(4, "i8"), clock_graph.summaries(), *time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
     assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]

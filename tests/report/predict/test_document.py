@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from build import CATALOGUE, Builder, hand_model
-from documents import valid
+from documents import NO_CHOICES, valid
 from perwiz.report.predict import document as report
 from perwiz.trace.trace import Counts
 from perwiz.whatif.hypotheses.computation import Scale, Speed
@@ -64,15 +64,7 @@ def test_document__by_hand():
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
         "order": [],
-        "matching": {
-            "wildcards": 0,
-            "receives": [],
-            "waits": 0,
-            "completions": [],
-            "contradicting": 0,
-            "possible": 0,
-            "possible_receives": [],
-        },
+        "matching": NO_CHOICES,
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import asdict
 
 from build import Builder, hand_model, untold
-from documents import valid
+from documents import NO_CHOICES, valid
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
 from perwiz.whatif.predict import predict
@@ -115,21 +115,12 @@ def senders(number):
     return b.trace()
 
 
-NOTHING = {
-    "wildcards": 0,
-    "receives": [],
-    "waits": 0,
-    "completions": [],
-    "contradicting": 0,
-    "possible": 0,
-    "possible_receives": [],
-}
 KEPT = "the prediction keeps the recorded choices; from the first of these on the run could go another way"
 
 
 def test_choices():
     block = document(senders(1), "speed rank:1=3")
-    assert asdict(block.matching) == NOTHING | {"wildcards": 2, "receives": ["e0"]}
+    assert asdict(block.matching) == NO_CHOICES | {"wildcards": 2, "receives": ["e0"]}
     assert order.choice_facts(block.matching) == [("matching", "1 of 2 wildcard receives would have got another message: e0"), ("", KEPT)]
     assert "\nmatching      1 of 2 wildcard receives" in report.text(block)
 
@@ -149,14 +140,14 @@ def test_choices__none():
 
 
 def test_choices__all_kinds():
-    found = NOTHING | {"wildcards": 1, "receives": [], "waits": 4, "completions": ["e5"], "contradicting": 1}
+    found = NO_CHOICES | {"wildcards": 1, "receives": [], "waits": 4, "completions": ["e5"], "contradicting": 1}
     assert [fact for _, fact in order.choice_facts(order.Matching(**found))] == [
         "0 of 1 wildcard receive would have got another message",
         "1 of 4 waits for some of several would have ended with another request: e5",
         KEPT,
         "not counted: 1 choice that the recorded times contradict already",
     ]
-    found = NOTHING | {"waits": 1, "contradicting": 3}
+    found = NO_CHOICES | {"waits": 1, "contradicting": 3}
     assert [fact for _, fact in order.choice_facts(order.Matching(**found))] == [
         "0 of 1 wait for some of several would have ended with another request",
         "not counted: 3 choices that the recorded times contradict already",
@@ -165,7 +156,7 @@ def test_choices__all_kinds():
 
 def test_choices__of_a_format_that_does_not_tell():
     """Nothing is said of receives that may have been wildcards where their messages arrive in the order recorded."""
-    assert order.choice_facts(order.Matching(**NOTHING | {"possible": 7})) == []
+    assert order.choice_facts(order.Matching(**NO_CHOICES | {"possible": 7})) == []
     facts = order.choice_facts(document(untold(senders(10)), "speed rank:1=3").matching)
     rows = ", ".join(f"e{3 * k}" for k in range(8))
     turned = "10 of 20 receives that may be wildcards (the format does not tell) would see messages arrive in another order"
