@@ -23,7 +23,7 @@ _HOMES = {
     "critical": "perwiz.whatif.limits.critical:critical",
     "curve": "perwiz.whatif.limits.curve:curve",
     "domino": "perwiz.whatif.worth.domino:domino",
-    "load_model": "perwiz.loggps.model:load",
+    "load_model": "perwiz.loggps.model_file:load",
     "predict": "perwiz.whatif.predict:predict",
     "predicted_trace": "perwiz.whatif.predict:predicted_trace",
     "read": "perwiz.formats.files:read",

@@ -25,7 +25,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read, write
 from perwiz.graph.build import build
-from perwiz.loggps.model import load
+from perwiz.loggps.model_file import load
 from perwiz.loggps.weigh import synchronous, weigh
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth.families import Family

@@ -74,7 +74,7 @@ def stages(path: str) -> None:
     from perwiz.formats.otf2.read import record
     from perwiz.formats.otf2.tables import Builder
     from perwiz.graph.build import build
-    from perwiz.loggps.model import load
+    from perwiz.loggps.model_file import load
     from perwiz.loggps.weigh import synchronous, weigh
     from perwiz.whatif.predict import predict
 

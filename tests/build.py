@@ -26,7 +26,7 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.writing import cells as otf2_cells
 from perwiz.formats.otf2.writing.plain import Extras
 from perwiz.graph import graph as g
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import LETTERS, Costs, Limit, Model
 from perwiz.trace import operations, tables
 from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
@@ -36,10 +36,18 @@ MODES = {"": tables.STANDARD, "R": tables.READY, "B": tables.BUFFERED, "S": tabl
 
 
 def hand_model(**changes):
-    """Return a model of small round numbers: o + L = 12, messages above 100 bytes are synchronous, everything else is free."""
-    values = {"L": 10, "o": 2, "g": 0, "G": 0, "O": 0, "S": 100, "s": 0, "request_overheads": 1, "acknowledge_overheads": 2}
-    words = {"gap": "none", "progress": "always", "per_byte": "both ends"}
-    return Model(name="by hand", source="the test", assumed=(), **(values | words | changes))
+    """Return a model of small round numbers: o + L = 12, messages above 100 bytes are synchronous, everything else is free.
+
+    `o` and `O` are those of both ends; `costs` and `limits` are rows beside those of all messages.
+    """
+    values = {"L": 10, "o": 2, "g": 0, "G": 0, "O": 0, "s": 0, "S": 100, "request_overheads": 1, "acknowledge_overheads": 2}
+    values |= {"gap": "none", "progress": "always", "costs": (), "limits": ()} | changes
+    o, big_o = values.pop("o"), values.pop("O")
+    ends = {"o_s": o, "o_r": o, "O_s": big_o, "O_r": big_o}
+    row = {letter: values.pop(letter, ends.get(letter)) for letter in LETTERS.values()}
+    values["costs"] = (Costs(**row), *values["costs"])
+    values["limits"] = (Limit(values.pop("S")), *values["limits"])
+    return Model(name="by hand", source="the test", assumed=(), **values)
 
 
 def table(kind, /, **columns):

@@ -11,14 +11,17 @@ from perwiz.commands import files, options
 
 HELP = "the makespan as a function of latency, bandwidth, overhead, or of one rank's computation"
 _ENDING = """
-WHAT is a parameter of the network: L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, or just its letter; or rank:3, node:NAME,
-region:NAME, a factor on the time of its computation. The curve is found exactly, segment by segment, not sampled: every weight of the
-graph is a line in the parameter, and the slope says how often the critical path pays it. Which messages are synchronous does not change.
+WHAT is a parameter of the network: L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, or just its letter; o_s, o_r, O_s, O_r are those of
+one end, between-nodes:L those of a class of pairs (where the model has classes, L is that of the slowest, and the others change in
+proportion); or rank:3, node:NAME, region:NAME, a factor on the time of its computation. The curve is found exactly, segment by segment,
+not sampled: every weight of the graph is a line in the parameter, and the slope says how often the critical path pays it. Which messages
+are synchronous does not change.
 Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz curve run.alog --of L
   perwiz curve run.alog --of G_ns_per_byte --to 20 --plot bandwidth.png
+  perwiz curve run --of between-nodes:L
   perwiz curve run.alog --of rank:3 --from 0.5 --to 2 --points 16 --json
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete

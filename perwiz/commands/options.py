@@ -28,7 +28,7 @@ def model(parser: argparse.ArgumentParser) -> None:
 
 def machine(args: argparse.Namespace) -> Model | None:
     """Return the model asked for, None if none was: then the trace's own is used, or "default". Raises ModelError."""
-    from perwiz.loggps.model import load
+    from perwiz.loggps.model_file import load
 
     return None if args.model is None else load(args.model)
 

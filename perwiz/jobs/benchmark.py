@@ -15,27 +15,19 @@ import numpy as np
 
 from perwiz.errors import ModelError
 from perwiz.jobs.routines import group
-from perwiz.loggps.model import Model, load
+from perwiz.kernels.names import METAHOST
+from perwiz.loggps.model import Model, Sent
+from perwiz.loggps.model_file import load
 from perwiz.trace import operations
+from perwiz.trace.tables import SYNCHRONOUS
 
 MEGABYTE = 2**20
 _RANKS = 48
 """Processes of a derived collective, as many as the paper's benchmark had."""
 _LONG = 2**20
 _LARGEST = 1e12
-_SENDS = {
-    "send": 1,
-    "bsend": 1,
-    "rsend": 1,
-    "isend": 1,
-    "ibsend": 1,
-    "irsend": 1,
-    "start": 1,
-    "startall": 1,
-    "sendrecv": 2,
-    "sendrecv_replace": 2,
-}
-"""Overheads of a call, per routine that sends."""
+_SENDS = ("send", "bsend", "rsend", "isend", "ibsend", "irsend", "start", "startall")
+_EXCHANGES = ("sendrecv", "sendrecv_replace")
 _RECEIVES = ("recv", "mrecv", "irecv", "imrecv", "wait", "waitall", "waitany", "waitsome")
 _KEYS = ("name", "source", "assumed", "rough", "latency_us", "bandwidth_MB_per_s")
 
@@ -103,17 +95,16 @@ def _benchmark(place: str, block: dict[str, Any]) -> Benchmark:
 
 
 def derived(name_or_file: str) -> Benchmark:
-    """Return the latencies and bandwidths that a LogGPS model gives, of collectives of 48 processes. Raises ModelError.
+    """Return the latencies and bandwidths that a LogGPS model gives between nodes, of collectives of 48 processes. Raises ModelError.
 
-    Sends take o (a synchronous one its request and acknowledgement, too), receives and waits that find their message o, a byte the larger
-    of G and O of that end; collectives as in `Model.collective_work`.
+    Sends take o_s (a synchronous one its request and acknowledgement, too), receives and waits that find their message o_r, a byte the
+    larger of G and O of that end; collectives as in `Model.collective_work`.
     """
     model = load(name_or_file)
     latency, per_byte = _point_to_point(model)
     rows = np.flatnonzero(operations.COLLECTIVE)
     sizes = np.full(len(rows), _RANKS)
-    empty = model.collective_work(rows, sizes, np.zeros(len(rows), np.int64))
-    long = model.collective_work(rows, sizes, np.full(len(rows), _LONG, np.int64))
+    empty, long = (model.collective_work(rows, sizes, np.full(len(rows), size, np.int64), METAHOST) for size in (0, _LONG))
     for op, nothing, much in zip(rows.tolist(), empty.tolist(), long.tolist(), strict=True):
         name = operations.OPS[op].removeprefix("MPI_").lower()
         if nothing > 0 and group(name) == "collective":
@@ -125,11 +116,14 @@ def derived(name_or_file: str) -> Benchmark:
 
 
 def _point_to_point(model: Model) -> tuple[dict[str, float], dict[str, float]]:
-    """Return ns per call and ns per byte."""
-    sends, receives = (max(model.G, model.O if model.per_byte in ("both ends", end) else 0.0) for end in ("sender", "receiver"))
-    latency: dict[str, float] = {name: overheads * model.o for name, overheads in _SENDS.items()}
+    """Return ns per call, of messages of nothing, and ns per byte, of long ones."""
+    nothing = Sent(0, SYNCHRONOUS, pairs=METAHOST)
+    short, long = model.letters(nothing), model.letters(Sent(_LONG, pairs=METAHOST))
+    sends, receives = (float(max(long.G, overhead)) for overhead in (long.O_s, long.O_r))
+    latency: dict[str, float] = {name: float(short.o_s) for name in _SENDS}
+    latency |= {name: float(short.o_s + short.o_r) for name in _EXCHANGES}
     per_byte = dict.fromkeys(latency, sends)
-    synchronous = model.request() + int(model.send_work(0, np.asarray(True)))
-    latency |= dict.fromkeys(("ssend", "issend"), float(synchronous)) | dict.fromkeys((*_RECEIVES, "probe", "mprobe"), model.o)
+    synchronous = float(model.request(nothing) + model.send_work(nothing))
+    latency |= dict.fromkeys(("ssend", "issend"), synchronous) | dict.fromkeys((*_RECEIVES, "probe", "mprobe"), float(short.o_r))
     per_byte |= dict.fromkeys(("ssend", "issend"), sends) | dict.fromkeys(_RECEIVES, receives)
     return {name: cost for name, cost in latency.items() if cost > 0}, per_byte

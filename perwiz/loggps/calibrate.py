@@ -1,7 +1,7 @@
 """Parameters of LogGPS from measured times: lines and steps through points, and the model that fits them.
 
 A byte's cost is told apart as Hoefler et al. do in Netgauge (2007): overheads from the calls alone, the gap from messages in a row.
-What they leave of a message's way is its latency. The model has one o, one O and one G for both ends and all sizes, so these are means.
+What they leave of a message's way is its latency. The model has one G for all sizes, so this is a mean.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import LETTERS, Costs, Limit, Model, Sent
 from perwiz.trace.arrays import F8, I8, Mask
 
 Values = dict[str, float]
-"""By letter: o_s, o_r, O_s, O_r as measured; o, O, L, g, G, S, and the overheads of a request as the model takes them; share, the
-part of the overheads per byte that a message's way has room for."""
+"""By letter: o_s, o_r, O_s, O_r as measured; L, g, G, S, and the overheads of a request as the model takes them; `room` and `share`, the
+parts of the overheads, and of those per byte, that a message's way has room for."""
 
 DRAWS, SEED = 200, 2007
-_ENDS = 10
-"""One end pays for bytes alone if it pays so many times what the other does."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,24 +181,17 @@ def parameters(seen: Curves, acknowledge_overheads: int = 2) -> Values:
     """Return the parameters behind these curves."""
     o_s, o_r = max(seen.sends.first - seen.sends.slope, 0.0), max(seen.receives.first - seen.receives.slope, 0.0)
     both = seen.sends.first + seen.receives.first
-    o, latency = (o_s + o_r) / 2 * min(1.0, seen.first / max(both, 1.0)), max(seen.first - both, 0.0)
+    room, latency = min(1.0, seen.first / max(both, 1.0)), max(seen.first - both, 0.0)
     handshake, slope = _way(seen)
     ends = seen.sends.slope + seen.receives.slope
     share = min(1.0, slope / ends) if ends > 0 else 1.0
-    overhead = (max(seen.sends.slope, seen.receives.slope) if per_byte(seen) != "both ends" else ends / 2) * share
     gap = seen.gaps.slope if seen.gaps else np.inf
-    out = {"o_s": o_s, "o_r": o_r, "O_s": seen.sends.slope, "O_r": seen.receives.slope, "L": latency, "o": o, "O": overhead}
-    requests = (handshake - (acknowledge_overheads + 1) * o - 2 * latency) / o if o > 0 else 0.0
-    out |= {"G": min(gap, max(slope - ends, 0.0)), "S": float(seen.threshold), "requests": max(requests, 0.0), "share": share}
+    out = {"o_s": o_s, "o_r": o_r, "O_s": seen.sends.slope, "O_r": seen.receives.slope, "L": latency}
+    left = handshake - room * (o_s + acknowledge_overheads * (o_s + o_r) / 2) - 2 * latency
+    requests = left / (room * o_r) if o_r > 0 else 0.0
+    out |= {"G": min(gap, max(slope - ends, 0.0)), "S": float(seen.threshold), "requests": max(requests, 0.0)}
+    out |= {"room": room, "share": share}
     return out | ({"g": seen.gaps.first} if seen.gaps else {})
-
-
-def per_byte(seen: Curves) -> str:
-    """Return who pays for bytes."""
-    sender, receiver = seen.sends.slope, seen.receives.slope
-    if max(sender, receiver) > _ENDS * min(sender, receiver):
-        return "sender" if sender > receiver else "receiver"
-    return "both ends"
 
 
 def _way(seen: Curves) -> tuple[float, float]:
@@ -219,8 +210,7 @@ def _way(seen: Curves) -> tuple[float, float]:
 
 def way(model: Model, k: I8) -> F8:
     """Return the ns a model gives a message from the entry of its sending call to the return of a receiver that waits for it."""
-    waits = np.asarray(k) > model.S
-    return np.asarray(model.ready(k, waits) + model.receive_work(k, waits), "f8")
+    return np.asarray(model.ready(Sent(k)) + model.receive_work(Sent(k)), "f8")
 
 
 def misfit(model: Model, seen: Curves) -> tuple[float, float]:
@@ -231,11 +221,15 @@ def misfit(model: Model, seen: Curves) -> tuple[float, float]:
 
 def build_model(name: str, source: str, values: Values, conventions: dict[str, Any], assumed: Sequence[str]) -> Model:
     """Return the model of these values and conventions; letters without value are 0."""
-    numbers: dict[str, Any] = {letter: round(values.get(letter, 0.0), 4 if letter in "GO" else 1) for letter in ("L", "o", "g", "G", "O")}
-    words = {"gap": "sending call", "progress": "always", "per_byte": "both ends"}
+    parts = {"o_s": values["room"], "o_r": values["room"], "O_s": values["share"], "O_r": values["share"]}
+    letters = (letter for letter in LETTERS.values() if letter != "s")
+    costs: dict[str, Any] = {
+        letter: round(values.get(letter, 0.0) * parts.get(letter, 1.0), 4 if letter[0] in "GO" else 1) for letter in letters
+    }
     overheads = {"acknowledge_overheads": 2, "request_overheads": round(values["requests"])}
-    fixed: dict[str, Any] = {**words, **overheads, **conventions, "S": int(values["S"]), "s": 0}
-    return Model(name=name, source=source, assumed=tuple(assumed), **numbers, **fixed)
+    fixed: dict[str, Any] = {"gap": "sending call", "progress": "always", **overheads, **conventions}
+    rows = (Costs(**costs, s=0),)
+    return Model(name=name, source=source, assumed=tuple(assumed), costs=rows, limits=(Limit(int(values["S"])),), **fixed)
 
 
 def intervals(draw: Callable[[np.random.Generator], Values]) -> tuple[Values, Values]:

@@ -108,7 +108,7 @@ def _line(k: I8, y: F8) -> Line:
 def _conventions(samples: Samples, seen: Curves) -> tuple[dict[str, str | int], list[str]]:
     """Return what the measurements say about the conventions, and the keys they say nothing about."""
     largest, assumed = int(samples.size[-1]), ["s_bytes", "acknowledge_overheads"]
-    out: dict[str, str | int] = {"per_byte": calibrate.per_byte(seen)}
+    out: dict[str, str | int] = {}
     if seen.threshold >= largest:
         return out | {"request_overheads": 1}, [*assumed, "S_bytes", "request_overheads", "progress"]
     if (seen.size > seen.threshold).sum() < 2:
@@ -127,7 +127,7 @@ def _notes(samples: Samples, values: Values, threshold: int) -> tuple[str, ...]:
     if asleep < min(threshold, largest):
         out.append(f"above {asleep} bytes a blocking send waits, not for its receive, but until the receiver makes any MPI call")
     if values["L"] == 0:
-        out.append("overheads alone take longer than a short message's way: o is lowered to half of that, and L is 0")
+        out.append("overheads alone take longer than a short message's way: they are lowered to it, and L is 0")
     if values["share"] < 1:
-        out.append("long messages cost less per byte than the overheads of short ones: O is lowered to what their way takes")
+        out.append("long messages cost less per byte than the overheads of short ones: O_s and O_r are lowered to what their way takes")
     return tuple(out)

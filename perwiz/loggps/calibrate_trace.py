@@ -17,7 +17,7 @@ from perwiz.kernels.names import NODE, SAME
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Calibration, Curves, Line, Values
 from perwiz.loggps.evidence import telling
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import LETTERS, Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import NONE, STANDARD
@@ -94,11 +94,11 @@ def calibrated(trace: Trace, which: Mask, name: str, source: str) -> Calibration
     low, high = calibrate.intervals(lambda random: calibrate.parameters(_curves(observed, random)[0]))
     if observed.threshold:
         low["S"], high["S"] = map(float, observed.threshold[1:])
-    conventions: dict[str, str | int] = {"per_byte": calibrate.per_byte(seen)}
+    conventions: dict[str, str | int] = {}
     if (seen.size > seen.threshold).sum() < 2:
         conventions["request_overheads"] = 1
         lacking.append("request_overheads")
-    for letter in {key[0] for key in lacking} & {"S", "O", "G", "g"}:
+    for letter in {LETTERS.get(key, key[0]) for key in lacking} & {"S", "O_s", "O_r", "G", "g"}:
         low.pop(letter, None), high.pop(letter, None)
     model = calibrate.build_model(name, source, values, conventions, [*lacking, "s_bytes", "acknowledge_overheads", "progress"])
     notes = (*_notes(observed, values, lacking), _faster(trace, np.flatnonzero(which), model))
@@ -244,7 +244,7 @@ def _curves(observed: Observed, random: np.random.Generator | None) -> tuple[Cur
     wide, lacking = k[-1] >= _SPAN * max(int(k[0]), 1), [] if observed.threshold else ["S_bytes"]
     if not wide:
         sends, receives = Line(sends.first, 0.0), Line(receives.first, 0.0)
-        lacking += ["G_ns_per_byte", "O_ns_per_byte"]
+        lacking += ["G_ns_per_byte", "O_s_ns_per_byte", "O_r_ns_per_byte"]
     corner = np.concatenate([np.flatnonzero(part)[calibrate.lower_hull(k[part], way[part])] for part in (eager, ~eager) if part.any()])
     seen = Curves(k[corner], way[corner] if wide else np.full(len(corner), line.first), line.first, sends, receives, gaps, threshold)
     return seen, lacking if gaps else [*lacking, "g_ns"]
@@ -280,7 +280,7 @@ def _notes(observed: Observed, values: Values, lacking: list[str]) -> tuple[str,
     if not observed.both:
         out.append("messages tell of one direction only, so L is as wrong as the clocks are")
     if values["L"] == 0:
-        out.append("overheads alone take longer than a short message's way: o is lowered to half of that, and L is 0")
+        out.append("overheads alone take longer than a short message's way: they are lowered to it, and L is 0")
     return tuple(out)
 
 

@@ -1,19 +1,26 @@
 """How fast the weights of a run grow with one parameter of its model: `weigh.reweigh` before anything is rounded.
 
 Every cost of the model is a sum of parameters, each times a whole number: how often it is paid. So a weight is a line in each parameter.
+Where classes of pairs, sizes or ends differ in a parameter, its value is the largest of theirs, and the others grow in proportion.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from perwiz.graph.graph import GAP
-from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
+from perwiz.loggps.model import BOTH_ENDS, LETTERS, Costs, Model
+from perwiz.loggps.pairs import classes
+from perwiz.loggps.weigh import CUT, Weighted, lags, work
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import NONE
+
+_WHOLE = 2.0
+"""What a parameter is set to for its counts: an acknowledgement may take half an overhead of each end."""
 
 
 def rest(weighted: Weighted, lag: I8) -> I8:
@@ -23,19 +30,29 @@ def rest(weighted: Weighted, lag: I8) -> I8:
     return weighted.weight[local] - np.minimum(lag[local], times.leave - times.enter)
 
 
-def slopes(weighted: Weighted, letter: str) -> F8:
-    """Return the ns by which each weight of an unchanged run grows per unit of a parameter (L, o, g, G or O), float64 per edge.
+def recorded(weighted: Weighted, key: str) -> float:
+    """Return the value of a parameter, a key of costs or of both ends, or `CLASS:KEY`: the largest that any pair of the trace has."""
+    pairs, letters = _meant(key)
+    model = weighted.model
+    asked = [pairs] if pairs or len(model.costs) == 1 else classes(weighted.trace) or [""]
+    return max(getattr(row, letter) for name in asked for row in model.rows_of(name) for letter in letters)
+
+
+def slopes(weighted: Weighted, key: str) -> F8:
+    """Return the ns by which each weight of an unchanged run grows per unit of a parameter, named as in `recorded`, float64 per edge.
 
     What the model explains of a lag or of work grows in proportion to the model's cost, as in `weigh.reweigh`; where that is 0, by
     the whole of it. Edges that bind nobody do not grow. Thresholds stay, so no message changes its protocol.
     """
     trace, graph, model = weighted.trace, weighted.graph, weighted.model
-    single: dict[str, Any] = {**dict.fromkeys("LogGO", 0.0), letter: 1.0}
-    unit = dataclasses.replace(model, **single)
-    waits, size = synchronous(trace.messages, model), trace.messages.bytes
-    lag, count = lags(trace, graph, model), lags(trace, graph, unit)
-    left, explained = rest(weighted, lag), work(trace, model, size, waits)
-    growth = _share(np.minimum(left, explained), explained) * work(trace, unit, size, waits)
+    units = list(_units(weighted, key))
+
+    def counted(cost: Callable[[Model], I8]) -> F8:
+        return np.asarray(sum(share * cost(unit) for share, unit in units), np.float64)
+
+    lag, count = lags(trace, graph, model), counted(lambda unit: lags(trace, graph, unit))
+    left, explained = rest(weighted, lag), work(trace, model)
+    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, unit))
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
     returning, gap = owner[edge], graph.kind[edge] == GAP
@@ -43,6 +60,27 @@ def slopes(weighted: Weighted, letter: str) -> F8:
     out = np.zeros(graph.edges)
     out[edge] = _share(np.maximum(measured_lag, 0), lag[edge]) * count[edge] + np.where(gap, 0, growth[returning])
     return out
+
+
+def _meant(key: str) -> tuple[str, list[str]]:
+    """Return the class of pairs and the letters that a key stands for."""
+    pairs, _, own = key.rpartition(":")
+    return pairs, [LETTERS[end] for end in BOTH_ENDS.get(own, (own,))]
+
+
+def _units(weighted: Weighted, key: str) -> Iterator[tuple[float, Model]]:
+    """Yield models in which only a parameter costs anything, one per value that it has, and what each adds per unit."""
+    pairs, letters = _meant(key)
+    model, largest = weighted.model, recorded(weighted, key)
+    rows = [row for row in model.costs if row.pairs != pairs] + [dataclasses.replace(row, pairs=pairs) for row in model.rows_of(pairs)]
+
+    def only(row: Costs, value: float) -> Costs:
+        paid: dict[str, Any] = {letter: _WHOLE for letter in letters if pairs in ("", row.pairs) and getattr(row, letter) == value}
+        return dataclasses.replace(row.times(0.0), **paid)
+
+    for value in sorted({getattr(row, letter) for row in rows for letter in letters if pairs in ("", row.pairs)}):
+        if share := value / largest if largest else 1.0:
+            yield share / _WHOLE, dataclasses.replace(model, costs=tuple(only(row, value) for row in rows))
 
 
 def _share(part: I8, whole: I8) -> F8:

@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 
 from perwiz.loggps.model import Model
+from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import synchronous
 from perwiz.trace import operations
 from perwiz.trace.trace import Timeline, Trace
 
 _LATE = 4
-"""A receiver is late if it comes so many times L + o after the sender."""
+"""A receiver is late if it comes so many times L + o_s after the sender."""
 _LEAST = 5
 """Messages that must tell the same."""
 _SHARE = 0.9
@@ -44,9 +45,10 @@ def held_senders(trace: Trace, timeline: Timeline, model: Model) -> Held | None:
     """
     table, times = trace.messages, timeline.calls
     blocking = np.isin(trace.calls.op[table.send], (operations.OP["MPI_Send"], operations.OP["MPI_Rsend"])) & (table.receive >= 0)
-    rows = np.flatnonzero(blocking & ~synchronous(table, model))
+    rows = np.flatnonzero(blocking & ~synchronous(trace, model))
     sender_came, receiver_came = times.enter[table.send[rows]], times.enter[table.receive[rows]]
-    margin = _LATE * (model.L + model.o) + np.ceil((model.O + model.G) * table.bytes[rows])
+    costs = model.letters(sent(trace, model, rows))
+    margin = _LATE * (costs.L + costs.o_s) + np.ceil((costs.O_s + costs.G) * table.bytes[rows])
     late = receiver_came - sender_came > margin
     rows, receiver_came = rows[late], receiver_came[late]
     held = times.leave[table.send[rows]] >= receiver_came

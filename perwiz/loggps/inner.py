@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import collective_work
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
@@ -28,7 +29,7 @@ def inner_waits(trace: Trace, model: Model) -> tuple[I8, I8]:
     members, times = trace.members, trace.timeline.calls
     entry, end = times.enter[members.call[row]], times.leave[members.done[row]]
     last = _last_before(members.collective[row], entry, end)
-    stays = end - times.enter[members.done[row]] > _modelled(trace, model, row)
+    stays = end - times.enter[members.done[row]] > collective_work(trace, model, row)
     waits = (entry[last] > entry) & stays & ~_waits_for_root(trace, row, entry, last)
     return row[waits], row[last[waits]]
 
@@ -56,14 +57,6 @@ def _last_before(collective: I4, entry: I8, end: I8) -> I8:
     out = np.empty(2 * count, "i8")
     out[order] = order[latest]
     return out[count:]
-
-
-def _modelled(trace: Trace, model: Model, row: I8) -> I8:
-    """Return how long the model says each member's part takes, ns."""
-    call, collective = trace.members.call[row], trace.members.collective[row]
-    ranks = trace.communicators.sizes()[trace.collectives.comm[collective]]
-    largest = np.maximum(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
-    return model.collective_work(trace.collectives.op[collective], ranks, largest)
 
 
 def _waits_for_root(trace: Trace, row: I8, entry: I8, last: I8) -> Mask:

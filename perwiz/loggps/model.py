@@ -1,38 +1,62 @@
-"""The LogGPS model of one machine: seven parameters, five readings of the model, and what messages cost under them.
+"""The LogGPS model of one machine: what messages cost by class of pairs and by size, and four readings of the model.
 
-One TOML file per machine, every key mandatory, units in the keys. Costs are added up as floats and rounded once to int64 ns.
+Costs are added up as floats and rounded once to int64 ns. `model_file` reads and writes models.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import numbers
-import pathlib
 import reprlib
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from perwiz.errors import ModelError
+from perwiz.kernels.names import PAIR_CLASSES
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.operations import COLLECTIVE, OPS
 from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 
 Nanoseconds = I8
 
-PARAMETERS = {"L_ns": "L", "o_ns": "o", "g_ns": "g", "G_ns_per_byte": "G", "O_ns_per_byte": "O", "S_bytes": "S", "s_bytes": "s"}
-"""Keys of the table [parameters], and the letter each stands for."""
-CONVENTIONS = ("request_overheads", "acknowledge_overheads", "gap", "progress", "per_byte")
+PAIRS = ("within-node", "between-nodes", "between-metahosts")
+"""Classes of pairs of locations; "" stands for all."""
+SENDS = ("blocking", "nonblocking", "sendrecv")
+"""Kinds of sending calls; "" stands for all."""
+LETTERS = {
+    "L_ns": "L",
+    "o_s_ns": "o_s",
+    "o_r_ns": "o_r",
+    "g_ns": "g",
+    "G_ns_per_byte": "G",
+    "O_s_ns_per_byte": "O_s",
+    "O_r_ns_per_byte": "O_r",
+    "s_bytes": "s",
+}
+"""Keys of costs, and the letter each stands for."""
+LIMITS = {"S_bytes": "", **{f"S_{kind}_bytes": kind for kind in SENDS}}
+"""Keys of eager limits, and the kind of send each is for."""
+PARAMETERS = (*(key for key in LETTERS if key != "s_bytes"), "S_bytes", "s_bytes")
+"""Keys that the table [parameters] must have."""
+CONVENTIONS = ("request_overheads", "acknowledge_overheads", "gap", "progress")
 """Keys of the table [conventions]."""
-CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls"), "per_byte": ("both ends", "sender", "receiver")}
+CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls")}
 """Values of the conventions that are words."""
+BOTH_ENDS = {"o_ns": ("o_s_ns", "o_r_ns"), "O_ns_per_byte": ("O_s_ns_per_byte", "O_r_ns_per_byte")}
+"""Keys that stand for the same value at both ends."""
+OF_PAIRS = (*PARAMETERS, *(key for key in LIMITS if key != "S_bytes"))
+"""Keys that may be of one class of pairs."""
+ALL_PAIRS = PAIR_CLASSES
+"""Where the class of a pair is asked for: none in particular."""
 
-_FIELD = {**PARAMETERS, **{key: key for key in CONVENTIONS}}
-_WHOLE = ("S_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
+_CLASSES = ("within-node", *PAIRS, "")
+"""The class of pairs that each pair class of the kernels belongs to: a location and itself are within a node."""
+_WHOLE = (*LIMITS, "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
 _LARGEST = 1e12
 _LONGEST = 2.0**53
 _BARRIER = np.array([name.lower().endswith("barrier") for name in OPS])
@@ -40,251 +64,409 @@ _ALLTOALL = np.array(["alltoall" in name.lower() for name in OPS])
 
 
 @dataclasses.dataclass(frozen=True)
-class Model:
-    """A machine under LogGPS. L, o, g in ns, G and O in ns per byte, S and s in bytes; letters as in Ino et al., PPoPP 2001.
+class Costs:
+    """What messages of a class of pairs cost from a size on: L, o_s, o_r, g in ns, G, O_s, O_r in ns per byte, s in bytes.
 
-    Costs take `k`, the bytes of each message, and give an int64 array of ns as long. A message of k bytes costs its sender Os = k O and
-    its receiver Or = k O if `per_byte` says so, and is on the wire for L + (k - 1) G, with g between packets of s bytes.
-    Raises ModelError when a value has another type or range than its key allows, or `assumed` names something else than a key.
+    Sending costs o_s and O_s per byte, receiving what has arrived o_r and O_r per byte. Raises ModelError when a value has another type
+    or range than its key allows.
+    """
+
+    L: float
+    o_s: float
+    o_r: float
+    g: float
+    G: float
+    O_s: float
+    O_r: float
+    s: int
+    """Packet size, or 0: messages are never split."""
+    pairs: str = ""
+    """One of PAIRS, "" for all."""
+    from_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        checked_pairs(self.pairs, also="")
+        for key, field in {**LETTERS, "from_bytes": "from_bytes"}.items():
+            object.__setattr__(self, field, checked(key, getattr(self, field)))
+
+    @property
+    def place(self) -> str:
+        """What the row is for, in words; empty for all messages."""
+        size = f"from {self.from_bytes} bytes" if self.from_bytes else ""
+        return " ".join(filter(None, (self.pairs, size)))
+
+    def times(self, factor: float) -> Costs:
+        """Return the row with all costs times a factor; the packet size stays."""
+        return dataclasses.replace(self, **{letter: getattr(self, letter) * factor for letter in LETTERS.values() if letter != "s"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """The eager limit: larger messages of a class of pairs and a kind of send wait for their receiver. Raises ModelError."""
+
+    S: int
+    pairs: str = ""
+    """One of PAIRS, "" for all."""
+    sends: str = ""
+    """One of SENDS, "" for all."""
+
+    def __post_init__(self) -> None:
+        checked_pairs(self.pairs, also="")
+        key = next((key for key, kind in LIMITS.items() if kind == self.sends), None)
+        if key is None:
+            raise ModelError(f"sends is {shown(self.sends)}, must be one of {', '.join(SENDS)}")
+        object.__setattr__(self, "S", checked(key, self.S))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sent:
+    """Messages as their costs see them: columns, or one value for all."""
+
+    bytes: ArrayLike
+    mode: ArrayLike = STANDARD
+    """As in Messages.mode."""
+    sends: ArrayLike = 0
+    """Kind of the sending call, row of SENDS."""
+    pairs: ArrayLike = ALL_PAIRS
+    """Pair class as in perwiz.clock.latency.distance, or ALL_PAIRS."""
+
+    def __getitem__(self, rows: slice | Mask | I8) -> Sent:
+        columns = {field.name: np.asarray(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return Sent(**{name: column[rows] if column.ndim else column for name, column in columns.items()})
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A machine under LogGPS; letters as in Ino et al., PPoPP 2001, overheads apart for both ends.
+
+    The costs of a message are the row of its class of pairs, else of all pairs, with the largest `from_bytes` that it reaches. A message
+    of k bytes costs its sender o_s + k O_s and its receiver o_r + k O_r, and is on the wire for L + (k - 1) G, with g between packets of
+    s bytes. Cost functions give int64 ns, one per message. Raises ModelError for values and rows that cannot be, or if `assumed` names
+    something else than a key, or `CLASS:KEY`.
     """
 
     name: str
     source: str
     assumed: tuple[str, ...]
     """Keys whose value the source does not give."""
-    L: float
-    o: float
-    g: float
-    G: float
-    O: float  # noqa: E741 - the letter of LogGOPS
-    S: int
-    s: int
-    """Packet size, or 0: messages are never split."""
+    costs: tuple[Costs, ...]
+    """By class and size; the first is of all pairs and from 0 bytes."""
+    limits: tuple[Limit, ...]
+    """The first is of all pairs and sends. That of a class and a kind goes before one of the class, and that before one of the kind."""
     request_overheads: int
-    """How many o it takes to handle a REQ."""
+    """How many o_r it takes to handle a REQ."""
     acknowledge_overheads: int
-    """How many o an ACK takes at both ends together."""
+    """How many overheads an ACK takes at both ends together: one o_s and one o_r are two."""
     gap: str
     """What keeps consecutive sends of a process apart: the sending call waits, or nothing."""
     progress: str
     """When a rendezvous may proceed: always, or only while the receiver is in calls."""
-    per_byte: str
-    """Who pays O."""
 
     def __post_init__(self) -> None:
-        for key, field in _FIELD.items():
-            object.__setattr__(self, field, _checked(key, getattr(self, field)))
+        for key in CONVENTIONS:
+            object.__setattr__(self, key, checked(key, getattr(self, key)))
         for key in ("name", "source"):
             text = getattr(self, key)
             if not isinstance(text, str) or not text or not text.isprintable():
-                raise ModelError(f"{key} is {_shown(text)}, must be a line of text")
+                raise ModelError(f"{key} is {shown(text)}, must be a line of text")
         object.__setattr__(self, "assumed", _checked_keys(self.assumed))
+        costs = sorted(self.costs, key=lambda row: (("", *PAIRS).index(row.pairs), row.from_bytes))
+        limits = sorted(self.limits, key=lambda row: (("", *PAIRS).index(row.pairs), ("", *SENDS).index(row.sends)))
+        _check_rows("costs", [(row.pairs, row.from_bytes) for row in costs], ("", 0))
+        _check_rows("eager limits", [(row.pairs, row.sends) for row in limits], ("", ""))
+        object.__setattr__(self, "costs", tuple(costs))
+        object.__setattr__(self, "limits", tuple(limits))
+
+    @property
+    def S(self) -> int:
+        """The eager limit of all pairs and sends that have none of their own, bytes."""
+        return self.limits[0].S
 
     def parameters(self) -> dict[str, float | int | str]:
-        """Return all parameters and conventions under the keys of the model file."""
-        return {key: getattr(self, field) for key, field in _FIELD.items()}
+        """Return the parameters of all pairs and the conventions, under the keys of the model file."""
+        costs = {key: getattr(self.costs[0], letter) for key, letter in LETTERS.items()}
+        own = {**costs, **self._own_limits("")}
+        return {**{key: own[key] for key in OF_PAIRS if key in own}, **{key: getattr(self, key) for key in CONVENTIONS}}
+
+    def classes(self) -> list[dict[str, float | int | str]]:
+        """Return the tables [[classes]] of the model file: `pairs` if not all, `from_bytes` if not 0, and what differs.
+
+        A row says what differs from the row that held for its messages without it; `Model.rows_of` gives whole rows.
+        """
+        out = []
+        rows = {(row.pairs, row.from_bytes): row for row in self.costs[1:]}
+        places = {*rows, *((limit.pairs, 0) for limit in self.limits if limit.pairs)}
+        for pairs, from_bytes in sorted(places, key=lambda place: (("", *PAIRS).index(place[0]), place[1])):
+            table: dict[str, float | int | str] = {"pairs": pairs} if pairs else {}
+            table |= {"from_bytes": from_bytes} if from_bytes or not pairs else {}
+            if row := rows.get((pairs, from_bytes)):
+                before = inherited(self.costs, pairs, from_bytes)
+                values = {key: (getattr(row, letter), getattr(before, letter)) for key, letter in LETTERS.items()}
+                table |= {key: value for key, (value, old) in values.items() if value != old}
+            out.append(table | (self._own_limits(pairs) if pairs and not from_bytes else {}))
+        return out
+
+    def _own_limits(self, pairs: str) -> dict[str, int]:
+        return {key: limit.S for limit in self.limits if limit.pairs == pairs for key, kind in LIMITS.items() if kind == limit.sends}
+
+    def rows_of(self, pairs: str) -> tuple[Costs, ...]:
+        """Return the rows that messages of a class of pairs meet, by size, the first from 0 bytes; "" is a pair of no class."""
+        return tuple(self.costs[row] for row in _steps(self.costs, pairs)[1].tolist())
 
     def with_changes(self, text: str) -> Model:
-        """Return a copy changed by `KEY=VALUE,KEY=VALUE`, keys as in the model file; its name tells the changes.
+        """Return a copy changed by `KEY=VALUE,CLASS:KEY=VALUE`, keys as in the model file; its name tells the changes.
 
-        A changed key is no longer `assumed`. Raises ModelError naming the first part that cannot be used.
+        A change holds for all classes, sizes and kinds of send, with `CLASS:` for those of one class of pairs, and that goes before one
+        without. o_ns and O_ns_per_byte are those of both ends. A changed key is no longer `assumed`. Raises ModelError naming the first
+        part that cannot be used.
         """
         place = f"change of model {self.name}"
         changes = _parse_changes(place, text)
-        shown = ",".join(f"{key}={value}" for key, value in changes.items())
-        values = {_FIELD[key]: _number_or_text(key, value) for key, value in changes.items()}
-        kept = tuple(key for key in self.assumed if key not in changes)
-        return _placed(place, {**vars(self), **values, "assumed": kept, "name": f"{self.name} with {shown}"})
+        asked = ",".join(f"{pairs}:{key}={value}" if pairs else f"{key}={value}" for (pairs, key), value in changes.items())
+        model = dataclasses.replace(self, name=f"{self.name} with {asked}")
+        try:
+            for (pairs, key), value in sorted(changes.items(), key=lambda change: change[0][0] != ""):
+                for end in BOTH_ENDS.get(key, (key,)):
+                    model = model._with(pairs, end, checked(key, _number_or_text(key, value)))
+        except ModelError as error:
+            raise ModelError(f"{place}: {error}") from None
+        return model
 
-    def is_synchronous(self, k: ArrayLike, mode: ArrayLike) -> Mask:
-        """Return which messages wait for their receiver; `mode` as in Messages.mode.
+    def _with(self, pairs: str, key: str, value: Any) -> Model:
+        """Return the model with another value of one key, for one class of pairs or all."""
+        changed = [f"{pairs}:{key}"] if pairs else [key, *(f"{each}:{key}" for each in PAIRS)]
+        fields: dict[str, Any] = {"assumed": tuple(old for old in self.assumed if old not in changed)}
+        if key in CONVENTIONS:
+            fields[key] = value
+        elif key in LIMITS:
+            fields["limits"] = self._with_limit(Limit(value, pairs, LIMITS[key]))
+        else:
+            rows = self.rows_of(pairs) if pairs else self.costs
+            kept = [row for row in self.costs if pairs and row.pairs != pairs]
+            fields["costs"] = (*kept, *(dataclasses.replace(row, **{"pairs": pairs or row.pairs, LETTERS[key]: value}) for row in rows))
+        return dataclasses.replace(self, **fields)
 
-        Standard and ready sends above S, every synchronous send, no buffered send.
+    def _with_limit(self, new: Limit) -> tuple[Limit, ...]:
+        """Return the limits, those of the class and kind of a new one replaced by it."""
+        kept = [old for old in self.limits if new.pairs not in ("", old.pairs) or new.sends not in ("", old.sends)]
+        above = [dataclasses.replace(new, pairs=old.pairs) for old in kept if old.pairs and not old.sends and not new.pairs]
+        return (*kept, new, *above)
+
+    def letters(self, sent: Sent) -> Any:
+        """Return the costs of messages: L, o_s, ... as attributes, one value for all or one per message."""
+        return self.costs[0] if len(self.costs) == 1 else _table(self.costs)[_rows(self.costs, sent)]
+
+    def limit(self, sent: Sent) -> int | I8:
+        """Return the eager limit of messages, bytes: one for all or one per message."""
+        return self.S if len(self.limits) == 1 else _limits(self.limits)[np.asarray(sent.pairs), np.asarray(sent.sends)]
+
+    def is_synchronous(self, sent: Sent) -> Mask:
+        """Return which messages wait for their receiver.
+
+        Standard and ready sends above the eager limit, every synchronous send, no buffered send.
         """
-        mode = np.asarray(mode)
-        return ((np.asarray(k) > self.S) & ((mode == STANDARD) | (mode == READY))) | (mode == SYNCHRONOUS)
+        mode = np.asarray(sent.mode)
+        return ((np.asarray(sent.bytes) > self.limit(sent)) & ((mode == STANDARD) | (mode == READY))) | (mode == SYNCHRONOUS)
 
-    def ready(self, k: ArrayLike, synchronous: ArrayLike) -> Nanoseconds:
+    def ready(self, sent: Sent) -> Nanoseconds:
         """Return the ns from the entry of a sending call until its receiver can go on.
 
-        Eager: the message has arrived, o + Os + wire. Synchronous: its REQ has arrived, o + L.
+        Eager: the message has arrived, o_s + k O_s + wire. Synchronous: its REQ has arrived, o_s + L.
         """
-        eager = self.o + self._per_byte(k, "sender") + self._wire(k)
-        return _rounded(np.where(synchronous, self.o + self.L, eager))
+        costs = self.letters(sent)
+        return _rounded(np.where(self.is_synchronous(sent), costs.o_s + costs.L, _way(costs, sent.bytes)))
 
-    def request(self) -> int:
-        """Return the ns a synchronous sender spends until its REQ has arrived: o + L (PerWiz paper, section 4)."""
-        return int(_rounded(self.o + self.L))
+    def request(self, sent: Sent) -> Nanoseconds:
+        """Return the ns a synchronous sender spends until its REQ has arrived: o_s + L (PerWiz paper, section 4)."""
+        costs = self.letters(sent)
+        return _rounded(costs.o_s + costs.L + np.zeros(np.shape(sent.bytes)))
 
-    def send_work(self, k: ArrayLike, synchronous: ArrayLike) -> Nanoseconds:
+    def send_work(self, sent: Sent) -> Nanoseconds:
         """Return the ns a sender works, waiting and `request` left out.
 
-        Eager: o + Os. Synchronous: the ACK, then o + Os.
+        Eager: o_s + k O_s. Synchronous: the ACK, then the same.
         """
-        eager = self.o + self._per_byte(k, "sender")
-        return _rounded(np.where(synchronous, self._acknowledgement() + eager, eager))
+        costs = self.letters(sent)
+        eager = costs.o_s + np.asarray(sent.bytes) * costs.O_s
+        return _rounded(np.where(self.is_synchronous(sent), self._acknowledgement(costs) + eager, eager))
 
-    def receive_work(self, k: ArrayLike, synchronous: ArrayLike) -> Nanoseconds:
+    def receive_work(self, sent: Sent) -> Nanoseconds:
         """Return the ns a receiver works once it can go on, see `ready`.
 
-        Eager: o + Or. Synchronous: the REQ is handled, the ACK travels, then the message: o + Os + wire + o + Or.
+        Eager: o_r + k O_r. Synchronous: the REQ is handled, the ACK travels, then the message: o_s + k O_s + wire + o_r + k O_r.
         """
-        eager = self.o + self._per_byte(k, "receiver")
-        message = self.o + self._per_byte(k, "sender") + self._wire(k) + eager
-        return _rounded(np.where(synchronous, self.request_overheads * self.o + self._acknowledgement() + message, eager))
+        costs = self.letters(sent)
+        eager = costs.o_r + np.asarray(sent.bytes) * costs.O_r
+        message = _way(costs, sent.bytes) + eager
+        handshake = self.request_overheads * costs.o_r + self._acknowledgement(costs)
+        return _rounded(np.where(self.is_synchronous(sent), handshake + message, eager))
 
-    def post_work(self) -> int:
-        """Return the ns of a call that only posts a request: o."""
-        return int(_rounded(self.o))
+    def post_work(self, sent: Sent) -> tuple[Nanoseconds, Nanoseconds]:
+        """Return the ns of calls that only post a send, o_s, and of those that only post its receive, o_r."""
+        costs, none = self.letters(sent), np.zeros(np.shape(sent.bytes))
+        return _rounded(costs.o_s + none), _rounded(costs.o_r + none)
 
-    def gap_after(self, k: ArrayLike) -> Nanoseconds:
+    def gap_after(self, sent: Sent, k: ArrayLike) -> Nanoseconds:
         """Return the ns that must lie between the return of a sending call and that of the next one of its process.
 
-        g + (k - 1) G for a message of k bytes, or 0 if the model has no gap.
+        g + (k - 1) G for a call that sends k bytes in all, its largest message `sent`, or 0 if the model has no gap.
         """
-        return _rounded((self.g + self.G * _after_first(k)) * (self.gap == "sending call"))
+        costs = self.letters(sent)
+        return _rounded((costs.g + costs.G * _after_first(k)) * (self.gap == "sending call"))
 
-    def collective_work(self, op: ArrayLike, size: ArrayLike, k: ArrayLike) -> Nanoseconds:
+    def collective_work(self, op: ArrayLike, size: ArrayLike, k: ArrayLike, pairs: ArrayLike = ALL_PAIRS) -> Nanoseconds:
         """Return the ns of one rank's part of collectives; `op` a row of OPS, `size` ranks, `k` the larger of bytes sent and received.
 
-        With a = 2 o + L and lg = ceil(log2 size): barriers lg a; alltoall, alltoallv, alltoallw (size - 1) a + k G (pairwise exchange);
-        all others lg (a + k G) (a tree that moves all bytes each round, too much where rounds split them). Alone, or no collective: 0.
+        `pairs` is the widest pair class among the ranks. With a = o_s + o_r + L and lg = ceil(log2 size): barriers lg a; alltoall,
+        alltoallv, alltoallw (size - 1) a + k G (pairwise exchange); all others lg (a + k G) (a tree that moves all bytes each round, too
+        much where rounds split them). Alone, or no collective: 0.
         """
-        op, ranks = np.asarray(op), np.asarray(size)
-        alpha = 2 * self.o + self.L
-        moved = np.where(_BARRIER[op], 0.0, np.asarray(k) * self.G)
+        op, ranks, costs = np.asarray(op), np.asarray(size), self.letters(Sent(k, pairs=pairs))
+        alpha = costs.o_s + costs.o_r + costs.L
+        moved = np.where(_BARRIER[op], 0.0, np.asarray(k) * costs.G)
         rounds = np.frexp(ranks - 1.0)[1]
         cost = np.where(_ALLTOALL[op], (ranks - 1) * alpha + moved, rounds * (alpha + moved))
         return _rounded(np.where(COLLECTIVE[op] & (ranks > 1), cost, 0.0))
 
-    def _wire(self, k: ArrayLike) -> F8:
-        gaps = _after_first(k) // self.s if self.s else 0
-        return self.L + self.G * _after_first(k) + self.g * gaps
-
-    def _acknowledgement(self) -> float:
-        return self.acknowledge_overheads * self.o + self.L
-
-    def _per_byte(self, k: ArrayLike, end: str) -> F8:
-        return np.asarray(k) * (self.O if self.per_byte in ("both ends", end) else 0.0)
+    def _acknowledgement(self, costs: Any) -> Any:
+        return self.acknowledge_overheads * (costs.o_s + costs.o_r) / 2 + costs.L
 
 
-def names() -> list[str]:
-    """Return the names of the shipped models, sorted."""
-    return sorted(path.stem for path in _folder().glob("*.toml"))
+def inherited(costs: Iterable[Costs], pairs: str, from_bytes: int) -> Costs:
+    """Return the row that holds for messages of a class and size where no row begins there; `costs` are sorted as in Model."""
+    rows = [row for row in costs if (row.pairs == pairs and row.from_bytes < from_bytes) or (pairs and not row.pairs)]
+    own = [row for row in rows if row.pairs == pairs]
+    return own[-1] if own else [row for row in rows if row.from_bytes <= from_bytes][-1]
 
 
-def load(name_or_file: str) -> Model:
-    """Return a shipped model by its name, or the one in a TOML file (anything with a slash or ending in .toml).
-
-    Raises ModelError naming the file, the key, what is there and what must be.
-    """
-    if "/" in name_or_file or name_or_file.endswith(".toml"):
-        return _placed(name_or_file, _flattened(name_or_file, _parsed(name_or_file)))
-    if name_or_file not in names():
-        raise ModelError(f"no model {_shown(name_or_file)}, must be one of {', '.join(names())}, or a path to a .toml file")
-    return load(str(_folder() / f"{name_or_file}.toml"))
+def changed_pairs(text: str) -> list[str]:
+    """Return the classes of pairs that changes as `Model.with_changes` takes them are about, in order."""
+    return [pairs for pairs in PAIRS if any(part.strip().startswith(f"{pairs}:") for part in text.split(","))]
 
 
-def _folder() -> pathlib.Path:
-    """Return the folder of the shipped models: inside the installed package, or beside it in a source tree."""
-    package = pathlib.Path(__file__).resolve().parents[1]
-    installed = package / "models"
-    return installed if installed.is_dir() else package.parent / "models"
-
-
-def _parsed(file: str) -> dict[str, Any]:
-    try:
-        with open(file, "rb") as stream:
-            return tomllib.load(stream)
-    except OSError as error:
-        raise ModelError(f"{file}: cannot be read: {error.strerror}, must be a model file") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{file}: {error}, must be TOML") from error
-
-
-def _flattened(file: str, content: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a parsed model file by field of Model, its keys checked."""
-    _check_keys(f"{file}: top level", content, ("name", "source", "assumed", "parameters", "conventions"))
-    for table, keys in (("parameters", tuple(PARAMETERS)), ("conventions", CONVENTIONS)):
-        if not isinstance(content[table], dict):
-            raise ModelError(f"{file}: {table} is {_shown(content[table])}, must be a table [{table}]")
-        _check_keys(f"{file}: [{table}]", content[table], keys)
-    values = {_FIELD[key]: value for table in ("parameters", "conventions") for key, value in content[table].items()}
-    return {**values, **{key: content[key] for key in ("name", "source", "assumed")}}
-
-
-def _placed(place: str, values: Mapping[str, Any]) -> Model:
-    """Return the model of these values; an error names the place they come from."""
-    try:
-        return Model(**values)
-    except ModelError as error:
-        raise ModelError(f"{place}: {error}") from None
-
-
-def _check_keys(place: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in keys:
-            raise ModelError(f"{place} has {_unknown(key, keys)}")
-    lacking = [key for key in keys if key not in table]
-    if lacking:
-        raise ModelError(f"{place} lacks {', '.join(lacking)}, must have all of {', '.join(keys)}")
-
-
-def _checked_keys(assumed: object) -> tuple[str, ...]:
-    if not isinstance(assumed, list | tuple) or not all(isinstance(key, str) for key in assumed):
-        raise ModelError(f"assumed is {_shown(assumed)}, must be a list of keys")
-    for key in assumed:
-        if key not in _FIELD:
-            raise ModelError(f"assumed has {_unknown(key, _FIELD)}")
-    return tuple(assumed)
-
-
-def _checked(key: str, value: Any) -> float | int | str:
-    """Return the value in the type of its key."""
+def checked(key: str, value: Any) -> float | int | str:
+    """Return a value in the type of its key. Raises ModelError."""
     if key in CHOICES:
         if value not in CHOICES[key]:
-            raise ModelError(f"{key} is {_shown(value)}, must be {' or '.join(map(repr, CHOICES[key]))}")
+            raise ModelError(f"{key} is {shown(value)}, must be {' or '.join(map(repr, CHOICES[key]))}")
         return str(value)
     whole = key in _WHOLE
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not number or not 0 <= value <= _LARGEST or (whole and value % 1):
-        raise ModelError(f"{key} is {_shown(value)}, must be a {'whole ' if whole else ''}number from 0 to {_LARGEST:g}")
+        raise ModelError(f"{key} is {shown(value)}, must be a {'whole ' if whole else ''}number from 0 to {_LARGEST:g}")
     return int(value) if whole else float(value)
 
 
-def _parse_changes(place: str, text: str) -> dict[str, str]:
-    changes: dict[str, str] = {}
+def checked_pairs(pairs: object, also: str | None = None) -> str:
+    """Return the name of a class of pairs. Raises ModelError."""
+    if pairs != also and pairs not in PAIRS:
+        raise ModelError(f"pairs is {unknown(pairs, PAIRS)}")
+    return str(pairs)
+
+
+def unknown(key: object, keys: Iterable[str]) -> str:
+    """Return what to say of a word that is none of those there are."""
+    close = difflib.get_close_matches(key, list(keys), n=1) if isinstance(key, str) else []
+    return f"{shown(key)}, must be one of {', '.join(keys)}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def shown(value: object) -> str:
+    """Return a short text for a value of any type."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:
+        return "an integer of thousands of digits"
+
+
+def _check_rows(what: str, places: list[tuple[str, Any]], first: tuple[str, Any]) -> None:
+    if first not in places:
+        raise ModelError(f"{what} lack a row of all messages, must have one")
+    for place in places:
+        if places.count(place) > 1:
+            raise ModelError(f"{what} have several rows of {' '.join(filter(None, map(str, place)))}, must have one")
+
+
+def _checked_keys(assumed: object) -> tuple[str, ...]:
+    if not isinstance(assumed, list | tuple) or not all(isinstance(key, str) for key in assumed):
+        raise ModelError(f"assumed is {shown(assumed)}, must be a list of keys")
+    for key in assumed:
+        pairs, colon, of_class = key.partition(":")
+        if not (colon and pairs in PAIRS and of_class in OF_PAIRS) and key not in (*OF_PAIRS, *CONVENTIONS):
+            raise ModelError(f"assumed has {unknown(key, (*OF_PAIRS, *CONVENTIONS))}")
+    return tuple(assumed)
+
+
+def _parse_changes(place: str, text: str) -> dict[tuple[str, str], str]:
+    """Return the values of changes by (class of pairs, key)."""
+    changes: dict[tuple[str, str], str] = {}
     for part in text.split(","):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
+        asked, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise ModelError(f"{place}: {_shown(part)}, must be KEY=VALUE,KEY=VALUE")
-        if key not in _FIELD:
-            raise ModelError(f"{place}: has {_unknown(key, _FIELD)}")
-        if key in changes:
-            raise ModelError(f"{place}: {key} is {_shown(changes[key])} and {_shown(value)}, must be given once")
-        changes[key] = value
+            raise ModelError(f"{place}: {shown(part)}, must be KEY=VALUE,CLASS:KEY=VALUE")
+        pairs, colon, key = asked.rpartition(":")
+        if colon and pairs not in PAIRS:
+            raise ModelError(f"{place}: has {unknown(pairs, PAIRS)}")
+        keys = (*OF_PAIRS, *BOTH_ENDS)
+        if colon and key in CONVENTIONS:
+            raise ModelError(f"{place}: {key} is of all pairs, must be without {pairs}:")
+        if key not in keys and key not in CONVENTIONS:
+            raise ModelError(f"{place}: has {unknown(key, keys if colon else (*keys, *CONVENTIONS))}")
+        if (pairs, key) in changes:
+            raise ModelError(f"{place}: {asked} is {shown(changes[pairs, key])} and {shown(value)}, must be given once")
+        changes[pairs, key] = value
     return changes
 
 
 def _number_or_text(key: str, text: str) -> float | str:
-    """Return the number a text stands for, or else the text, for `_checked` to refuse."""
+    """Return the number a text stands for, or else the text, for `checked` to refuse."""
     try:
         return text if key in CHOICES else float(text)
     except ValueError:
         return text
 
 
-def _unknown(key: str, keys: Iterable[str]) -> str:
-    close = difflib.get_close_matches(key, list(keys), n=1)
-    return f"{_shown(key)}, must be one of {', '.join(keys)}" + (f"; did you mean {close[0]}?" if close else "")
+@functools.lru_cache(maxsize=256)
+def _table(costs: tuple[Costs, ...]) -> np.recarray[Any, Any]:
+    names = [*LETTERS.values()]
+    rows = [tuple(getattr(row, letter) for letter in names) for row in costs]
+    return np.array(rows, [(letter, "i8" if letter == "s" else "f8") for letter in names]).view(np.recarray)
 
 
-def _shown(value: object) -> str:
-    """Return a short text for a value of any type."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:
-        return "an integer of thousands of digits"
+@functools.lru_cache(maxsize=256)
+def _steps(costs: tuple[Costs, ...], pairs: str) -> tuple[I8, I8]:
+    """Return the sizes from which the rows hold that messages of a class of pairs meet, and those rows."""
+    own = [row for row in range(len(costs)) if costs[row].pairs == pairs]
+    below = [row for row in range(len(costs)) if pairs and not costs[row].pairs]
+    rows = [*(row for row in below if not own or costs[row].from_bytes < costs[own[0]].from_bytes), *own]
+    return np.array([costs[row].from_bytes for row in rows], "i8"), np.array(rows, "i8")
+
+
+@functools.lru_cache(maxsize=256)
+def _limits(limits: tuple[Limit, ...]) -> I8:
+    """Return the eager limit by pair class, as the rows of _CLASSES, and kind of send."""
+    out = np.zeros((len(_CLASSES), len(SENDS)), "i8")
+    for limit in sorted(limits, key=lambda limit: (limit.pairs != "", limit.sends != "")):
+        rows = [limit.pairs in ("", pairs) for pairs in _CLASSES]
+        out[np.ix_(rows, [limit.sends in ("", sends) for sends in SENDS])] = limit.S
+    return out
+
+
+def _rows(costs: tuple[Costs, ...], sent: Sent) -> I8:
+    """Return the row of each message."""
+    size, pairs = np.broadcast_arrays(np.asarray(sent.bytes), np.asarray(sent.pairs))
+    out = np.zeros(size.shape, "i8")
+    for code, name in enumerate(_CLASSES):
+        which = pairs == code
+        begin, row = _steps(costs, name)
+        out[which] = row[np.searchsorted(begin, size[which], "right") - 1]
+    return out
+
+
+def _way(costs: Any, k: ArrayLike) -> F8:
+    """Return the ns from the entry of a sending call until its eager message has arrived."""
+    after = _after_first(k)
+    gaps = np.where(np.asarray(costs.s) > 0, after // np.maximum(costs.s, 1), 0)
+    return np.asarray(costs.o_s + np.asarray(k) * costs.O_s + (costs.L + costs.G * after + costs.g * gaps))
 
 
 def _after_first(k: ArrayLike) -> I8:

@@ -16,9 +16,10 @@ from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RE
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.model import Model
+from perwiz.loggps.pairs import sent, widest
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
-from perwiz.trace.tables import NONE, Messages, Times
+from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 
 CUT = -(1 << 61)
@@ -30,7 +31,7 @@ class Misfit:
     """How the recording contradicts the model: edges into returns, and how many of their lags had to be lowered."""
 
     requests: int
-    """Synchronous sends, whose own request takes o + L."""
+    """Synchronous sends, whose own request takes o_s + L."""
     requests_lowered: int
     """Those that returned sooner than that."""
     messages: int
@@ -68,9 +69,12 @@ class Weighted:
     misfit: Misfit
 
 
-def synchronous(messages: Messages, model: Model, size: I8 | None = None) -> Mask:
+def synchronous(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
     """Return which messages, of their recorded or another size, wait for their receiver under a model, bool per message."""
-    return model.is_synchronous(messages.bytes if size is None else size, messages.mode)
+    out = np.zeros(len(trace.messages), bool)
+    for chunk in chunks(len(out)):
+        out[chunk] = model.is_synchronous(sent(trace, model, chunk, size))
+    return out
 
 
 def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> I8:
@@ -149,43 +153,74 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
     CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request.
     """
     table = trace.messages
-    waits = synchronous(table, model, size)
-    sent = trace.calls.bytes_sent
-    if size is None:
-        size = table.bytes
-    else:
-        sent = np.zeros(len(trace.calls), "i8")
-        np.add.at(sent, table.send, size)
+    waits = synchronous(trace, model, size)
+    gaps = Gaps(trace, model, size)
     out = np.zeros(graph.edges, "i8")
     for chunk in chunks(graph.edges):
         kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
         edge = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
-        lag[edge] = model.ready(size[cause[edge]], waits[cause[edge]])
+        lag[edge] = model.ready(sent(trace, model, cause[edge], size))
         edge = np.flatnonzero(kind == RENDEZVOUS)
         lag[edge] = np.where(waits[cause[edge]], 0, CUT)
         edge = np.flatnonzero(kind == GAP)
-        lag[edge] = model.gap_after(sent[cause[edge]])
+        lag[edge] = gaps.after(cause[edge])
     for chunk in chunks(len(table)):
-        send = table.send[chunk]
-        out[graph.start[graph.returned[send[waits[chunk] & (table.send_done[chunk] == send)]]]] = model.request()
+        rows = np.flatnonzero(waits[chunk] & (table.send_done[chunk] == table.send[chunk])) + chunk.start
+        out[graph.start[graph.returned[table.send[rows]]]] = model.request(sent(trace, model, rows, size))
     return out
 
 
-def work(trace: Trace, model: Model, size: I8, waits: Mask) -> I8:
-    """Return the part of each call's work that a model explains, int64 ns, for messages of `size` bytes, synchronous where `waits`."""
+class Gaps:
+    """What a model keeps between the sends of a process, for messages of their recorded or another size."""
+
+    def __init__(self, trace: Trace, model: Model, size: I8 | None = None) -> None:
+        self._trace, self._model, self._size = trace, model, size
+        table, calls = trace.messages, len(trace.calls)
+        self._bytes = trace.calls.bytes_sent
+        """Per call, of all its messages."""
+        if size is not None:
+            self._bytes = np.zeros(calls, "i8")
+            np.add.at(self._bytes, table.send, size)
+        self._largest = np.zeros(calls, "i4")
+        """Its largest message."""
+        if len(model.costs) > 1 and model.gap != "none":
+            bytes_, most = table.bytes if size is None else size, np.zeros(calls, "i8")
+            np.maximum.at(most, table.send, bytes_)
+            for chunk in chunks(len(table)):
+                rows = np.flatnonzero(bytes_[chunk] == most[table.send[chunk]]) + chunk.start
+                self._largest[table.send[rows]] = rows
+
+    def after(self, calls: I4) -> I8:
+        """Return the ns from the return of sending calls, those of messages, to that of the next send of their process, int64 per call."""
+        return self._model.gap_after(sent(self._trace, self._model, self._largest[calls], self._size), self._bytes[calls])
+
+
+def work(trace: Trace, model: Model, size: I8 | None = None) -> I8:
+    """Return the part of each call's work that a model explains, int64 ns, for messages of their recorded or another `size`."""
     table, members = trace.messages, trace.members
-    out = np.zeros(len(trace.calls), "i8")
-    completes = waits & (table.send_done != NONE)
-    np.add.at(out, np.where(completes, table.send_done, table.send), model.send_work(size, waits))
-    np.add.at(out, table.receive_done, model.receive_work(size, waits))
-    out[table.send[completes & (table.send_done != table.send)]] += model.post_work()
-    out[table.receive[table.receive != table.receive_done]] += model.post_work()
-    done = members.done != NONE
-    calls, which = members.call[done], members.collective[done]
-    ranks = trace.communicators.sizes()[trace.collectives.comm[which]]
-    largest = np.maximum(trace.calls.bytes_sent[calls], trace.calls.bytes_received[calls])
-    np.add.at(out, members.done[done], model.collective_work(trace.collectives.op[which], ranks, largest))
+    out, posts = np.zeros(len(trace.calls), "i8"), np.zeros((2, len(trace.calls)), "i8")
+    for chunk in chunks(len(table)):
+        messages = sent(trace, model, chunk, size)
+        waits, send, send_done = model.is_synchronous(messages), table.send[chunk], table.send_done[chunk]
+        completes = waits & (send_done != NONE)
+        np.add.at(out, np.where(completes, send_done, send), model.send_work(messages))
+        np.add.at(out, table.receive_done[chunk], model.receive_work(messages))
+        posting = completes & (send_done != send), table.receive[chunk] != table.receive_done[chunk]
+        for ends, cost, calls, which in zip(posts, model.post_work(messages), (send, table.receive[chunk]), posting, strict=True):
+            np.maximum.at(ends, calls[which], cost[which])
+    out += posts[0]
+    out += posts[1]
+    done = np.flatnonzero(members.done != NONE)
+    np.add.at(out, members.done[done], collective_work(trace, model, done))
     return out
+
+
+def collective_work(trace: Trace, model: Model, members: I8) -> I8:
+    """Return how long a model says that members of collectives, rows, work, int64 ns."""
+    call, which = trace.members.call[members], trace.members.collective[members]
+    comm = trace.collectives.comm[which]
+    largest = np.maximum(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
+    return model.collective_work(trace.collectives.op[which], trace.communicators.sizes()[comm], largest, widest(trace, model)[comm])
 
 
 def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
@@ -195,10 +230,9 @@ def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    was, now = synchronous(trace.messages, old), synchronous(trace.messages, model, size)
     measured = weigh(trace, weighted.timeline, graph, old).weight
     own, rest = _own_and_rest(weighted, measured)
-    old_work, new_work = work(trace, old, trace.messages.bytes, was), work(trace, model, size, now)
+    old_work, new_work = work(trace, old), work(trace, model, size)
     explained = np.minimum(rest, old_work)
     new_rest = rest + _scaled(explained, old_work, new_work) - explained
     lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.clock.condition import Violations
 from perwiz.loggps import model as loggps
-from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, Parameters, Wait
+from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, PairClass, Parameters, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
@@ -221,16 +221,29 @@ def by_calls_and_records(reversed: Violations) -> list[tuple[int, str, int]]:
 def model(value: loggps.Model) -> Model:
     """Return a model as a report tells it."""
     parameters = msgspec.convert(value.parameters(), Parameters)
-    return Model(name=value.name, source=value.source, assumed=list(value.assumed), parameters=parameters)
+    classes = msgspec.convert(value.classes(), list[PairClass])
+    return Model(name=value.name, source=value.source, assumed=list(value.assumed), parameters=parameters, classes=classes)
 
 
 def model_facts(machine: Model, label: str = "model") -> Facts:
     """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
-    parameters = asdict(machine.parameters)
-    letters = " ".join(f"{key}={parameters[key]:g}" for key in loggps.PARAMETERS)
-    chosen = " ".join(f"{key}={parameters[key]!r}" for key in loggps.CONVENTIONS)
-    facts = [(label, f"{words.shown(machine.name)}: {letters}"), ("", chosen), ("source", machine.source)]
-    return [*facts, ("assumed", f"{', '.join(machine.assumed)} (not in the source)")] if machine.assumed else facts
+    chosen = " ".join(f"{key}={getattr(machine.parameters, key)!r}" for key in loggps.CONVENTIONS)
+    facts = [(label, f"{words.shown(machine.name)}: {_letters(machine.parameters)}"), ("", chosen)]
+    for row in machine.classes:
+        size = f"from {row.from_bytes} bytes" if row.from_bytes else ""
+        facts.append(("", f"{' '.join(filter(None, (row.pairs, size)))}: {_letters(row)}"))
+    facts.append(("source", machine.source))
+    both = {end: key for key, ends in loggps.BOTH_ENDS.items() if {*ends} <= {*machine.assumed} for end in ends}
+    assumed = dict.fromkeys(both.get(key, key) for key in machine.assumed)
+    return [*facts, ("assumed", f"{', '.join(assumed)} (not in the source)")] if assumed else facts
+
+
+def _letters(row: Parameters | PairClass) -> str:
+    """Return what a row says of costs and eager limits, once where both ends have the same."""
+    said = {key: value for key in loggps.OF_PAIRS if (value := getattr(row, key)) is not None}
+    both = {end: key for key, ends in loggps.BOTH_ENDS.items() if len({said.get(end) for end in ends}) == 1 for end in ends}
+    told = {both.get(key, key): value for key, value in said.items()}
+    return " ".join(f"{key}={value if isinstance(value, int) else f'{value:g}'}" for key, value in told.items()) or "as all"
 
 
 def region_path(trace: Trace, path: int) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from perwiz.clock.condition import Violations
 from perwiz.loggps.eager_limit import Held
+from perwiz.loggps.model import PAIRS
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Correction
 
@@ -109,20 +110,46 @@ class ComparedWait(Wait):
 
 
 class Parameters(Record):
-    """What a model file says of a machine, under its keys."""
+    """What a model file says of a machine, under its keys: of all pairs and sizes, but for what classes say."""
 
     L_ns: Cost
-    o_ns: Cost
+    o_s_ns: Cost
+    o_r_ns: Cost
     g_ns: Cost
     G_ns_per_byte: Cost
-    O_ns_per_byte: Cost
+    O_s_ns_per_byte: Cost
+    O_r_ns_per_byte: Cost
     S_bytes: Natural
     s_bytes: Natural
     request_overheads: Natural
     acknowledge_overheads: Natural
     gap: Literal["sending call", "none"]
     progress: Literal["always", "in calls"]
-    per_byte: Literal["both ends", "sender", "receiver"]
+    S_blocking_bytes: Natural | None = None
+    """Eager limit of blocking sends; null: S_bytes."""
+    S_nonblocking_bytes: Natural | None = None
+    S_sendrecv_bytes: Natural | None = None
+
+
+class PairClass(Record):
+    """What differs for a class of pairs, or from a size on. What is null is as for its messages without this row."""
+
+    pairs: Annotated[str, choice("", *PAIRS)] = ""
+    """Empty for all pairs."""
+    from_bytes: Natural = 0
+    """Size of a message from which on it holds."""
+    L_ns: Cost | None = None
+    o_s_ns: Cost | None = None
+    o_r_ns: Cost | None = None
+    g_ns: Cost | None = None
+    G_ns_per_byte: Cost | None = None
+    O_s_ns_per_byte: Cost | None = None
+    O_r_ns_per_byte: Cost | None = None
+    S_bytes: Natural | None = None
+    s_bytes: Natural | None = None
+    S_blocking_bytes: Natural | None = None
+    S_nonblocking_bytes: Natural | None = None
+    S_sendrecv_bytes: Natural | None = None
 
 
 class Model(Record):
@@ -131,8 +158,9 @@ class Model(Record):
     name: str
     source: str
     assumed: list[str]
-    """Keys whose value the source does not give."""
+    """Keys whose value the source does not give, such as L_ns or between-nodes:L_ns."""
     parameters: Parameters
+    classes: list[PairClass]
 
 
 class Misfit(Record):

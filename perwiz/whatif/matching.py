@@ -22,7 +22,8 @@ import dataclasses
 import numpy as np
 
 from perwiz.graph.build import probes
-from perwiz.loggps.weigh import Weighted, synchronous
+from perwiz.loggps.pairs import sent
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import ANY, Times
@@ -122,8 +123,7 @@ class _Choices:
             return self.choosing
         table, enter = self._weighted.trace.messages, self._times.enter
         m, network, size = self._completed, self._weighted.network, self._weighted.size
-        waits = synchronous(table, network, size)[m]
-        come = enter[table.send[m]] + network.ready(size[m], waits)
+        come = enter[table.send[m]] + network.ready(sent(self._weighted.trace, network, m, size))
         ready = np.maximum(come, enter[table.receive[m]])
         location = self._weighted.trace.calls.location[self.choosing].astype("i8")
         earliest = earliest_after(location, self.choosing, ready, (location, self.choosing))

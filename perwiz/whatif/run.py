@@ -14,7 +14,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
-from perwiz.loggps import model as models
+from perwiz.loggps import model_file
 from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, synchronous, timeline_of, weigh
@@ -141,12 +141,12 @@ def run_of(clocks: Treated, weighted: Weighted, origin: Origin, engine: str = "s
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:
     """Return the graph of a trace under a model, with the rendezvous edges that it or one of the hypotheses needs."""
-    waits = synchronous(trace.messages, model)
+    waits = synchronous(trace, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
     for hypothesis in in_order(hypotheses):
         network, size = hypothesis.protocol(trace, network, size)
-        supposed |= synchronous(trace.messages, network, size)
+        supposed |= synchronous(trace, network, size)
         gaps |= network.gap != "none"
     graph = build(trace, waits, gaps, model.progress, supposed & ~waits, inner_waits(trace, model))
     give_back()
@@ -156,16 +156,16 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
 def with_costs(run: Run, factor: float) -> Weighted:
     """Return the graph of a run weighted anew, under its model with all costs times a factor; thresholds stay."""
     model = run.weighted.model
-    costs = dataclasses.replace(model, **{letter: getattr(model, letter) * factor for letter in "LogGO"})
+    costs = dataclasses.replace(model, costs=tuple(row.times(factor) for row in model.costs))
     return weigh(run.trace, run.weighted.timeline, run.graph, costs)
 
 
 def choose_model(model: Model | str | None, trace: Trace) -> Model:
     """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
     if model is None and trace.model:
-        own = models.load(trace.model)
+        own = model_file.load(trace.model)
         return dataclasses.replace(own, source=f"{own.source}; recorded with the trace")
-    return model if isinstance(model, Model) else models.load(model or "default")
+    return model if isinstance(model, Model) else model_file.load(model or "default")
 
 
 def check_engine(engine: str) -> str:

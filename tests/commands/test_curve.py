@@ -50,7 +50,7 @@ def test_plot(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["--of", "S"], "'S': must be one of L, o, g, G, O, or like rank:3, node:NAME or region:NAME"),
+        (["--of", "S"], "'S': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME"),
         (["--of", "rank:9"], "rank:9: no such rank, the trace has ranks 0 to 2"),
         (["--of", "O"], "O_ns_per_byte is 0 in the model: ten times that is no interval, must be given an end"),
         (["--to", "x"], "argument --to: 'x', must be a number from 0 to 1e12; see perwiz curve --help"),

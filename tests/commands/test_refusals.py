@@ -31,8 +31,11 @@ FILES = {
 }
 MODELS = "cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, viola-external, viola-fh-brs, viola-fzj"
 HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all"
-KEYS = "L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, S_bytes, s_bytes"
-CONVENTIONS = "request_overheads, acknowledge_overheads, gap, progress, per_byte"
+KEYS = (
+    "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes, "
+    "S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"
+)
+CONVENTIONS = "o_ns, O_ns_per_byte, request_overheads, acknowledge_overheads, gap, progress"
 
 
 @pytest.fixture

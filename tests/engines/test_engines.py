@@ -11,7 +11,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import critical_path, sweep, to_end
 from perwiz.graph.build import build as build_graph
 from perwiz.graph.graph import Graph
-from perwiz.loggps import model as models
+from perwiz.loggps import model_file
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.run import replayed
 
@@ -115,7 +115,7 @@ def test_times_of_days(engine):
 def test_critical_path__is_as_long_as_the_run(name):
     """A path through every edge of it: its weights add up to the last end, and no path through a vertex is longer."""
     trace = build.CATALOGUE[name]()
-    weighted = replayed(trace, models.load("default"), "none").weighted
+    weighted = replayed(trace, model_file.load("default"), "none").weighted
     graph, weight = weighted.graph, weighted.weight
     time, left, path = sweep(graph, weight), to_end(graph, weight), critical_path(graph, weight, sweep(graph, weight))
     end = int(time[graph.ended].max(initial=0))

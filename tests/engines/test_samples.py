@@ -8,7 +8,7 @@ import pytest
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
-from perwiz.loggps.model import load
+from perwiz.loggps.model_file import load
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.run import replayed

@@ -21,7 +21,7 @@ from perwiz.formats.cube.read import read as read_cube
 from perwiz.jobs.record import Record, to_json
 from perwiz.jobs.store import stream
 from perwiz.jobs.store.stream import Fault
-from perwiz.loggps import model
+from perwiz.loggps import model_file
 from perwiz.trace import operations
 from recorded_runs import ANY_SOURCE, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
@@ -370,7 +370,7 @@ def test_models(tmp_path):
     for _ in range(400):
         (tmp_path / "m.toml").write_bytes(rng.choice([reworded, flipped])(rng, text))
         try:
-            read += model.load(str(tmp_path / "m.toml")).name != ""
+            read += model_file.load(str(tmp_path / "m.toml")).name != ""
         except PerwizError as error:
             refusal(error)
     assert read > 30

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from perwiz.loggps import calibrate
 from perwiz.loggps.calibrate import Curves, Line
+from perwiz.loggps.model import Costs
 
 SIZES = np.array([1, 3, 9, 33, 129, 513, 2049, 8193, 32769])
 TIMES = st.lists(st.floats(10, 1e6), min_size=9, max_size=9).map(np.array)
@@ -110,29 +111,24 @@ def test_step__between_sizes_tried():
 
 def test_parameters__those_the_curves_were_made_of():
     found = calibrate.parameters(curves())
-    expected = {"o_s": 200, "o_r": 300, "O_s": 0.1, "O_r": 0.3, "L": 1000, "o": 250, "O": 0.2, "G": 0.5, "g": 400, "S": 600, "share": 1}
+    expected = {"o_s": 200, "o_r": 300, "O_s": 0.1, "O_r": 0.3, "L": 1000, "G": 0.5, "g": 400, "S": 600, "room": 1, "share": 1}
     assert {letter: found[letter] for letter in expected} == pytest.approx(expected)
-    # 4 us of handshake: REQ and ACK travel for 2 us, the ACK takes 2 o and the REQ is sent with one, which leaves 5 o.
-    assert found["requests"] == pytest.approx(5)
+    # 4 us of handshake: REQ and ACK travel for 2 us, the ACK takes o_s + o_r and the REQ is sent with o_s, which leaves 1300 ns of o_r.
+    assert found["requests"] == pytest.approx(13 / 3, rel=0.001)
 
 
 def test_parameters__model_fits():
     seen = curves()
     model = calibrate.build_model("m", "s", calibrate.parameters(seen), {}, ["s_bytes"])
-    assert (model.request_overheads, model.S, model.assumed) == (5, 600, ("s_bytes",))
-    assert calibrate.misfit(model, seen)[1] < 0.002
+    assert (model.request_overheads, model.S, model.assumed) == (4, 600, ("s_bytes",))
+    assert model.costs == (Costs(L=1000, o_s=200, o_r=300, g=400, G=0.5, O_s=0.1, O_r=0.3, s=0),)
+    assert calibrate.misfit(model, seen)[1] < 0.02  # a third of an o_r
 
 
 def test_parameters__overheads_longer_than_the_way():
     seen = curves(L=-200.0)
     found = calibrate.parameters(seen)
     assert found["L"] == 0
-    assert 2 * found["o"] == pytest.approx(300, rel=0.01)
-
-
-@pytest.mark.parametrize(("sender", "receiver", "who"), [(0.1, 0.3, "both ends"), (0.0, 0.3, "receiver"), (0.3, 0.01, "sender")])
-def test_per_byte__who_pays(sender, receiver, who):
-    seen = curves(O_s=sender, O_r=receiver, handshake=0.0)
-    found = calibrate.parameters(seen)
-    assert calibrate.per_byte(seen) == who
-    assert found["O"] == pytest.approx(0.2 if who == "both ends" else 0.3)
+    assert found["room"] * (found["o_s"] + found["o_r"]) == pytest.approx(300, rel=0.01)
+    row = calibrate.build_model("m", "s", found, {}, []).costs[0]
+    assert (row.o_s, row.o_r) == (pytest.approx(120, rel=0.01), pytest.approx(180, rel=0.01))

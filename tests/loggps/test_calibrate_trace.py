@@ -47,7 +47,7 @@ def calibrated(trace):
     return calibrate_trace.calibrated(trace, next(iter(which.values())), "m", "s")
 
 
-EXPECTED = {"L": 1000, "o_s": 200, "o_r": 300, "O_s": 0.1, "O_r": 0.1, "o": 250, "O": 0.1, "g": 450, "G": 0.5, "S": 4096}
+EXPECTED = {"L": 1000, "o_s": 200, "o_r": 300, "O_s": 0.1, "O_r": 0.1, "g": 450, "G": 0.5, "S": 4096}
 
 
 @pytest.mark.slow
@@ -78,12 +78,13 @@ def test_calibrated__noise_only_makes_times_longer():
 def test_calibrated__one_size_only():
     found = calibrated(conversation(sizes=(64,)))
     assert found.values["L"] == pytest.approx(1032, abs=2)
-    assert set(found.model.assumed) >= {"G_ns_per_byte", "O_ns_per_byte", "S_bytes", "request_overheads"}
+    assert set(found.model.assumed) >= {"G_ns_per_byte", "O_s_ns_per_byte", "O_r_ns_per_byte", "S_bytes", "request_overheads"}
     assert found.notes[:2] == (
         "no sender can be seen to wait for a late receiver, so S is not known; the largest that did not: 64 bytes",
         "messages of about one size only: what a byte costs is not known",
     )
-    assert (found.model.G, found.model.O, found.model.S) == (0, 0, 65535)
+    costs = found.model.costs[0]
+    assert (costs.G, costs.O_s, costs.O_r, found.model.S) == (0, 0, 0, 65535)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """How weights grow with a parameter: by hand, and against `reweigh`, which rounds."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,18 +8,20 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
-from perwiz.loggps.costs import rest, slopes
+from perwiz.loggps.costs import recorded, rest, slopes
 from perwiz.loggps.weigh import CUT, lags, reweigh
+from perwiz.whatif.limits.curve import parameter
 from perwiz.whatif.run import replayed
 
 WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending call", progress="in calls")
 """All costs are whole ns."""
+LETTERS = ("L", "o", "o_s", "o_r", "g", "G", "O", "O_s", "O_r")
 
 
 def grows(trace, letter, model=None):
     """Return slope and kind of the edges into returns that grow, the calls', by call."""
     weighted = replayed(trace, model or hand_model(), "none").weighted
-    graph, slope = weighted.graph, slopes(weighted, letter)
+    graph, slope = weighted.graph, slopes(weighted, parameter(letter))
     into = {}
     for call, vertex in enumerate(graph.returned):
         edges = range(graph.start[vertex], graph.start[vertex + 1])
@@ -81,8 +81,9 @@ def test_rest_is_what_is_left_behind_waits():
 def check(trace, model, letter, value):
     """Check that reweigh rounds twice what the slopes say: own lag or partner's, and work."""
     weighted = replayed(trace, model, "none").weighted
-    other = dataclasses.replace(model, **{letter: value})
-    found = weighted.weight + slopes(weighted, letter) * (value - getattr(model, letter))
+    key = parameter(letter)
+    found = weighted.weight + slopes(weighted, key) * (value - recorded(weighted, key))
+    other = model.with_changes(f"{key}={value}")
     expected = reweigh(weighted, other, trace.messages.bytes)
     alive = expected != CUT
     assert (np.abs(found - expected)[alive] <= 1).all()
@@ -91,7 +92,7 @@ def check(trace, model, letter, value):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
-@pytest.mark.parametrize("letter", "LogGO")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_law__reweigh_rounds_it__catalogue(name, letter):
     trace = build.CATALOGUE[name]()
     for model in (WHOLE, hand_model(), hand_model(gap="sending call")):
@@ -101,6 +102,6 @@ def test_law__reweigh_rounds_it__catalogue(name, letter):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from("LogGO"), st.integers(0, 3000))
+@given(build.traces(), st.sampled_from(LETTERS), st.integers(0, 3000))
 def test_law__reweigh_rounds_it__random(trace, letter, value):
     check(trace, WHOLE, letter, value)

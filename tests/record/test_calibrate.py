@@ -11,7 +11,7 @@ from documents import valid
 from perwiz import cli
 from perwiz.errors import UsageError
 from perwiz.formats import files
-from perwiz.loggps.model import load
+from perwiz.loggps.model_file import load
 from perwiz.record import programs
 
 PAIR = [f"{kind} {size} {' '.join([str(time)] * 5)}" for kind, times in {
@@ -189,7 +189,7 @@ def test_measured__writes_a_model(pretend, capsys):
     assert model.source == out.splitlines()[0].removeprefix("mine.toml: ")
     assert (model.L, model.o, model.g) == (pytest.approx(1000, rel=0.01), pytest.approx(250, rel=0.01), pytest.approx(1000, rel=0.01))
     values = model.parameters()
-    assert (values["G_ns_per_byte"], values["O_ns_per_byte"]) == (pytest.approx(0.5, rel=0.01), 0)
+    assert (values["G_ns_per_byte"], values["O_s_ns_per_byte"], values["O_r_ns_per_byte"]) == (pytest.approx(0.5, rel=0.01), 0, 0)
     assert not os.path.exists("mine-node.toml")
 
 

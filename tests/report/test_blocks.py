@@ -162,7 +162,7 @@ def test_model__units_source_and_what_is_assumed():
     block = blocks.model(dataclasses.replace(hand_model(G=0.25), assumed=("g_ns", "s_bytes")))
     assert blocks.model_facts(block) == [
         ("model", "by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
-        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'"),
+        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
         ("source", "the test"),
         ("assumed", "g_ns, s_bytes (not in the source)"),
     ]

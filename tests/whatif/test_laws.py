@@ -11,7 +11,7 @@ import build
 from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
-from perwiz.loggps import model as models
+from perwiz.loggps import model_file
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
@@ -197,7 +197,7 @@ def test_renaming_ranks_changes_nothing(drawn):
 def test_hypotheses_compose(name):
     """Several at once are one after the other; zeros unite; what touches different things commutes; twice is squared."""
     trace = build.CATALOGUE[name]()
-    weighted = replayed(trace, models.load("default"), "none").weighted
+    weighted = replayed(trace, model_file.load("default"), "none").weighted
     texts = sorted(questions(trace), key=lambda text: parse(text).stage)
     texts = [text for text in texts if not text.startswith("network")]
     for text in texts:
@@ -230,7 +230,7 @@ def test_neutral_hypotheses_change_nothing(trace):
 @given(build.traces())
 def test_balance_time_conserves_computation(trace):
     """To the ns: the sum over all processes, and outside the region every segment."""
-    weighted = replayed(trace, models.load("default"), "none").weighted
+    weighted = replayed(trace, model_file.load("default"), "none").weighted
     before = Segments(weighted).length.sum()
     for name in trace.names:
         for text in (f"balance-time {name}", f"balance-time {name}#1"):
@@ -244,7 +244,7 @@ def test_balance_time_conserves_computation(trace):
 @given(build.traces())
 def test_balance_messages_conserves_bytes(trace):
     """To the byte, for each step; who sends, sends the mean, give or take the byte that remains."""
-    weighted = replayed(trace, models.load("default"), "none").weighted
+    weighted = replayed(trace, model_file.load("default"), "none").weighted
     for name in trace.names:
         inside = np.zeros(len(trace.messages), bool)
         for row in np.flatnonzero(trace.paths.region[trace.regions.path] == trace.names.index(name)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -10,8 +9,9 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from perwiz import words
+from perwiz.loggps import model_file
 from perwiz.loggps.calibrate import Calibration
-from perwiz.loggps.model import CONVENTIONS, PARAMETERS
+from perwiz.loggps.model import CONVENTIONS, LETTERS
 from perwiz.report import blocks
 from perwiz.report.records import Cost, Document, Parameters, Record, choice
 
@@ -23,16 +23,9 @@ _ROWS = (
     ("O_r", "ns/B", "more for each byte"),
     ("g", "ns", "gap between messages in a row"),
     ("G", "ns/B", "more for each byte on its way"),
-    ("o", "ns", "in the model, which has one for both ends"),
-    ("O", "ns/B", "in the model, which has one for both ends"),
     ("S", "B", "larger messages wait for their receiver"),
 )
-_KEYS = {"L": "L_ns", "o": "o_ns", "g": "g_ns", "G": "G_ns_per_byte", "O": "O_ns_per_byte", "S": "S_bytes"}
-_REMARKS = {
-    "s_bytes": "packet size; 0: never split",
-    "request_overheads": "o's to handle a request to send",
-    "acknowledge_overheads": "o's for its acknowledgement, both ends together",
-}
+_KEYS = {**{letter: key for key, letter in LETTERS.items()}, "S": "S_bytes"}
 
 
 class Estimate(Record):
@@ -147,22 +140,13 @@ def _percent(share: float) -> str:
 
 def toml(calibration: Calibration) -> str:
     """Return the model file, intervals and misfit in its comments."""
-    model, values = calibration.model, calibration.model.parameters()
     misfit = f"{_percent(calibration.typical)} of a message's way for a typical size, {_percent(calibration.worst)} at most"
     notes = [f"Misfit {misfit}.", *calibration.notes]
-    lines = [*(f"# {line}" for note in notes for line in words.wrapped(note[:1].upper() + note[1:]))]
-    lines += [f"# {_interval(calibration, row[0], row[1])}" for row in _ROWS if row[0] in calibration.values and row[0] in calibration.low]
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]
-    lines += [f"assumed = {json.dumps(list(model.assumed))}", "", "[parameters]"]
-    lines += [_entry(key, values[key]) for key in PARAMETERS]
-    return "\n".join([*lines, "", "[conventions]", *(_entry(key, values[key]) for key in CONVENTIONS), ""])
+    lines = [line for note in notes for line in words.wrapped(note[:1].upper() + note[1:])]
+    lines += [_interval(calibration, row[0], row[1]) for row in _ROWS if row[0] in calibration.values and row[0] in calibration.low]
+    return model_file.text(calibration.model, lines)
 
 
 def _interval(calibration: Calibration, letter: str, unit: str) -> str:
     value, low, high = _figures(_estimate(calibration, letter, unit), letter)
     return f"{letter} is {value}, 95 % from {low} to {high}"
-
-
-def _entry(key: str, value: float | int | str) -> str:
-    line = f"{key} = {json.dumps(value)}"
-    return f"{line:<28}# {_REMARKS[key]}" if key in _REMARKS else line

@@ -8,10 +8,11 @@ import numpy as np
 from msgspec import Meta, field
 
 from perwiz import words
+from perwiz.loggps.model import PAIRS
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument
-from perwiz.whatif.limits.curve import NETWORK, Curve
+from perwiz.whatif.limits.curve import NETWORK, Curve, of_network
 
 SHARES = (0.01, 0.02, 0.05, 0.1)
 """Slowdowns for which the tolerance is told."""
@@ -22,9 +23,13 @@ _SEGMENTS = 16
 _COUNTED = {
     "L_ns": ("latency", "latencies"),
     "o_ns": ("overhead", "overheads"),
+    "o_s_ns": ("overhead of sending", "overheads of sending"),
+    "o_r_ns": ("overhead of receiving", "overheads of receiving"),
     "g_ns": ("gap", "gaps"),
     "G_ns_per_byte": ("byte (G)", "bytes (G)"),
     "O_ns_per_byte": ("byte (O)", "bytes (O)"),
+    "O_s_ns_per_byte": ("byte (O_s)", "bytes (O_s)"),
+    "O_r_ns_per_byte": ("byte (O_r)", "bytes (O_r)"),
 }
 
 Number = Annotated[float, Meta(ge=0)]
@@ -69,10 +74,10 @@ class CurveDocument(TraceDocument, kw_only=True):
     """The makespan as a function of one parameter. Times are nanoseconds. Those of predicted runs are not rounded."""
 
     command: Literal["curve"] = "curve"
-    of: Annotated[str, Meta(pattern=f"^({'|'.join(NETWORK)}|(rank|node|region):.+)$")]
+    of: Annotated[str, Meta(pattern=f"^((({'|'.join(PAIRS)}):)?({'|'.join(NETWORK)})|(rank|node|region):.+)$")]
     """The parameter; of computation a factor on its time."""
     recorded: Number
-    """Its value in the recorded run: that of the model, or 1."""
+    """Its value in the recorded run: that of the model, the largest where pairs, sizes or ends differ, the others in proportion; or 1."""
     recorded_ns: Makespan
     shares_of_ns: SharesOf
     recorded_slope: Number
@@ -146,25 +151,31 @@ def text(curve: CurveDocument) -> str:
 
 def amount(parameter: str, value: float) -> str:
     """Return a value of a parameter in words: 2.500 us, 6 ns/B, 1.5."""
-    if parameter.endswith("_ns"):
+    if of_network(parameter) and parameter.endswith("_ns"):
         return words.duration(round(value))
-    return f"{value:.5g} ns/B" if parameter in NETWORK else f"{value:.5g}"
+    return f"{value:.5g} ns/B" if of_network(parameter) else f"{value:.5g}"
 
 
 def counted(parameter: str, slope: float) -> str:
     """Return a slope in words: how many latencies, or how many ns of computation."""
-    return f"{slope:.6g}" if parameter in NETWORK else words.duration(round(slope))
+    return f"{slope:.6g}" if of_network(parameter) else words.duration(round(slope))
 
 
 def heading(parameter: str) -> str:
     """Return what a slope counts."""
-    return _COUNTED[parameter][1] if parameter in NETWORK else "computation"
+    return _counted(parameter, 2) if of_network(parameter) else "computation"
+
+
+def _counted(parameter: str, slope: float) -> str:
+    """Return what the slope of a parameter of the network counts."""
+    pairs, _, key = parameter.rpartition(":")
+    return f"{_COUNTED[key][slope != 1]}{f' {pairs}' if pairs else ''}"
 
 
 def _answer(curve: CurveDocument) -> Facts:
     parameter, slope, first = curve.of, curve.recorded_slope, curve.tolerances[0]
-    network = parameter in NETWORK
-    spent = f"{counted(parameter, slope)} {_COUNTED[parameter][slope != 1] if network else 'of its computation'}"
+    network = of_network(parameter)
+    spent = f"{counted(parameter, slope)} {_counted(parameter, slope) if network else 'of its computation'}"
     grows = "may grow without end, the run is never 1 % slower"
     if first.at is not None and first.more is not None:
         more = f"grow by {amount(parameter, first.more)}" if network else f"compute {first.at:.5g} times as long"

@@ -10,7 +10,7 @@ from perwiz import words
 from perwiz.report.curve.document import heading, shares_of, tolerances
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import empty, save
-from perwiz.whatif.limits.curve import NETWORK, Curve
+from perwiz.whatif.limits.curve import Curve, of_network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def _draw(curve: Curve) -> Figure:
         axes.grid(color="#E4E4E4", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    unit = "" if curve.of in NETWORK else " [times its computation]"
+    unit = "" if of_network(curve.of) else " [times its computation]"
     lower.set_xlabel(f"{words.shown(curve.of, 60)}{unit}", size=9, parse_math=False)
     return figure
 
@@ -83,7 +83,7 @@ def _tolerances(axes: Axes, curve: Curve, scale: int) -> None:
 
 def _slope(axes: Axes, curve: Curve) -> None:
     """Draw what the critical path holds of the parameter."""
-    network = curve.of in NETWORK
+    network = of_network(curve.of)
     scale, unit = (1, "") if network else lanes.unit(round(curve.slope[-1]))
     axes.stairs(curve.slope / scale, curve.x, color=_SLOPE, linewidth=1.4, baseline=None)
     axes.set_ylim(0, float(np.max(curve.slope)) / scale * 1.1 or 1)

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.errors import UsageError
+from perwiz.loggps.weigh import synchronous
 from perwiz.patterns.analysis.causes import NAMES, Explained
 from perwiz.patterns.analysis.worth import Sites, Worth
 from perwiz.patterns.library import grid
@@ -98,10 +99,10 @@ def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
 
 def _eager(run: Run, findings: Findings) -> int:
     """Return how many late receivers hold up nobody by the model: their messages are eager."""
-    late, table = findings.instances.get("mpi_latereceiver"), run.trace.messages
+    late = findings.instances.get("mpi_latereceiver")
     if late is None:
         return 0
-    return len(late) - int(run.weighted.model.is_synchronous(table.bytes[late.message], table.mode[late.message]).sum())
+    return len(late) - int(synchronous(run.trace, run.weighted.model)[late.message].sum())
 
 
 def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> MetricTotal:

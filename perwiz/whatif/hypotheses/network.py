@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import ModelError, UsageError
-from perwiz.loggps import model as models
-from perwiz.loggps.model import Model
+from perwiz.loggps import model_file
+from perwiz.loggps.model import Model, changed_pairs
+from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, reweigh
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
@@ -33,20 +34,25 @@ class Messages(Hypothesis):
 
 
 class Network(Messages):
-    """A shipped model's name, a model file, or changes such as `L_ns=1000,G_ns_per_byte=0.1`: the same program on another network."""
+    """A shipped model's name, a model file, or changes such as `L_ns=1000,between-nodes:G_ns_per_byte=0.1`.
+
+    The same program on another network.
+    """
 
     word = "network"
 
     def model(self, recorded: Model) -> Model:
         """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
-        model = recorded.with_changes(self.argument) if "=" in self.argument else models.load(self.argument)
+        model = recorded.with_changes(self.argument) if "=" in self.argument else model_file.load(self.argument)
         if model.progress != recorded.progress:
             raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
         return model
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
-        """Return the other network, and the sizes as they are."""
-        return self.model(network), size
+        """Return the other network, and the sizes as they are. Raises UsageError for a class of pairs that the trace does not have."""
+        model = self.model(network)
+        check_classes(trace, changed_pairs(self.argument) if "=" in self.argument else [], str(self))
+        return model, size
 
 
 class BalanceMessages(Messages):

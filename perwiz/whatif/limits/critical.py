@@ -14,8 +14,8 @@ import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import GAP, LOCAL
-from perwiz.loggps.costs import rest, slopes
-from perwiz.loggps.model import PARAMETERS, Model
+from perwiz.loggps.costs import recorded, rest, slopes
+from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import lags
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
@@ -77,10 +77,8 @@ class Critical:
     def gaps(self) -> dict[str, int]:
         """Return how many ns of the gaps on the path each parameter of the model makes, by its key: g_ns and G_ns_per_byte."""
         weighted, edges = self.run.weighted, self.edges[self.run.graph.kind[self.edges] == GAP]
-        letters = {key: PARAMETERS[key] for key in ("g_ns", "G_ns_per_byte")}
-        return {
-            key: round(getattr(weighted.model, letter) * float(slopes(weighted, letter)[edges].sum())) for key, letter in letters.items()
-        }
+        keys = ("g_ns", "G_ns_per_byte")
+        return {key: round(recorded(weighted, key) * float(slopes(weighted, key)[edges].sum())) for key in keys}
 
 
 def critical(trace: Trace, model: Model | str | None = None, clock: str = "clc") -> Critical:

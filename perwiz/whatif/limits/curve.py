@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
-from perwiz.loggps.costs import slopes
-from perwiz.loggps.model import PARAMETERS, Model
+from perwiz.loggps.costs import recorded, slopes
+from perwiz.loggps.model import PAIRS, Model
+from perwiz.loggps.pairs import check_classes
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -28,7 +29,10 @@ from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.run import Run, replayed
 
-NETWORK = tuple(key for key in PARAMETERS if key.endswith(("_ns", "_per_byte")))
+_LETTERS = {"L": "L_ns", "o": "o_ns", "o_s": "o_s_ns", "o_r": "o_r_ns", "g": "g_ns", "G": "G_ns_per_byte"}
+_LETTERS |= {"O": "O_ns_per_byte", "O_s": "O_s_ns_per_byte", "O_r": "O_r_ns_per_byte"}
+NETWORK = tuple(_LETTERS.values())
+"""Keys of parameters of the network; of a class of pairs as CLASS:KEY."""
 COMPUTATION = ("rank", "node", "region")
 _DEFAULT = 10.0
 """The interval ends at so many times the recorded value."""
@@ -97,9 +101,10 @@ class Curve:
     lines: Lines
     run: Run
     of: str
-    """L_ns, o_ns, g_ns, G_ns_per_byte, O_ns_per_byte, rank:3, node:NAME or region:NAME."""
+    """A key of NETWORK, one of a class of pairs such as between-nodes:L_ns, rank:3, node:NAME or region:NAME."""
     recorded: float
-    """Value of the parameter in the recorded run; 1 for computation, whose parameter is a factor."""
+    """Value of the parameter in the recorded run, the largest where pairs, sizes or ends differ, the others in proportion; 1 for
+    computation, whose parameter is a factor."""
     x: F8
     """Where segments begin, and where the last one ends."""
     value: F8
@@ -135,10 +140,11 @@ def curve(
 ) -> Curve:
     """Return the makespan of a run as a function of `of` from `least` (default 0) to `most` (default 10 times the recorded value).
 
-    `of` is L, o, g, G or O of the network (also as the key of a model file), or rank:R, node:NAME or region:NAME: a factor on the
-    time of its computation. Long runs have thousands of segments: unless `exact`, the search for them ends after a second or so.
-    `progress` is called with the number of sweeps so far. `predict` rounds every cost and every weight to ns, the curve nothing: they
-    differ by at most half a ns per number that is rounded on the path. Raises UsageError, ModelError, ClockError.
+    `of` is L, o, g, G or O of the network, o_s, o_r, O_s or O_r of one end (also as the key of a model file), or one of them of a class
+    of pairs, such as between-nodes:L; or rank:R, node:NAME or region:NAME: a factor on the time of its computation. Long runs have
+    thousands of segments: unless `exact`, the search for them ends after a second or so. `progress` is called with the number of sweeps
+    so far. `predict` rounds every cost and every weight to ns, the curve nothing: they differ by at most half a ns per number that is
+    rounded on the path. Raises UsageError, ModelError, ClockError.
     """
     parameter(of)
     return curve_of(replayed(trace, model, clock), of, least, most, exact, progress)
@@ -166,21 +172,29 @@ def curve_of(
 
 
 def parameter(text: str) -> str:
-    """Return the key of a parameter, given it or its letter, or rank:R, node:NAME, region:NAME. Raises UsageError for another text."""
-    keys = {PARAMETERS[key]: key for key in NETWORK}
-    kind, _, name = text.partition(":")
-    if text in keys or text in NETWORK:
-        return keys.get(text, text)
+    """Return the key of a parameter, given it or its letter, also of a class of pairs, or rank:R, node:NAME, region:NAME.
+
+    Raises UsageError for another text.
+    """
+    kind, colon, name = text.partition(":")
+    pairs, own = (f"{kind}:", name) if colon and kind in PAIRS else ("", text)
+    if own in _LETTERS or own in NETWORK:
+        return pairs + _LETTERS.get(own, own)
     if kind in COMPUTATION and name:
         return text
-    raise UsageError(f"'{text}': must be one of {', '.join(keys)}, or like rank:3, node:NAME or region:NAME")
+    raise UsageError(f"'{text}': must be one of {', '.join(_LETTERS)}, or like between-nodes:L, rank:3, node:NAME or region:NAME")
+
+
+def of_network(key: str) -> bool:
+    """Return whether a parameter is one of the network."""
+    return key.partition(":")[0] not in COMPUTATION
 
 
 def lines_of(run: Run, key: str) -> Lines:
-    """Return the weights of a run as lines in a parameter. Raises UsageError for a rank, node or region that is not there."""
-    if key in NETWORK:
-        letter = PARAMETERS[key]
-        return Lines(run, slopes(run.weighted, letter), getattr(run.weighted.model, letter))
+    """Return the weights of a run as lines in a parameter. Raises UsageError for a class, rank, node or region that is not there."""
+    if of_network(key):
+        check_classes(run.trace, [pairs for pairs in PAIRS if key.startswith(f"{pairs}:")], key)
+        return Lines(run, slopes(run.weighted, key), recorded(run.weighted, key))
     segments = Segments(dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
     others = np.where(_chosen(run.trace, segments, key), 0, segments.length)
     return Lines(run, run.weighted.weight - segments.stretched(others).weight, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, Graph
 from perwiz.graph.rechain import REMADE, rechain
-from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
@@ -83,13 +83,14 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     trace = trace_in_order(program, place, (call, region, message), changed)
     graph, edge = rechain(trace, old.graph, call, stays(old))
     graph.cause[:] = _causes(graph, message)
+    size = scatter(old.size, message)
     result = dataclasses.replace(
         old,
         trace=trace,
         timeline=trace.timeline,
         graph=graph,
-        weight=_weights(program, order, (trace, graph, edge), call),
-        size=scatter(old.size, message),
+        weight=_weights(program, order, (trace, graph, edge), call, size),
+        size=size,
         call=call[old.call],
         region=region[old.region],
         message=message[old.message],
@@ -112,7 +113,7 @@ def _causes(new: Graph, message: I8) -> I4:
     return out
 
 
-def _weights(program: Program, order: I8, new: tuple[Trace, Graph, I8], call: I8) -> I8:
+def _weights(program: Program, order: I8, new: tuple[Trace, Graph, I8], call: I8, size: I8) -> I8:
     weighted, (trace, graph, edge) = program.weighted, new
     old = weighted.graph
     out = np.append(weighted.weight, [0, 0])[edge]  # -1 and -2 find a 0
@@ -125,18 +126,17 @@ def _weights(program: Program, order: I8, new: tuple[Trace, Graph, I8], call: I8
     out[graph.start[graph.entered]] = whole[calls]
     ended = np.flatnonzero(~calls)
     out[graph.start[graph.ended[location[ended]]]] = whole[ended]
-    return _with_gaps(weighted, (trace, graph, edge), call, out)
+    return _with_gaps(weighted, (trace, graph, edge), call, size, out)
 
 
-def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, I8], call: I8, out: I8) -> I8:
+def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, I8], call: I8, size: I8, out: I8) -> I8:
     """Fill in the weights of gaps: as they were between sends that stay neighbours, else the network's."""
     trace, graph, edge = new
     made = np.flatnonzero(edge == REMADE)
     if not len(made):
         return out
-    old, sent = weighted.graph, np.zeros(len(trace.calls), "i8")
-    np.add.at(sent, call[weighted.trace.messages.send], weighted.size)
-    out[made] = weighted.network.gap_after(sent[graph.cause[made]])
+    old = weighted.graph
+    out[made] = Gaps(trace, weighted.network, size).after(graph.cause[made])
     was = np.flatnonzero(old.kind == GAP)
     owner = np.full(old.vertices, -1, "i8")
     owner[old.returned] = call

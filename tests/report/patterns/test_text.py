@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from build import Builder, hand_model
-from perwiz.loggps.model import load
+from perwiz.loggps.model_file import load
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search

@@ -112,7 +112,7 @@ def test_text__by_hand():
         "e1       1  MPI_Recv  e0 (rank 0)  solve   1.012 us       0 ns",
         "",
         "model         by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0",
-        "              request_overheads=1 acknowledge_overheads=2 gap='none' progress='always' per_byte='both ends'",
+        "              request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'",
         "source        the test",
         "replay        the unchanged run is exactly the recorded one (engine sweep)",
         "misfit        messages that came faster than the model says: 0 of 1",
@@ -207,7 +207,7 @@ def test_text__other_networks_and_their_sources():
     assert block.networks[1].parameters.L_ns == 1000
     found = facts(block, "network")
     assert found[0].startswith("cray-t3e: L_ns=")
-    assert found[2].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
+    assert found[3].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
 
 
 def test_text__misfit():

@@ -118,8 +118,12 @@ def test_node():
 @pytest.mark.parametrize(
     ("of", "settings", "message"),
     [
-        ("S", {}, "'S': must be one of L, o, g, G, O, or like rank:3, node:NAME or region:NAME"),
-        ("rank:", {}, "'rank:': must be one of L, o, g, G, O, or like rank:3, node:NAME or region:NAME"),
+        ("S", {}, "'S': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME"),
+        (
+            "rank:",
+            {},
+            "'rank:': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME",
+        ),
         ("rank:9", {}, "rank:9: no such rank, the trace has ranks 0 to 1"),
         ("node:x", {}, "node:x: no such node, the trace has none"),
         ("region:x", {}, "region 'x': no such region, the trace has solve"),
@@ -144,7 +148,8 @@ def test_empty_trace():
 
 def test_parameter():
     assert [parameter(text) for text in ("L", "G_ns_per_byte", "rank:3")] == ["L_ns", "G_ns_per_byte", "rank:3"]
-    assert [parameter(letter) for letter in "LogGO"] == list(NETWORK)
+    assert [parameter(letter) for letter in ["L", "o", "o_s", "o_r", "g", "G", "O", "O_s", "O_r"]] == list(NETWORK)
+    assert [parameter(f"between-nodes:{text}") for text in ("L", "o_s_ns")] == ["between-nodes:L_ns", "between-nodes:o_s_ns"]
 
 
 def asked(trace):

@@ -1,0 +1,84 @@
+"""The messages of a trace as a model sees them: by class of pair and kind of send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from perwiz.clock.latency import distance
+from perwiz.errors import UsageError
+from perwiz.kernels.names import ACROSS, METAHOST, NODE
+from perwiz.loggps.model import ALL_PAIRS, PAIRS, Model, Sent
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
+from perwiz.trace.trace import Trace
+
+_SENDS = (operations.KIND == operations.ISEND) + 2 * (operations.KIND == operations.SENDRECV).astype("u1")
+"""Row of perwiz.loggps.model.SENDS per op."""
+
+
+def sent(trace: Trace, model: Model, rows: slice | Mask | I4 | I8, size: I8 | None = None) -> Sent:
+    """Return messages of a trace, of their recorded or another `size`, with what a model tells them apart by."""
+    table, calls = trace.messages, trace.calls
+    send = table.send[rows]
+    return Sent(
+        bytes=(table.bytes if size is None else size)[rows],
+        mode=table.mode[rows],
+        sends=_SENDS[calls.op[send]] if len(model.limits) > 1 else 0,
+        pairs=distance(trace.locations, calls.location[send], calls.location[table.receive_done[rows]]) if _classed(model) else ALL_PAIRS,
+    )
+
+
+def _classed(model: Model) -> bool:
+    """Return whether a model tells classes of pairs apart."""
+    return any(row.pairs for row in model.costs) or any(limit.pairs for limit in model.limits)
+
+
+def widest(trace: Trace, model: Model) -> U1:
+    """Return the widest pair class among the members of each communicator, uint8; ALL_PAIRS if the model tells none apart."""
+    communicators = trace.communicators
+    if not _classed(model):
+        return np.full(len(communicators), ALL_PAIRS, "u1")
+    return _widest(trace)
+
+
+def _widest(trace: Trace) -> U1:
+    """Return the widest pair class among the members of each communicator.
+
+    ranks                          0     1      2         3      |  0     1
+    on nodes                       a     a      b         b      |  a     a
+    class of pair with the first  SAME  NODE  METAHOST  METAHOST | SAME  NODE     so METAHOST and NODE
+    """
+    communicators, locations = trace.communicators, trace.locations
+    process, location = np.unique(locations.process, return_index=True)
+    place = np.zeros(max(int(communicators.ranks.max(initial=0)), int(process.max(initial=0))) + 1, "i4")
+    place[process] = location
+    size = communicators.sizes()
+    out = np.full(len(communicators), NODE, "u1")
+    ranks, filled = communicators.ranks, size > 0
+    first = np.repeat(ranks[communicators.first[:-1][filled]], size[filled])
+    far = distance(locations, place[first], place[ranks])
+    np.maximum.at(out, np.repeat(np.arange(len(size)), size), far)
+    return out
+
+
+def classes(trace: Trace) -> list[str]:
+    """Return the classes of pairs that messages and collectives of a trace have, near to far."""
+    table, location = trace.messages, trace.calls.location
+    seen = np.zeros(ALL_PAIRS, bool)
+    for chunk in chunks(len(table)):
+        seen[np.maximum(distance(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]]), NODE)] = True
+    used = np.unique(trace.collectives.comm)
+    seen[_widest(trace)[used[trace.communicators.sizes()[used] > 1]]] = True
+    return [PAIRS[code - NODE] for code in (NODE, METAHOST, ACROSS) if seen[code]]
+
+
+def check_classes(trace: Trace, asked: Iterable[str], what: str) -> None:
+    """Check that a trace has classes of pairs that something is about. Raises UsageError naming those that it has."""
+    asked = list(asked)
+    have = classes(trace) if asked else []
+    for pairs in asked:
+        if pairs not in have:
+            told = f"all are {' or '.join(have)}" if have else "it has none"
+            raise UsageError(f"{what}: no message or collective of {trace.path} is {pairs}, {told}")
