@@ -26,7 +26,7 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.writing import cells as otf2_cells
 from perwiz.formats.otf2.writing.plain import Extras
 from perwiz.graph import graph as g
-from perwiz.loggps.model import LETTERS, Costs, Limit, Model
+from perwiz.loggps.model import LETTERS, OF_PAIRS, PAIRS, SENDS, Costs, Limit, Model
 from perwiz.trace import operations, tables
 from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
@@ -48,6 +48,30 @@ def hand_model(**changes):
     values["costs"] = (Costs(**row), *values["costs"])
     values["limits"] = (Limit(values.pop("S")), *values["limits"])
     return Model(name="by hand", source="the test", assumed=(), **values)
+
+
+def placed(trace, node, metahost=None):
+    """Return a trace with its locations on these nodes, by number, and in these metahosts, by default one."""
+    metahost = [0] * len(node) if metahost is None else metahost
+    locations = dataclasses.replace(trace.locations, node=np.array(node, "i4"), metahost=np.array(metahost, "i4"))
+    return dataclasses.replace(trace, locations=locations, nodes=tuple(f"n{k}" for k in range(max(node, default=-1) + 1)))
+
+
+@st.composite
+def models(draw, whole=False):
+    """Draw a model with rows of classes and sizes, and with eager limits of classes and kinds of send; costs are small."""
+    cost = st.integers(0, 900).map(float)
+    costs = {letter: st.integers(0, 90) if letter == "s" else cost if whole else cost.map(lambda x: x / 8) for letter in LETTERS.values()}
+    places = draw(st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.integers(0, 120)), max_size=5)) | {("", 0)}
+    kinds = draw(st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.sampled_from(["", *SENDS])), max_size=5)) | {("", "")}
+    rows = [draw(st.builds(Costs, **costs, pairs=st.just(pairs), from_bytes=st.just(size))) for pairs, size in sorted(places)]
+    limits = [Limit(draw(st.integers(0, 2000)), *kind) for kind in sorted(kinds)]
+    keys = st.sampled_from(OF_PAIRS)
+    assumed = st.lists(st.one_of(keys, st.builds("{}:{}".format, st.sampled_from(PAIRS), keys)), unique=True, max_size=3)
+    choices = {"gap": st.sampled_from(["none", "sending call"]), "progress": st.sampled_from(["always", "in calls"])}
+    overheads = dict.fromkeys(("request_overheads", "acknowledge_overheads"), st.integers(0, 3))
+    fixed = draw(st.fixed_dictionaries({**choices, **overheads}))
+    return Model(name="drawn", source='a "test"', assumed=tuple(draw(assumed)), costs=tuple(rows), limits=tuple(limits), **fixed)
 
 
 def table(kind, /, **columns):

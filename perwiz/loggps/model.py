@@ -217,7 +217,7 @@ class Model:
         """Return a copy changed by `KEY=VALUE,CLASS:KEY=VALUE`, keys as in the model file; its name tells the changes.
 
         A change holds for all classes, sizes and kinds of send, with `CLASS:` for those of one class of pairs, and that goes before one
-        without. o_ns and O_ns_per_byte are those of both ends. A changed key is no longer `assumed`. Raises ModelError naming the first
+        without; so does an eager limit of a kind. o_ns and O_ns_per_byte are those of both ends. A changed key is no longer `assumed`. Raises ModelError naming the first
         part that cannot be used.
         """
         place = f"change of model {self.name}"
@@ -225,7 +225,7 @@ class Model:
         asked = ",".join(f"{pairs}:{key}={value}" if pairs else f"{key}={value}" for (pairs, key), value in changes.items())
         model = dataclasses.replace(self, name=f"{self.name} with {asked}")
         try:
-            for (pairs, key), value in sorted(changes.items(), key=lambda change: change[0][0] != ""):
+            for (pairs, key), value in sorted(changes.items(), key=lambda change: (change[0][0] != "", LIMITS.get(change[0][1], "") != "")):
                 for end in BOTH_ENDS.get(key, (key,)):
                     model = model._with(pairs, end, checked(key, _number_or_text(key, value)))
         except ModelError as error:

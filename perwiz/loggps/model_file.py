@@ -148,8 +148,8 @@ def _add(table: Table, costs: list[Costs], limits: list[Limit]) -> None:
     """Add the rows that a table makes to those of smaller sizes, and of all pairs."""
     pairs, from_bytes = table["pairs"], table["from_bytes"]
     letters = {letter: table[key] for key, letter in LETTERS.items() if key in table}
-    own = _limits(table, pairs)
     try:
+        own = _limits(table, pairs)
         if letters or not own:
             costs.append(dataclasses.replace(inherited(costs, pairs, from_bytes), pairs=pairs, from_bytes=from_bytes, **letters))
         limits += own

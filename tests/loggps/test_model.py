@@ -1,18 +1,17 @@
-"""The LogGPS model: costs worked by hand, the shipped files, and every refusal with its full message."""
+"""The LogGPS model: costs worked by hand, and changes with every refusal."""
 
 import dataclasses
-import pathlib
-import tomllib
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import build
 from perwiz.errors import ModelError
-from perwiz.loggps import model_file
-from perwiz.loggps.model import Costs, Limit, Model, Sent
-from perwiz.loggps.model_file import load, names
+from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
+from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, LETTERS, OF_PAIRS, PARAMETERS, SENDS, Costs, Limit, Model, Sent
+from perwiz.loggps.model_file import load
 from perwiz.trace.operations import COLLECTIVE, OP, OPS
 from perwiz.trace.tables import BUFFERED, READY, STANDARD, SYNCHRONOUS
 
@@ -30,35 +29,9 @@ HAND = Model(
 )
 """Round numbers: every sum below can be checked in the head."""
 
-ALL_PARAMETERS = "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes"
-OF_PAIRS = f"{ALL_PARAMETERS}, S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"
-ALL_CONVENTIONS = "request_overheads, acknowledge_overheads, gap, progress"
-ALL_KEYS = f"{ALL_PARAMETERS}, {ALL_CONVENTIONS}"
-CHANGES = f"{OF_PAIRS}, o_ns, O_ns_per_byte"
+ALL_KEYS = ", ".join((*PARAMETERS, *CONVENTIONS))
+CHANGES = ", ".join((*OF_PAIRS, "o_ns", "O_ns_per_byte"))
 CLASSES = "within-node, between-nodes, between-metahosts"
-
-FILE = """
-name = "mine"
-source = "measured"
-assumed = ["g_ns"]
-
-[parameters]
-L_ns = 1000
-o_s_ns = 200.0
-o_r_ns = 200.0
-g_ns = 50.0
-G_ns_per_byte = 2.0
-O_s_ns_per_byte = 0.5
-O_r_ns_per_byte = 0.5
-S_bytes = 100
-s_bytes = 40
-
-[conventions]
-request_overheads = 1
-acknowledge_overheads = 2
-gap = "sending call"
-progress = "always"
-"""
 
 
 def ns(*values):
@@ -240,70 +213,9 @@ def test_a_cost_beyond_float_precision():
     assert str(caught.value) == "a message or collective would cost 9.22e+18 ns, must be at most 2^53"
 
 
-# Files
-
-
-def shipped():
-    return sorted(pathlib.Path(model_file._folder()).glob("*.toml"))
-
-
-@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
-def test_shipped(path):
-    """Each loads by name and by path, is named like its file, begins with a comment of one to four lines, and lies on 140 columns."""
-    assert load(path.stem) == load(str(path))
-    assert load(path.stem).name == path.stem
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert 1 <= next(i for i, line in enumerate(lines) if not line.startswith("#")) <= 4
-    assert max(map(len, lines)) <= 140
-
-
-def test_names():
-    expected = "cacau cacau-node cray-t3e default marenostrum marenostrum-node perwiz-cluster viola-external viola-fh-brs viola-fzj"
-    assert names() == expected.split()
-
-
-def test_default_is_that_of_loggopsim():
-    default = load("default")
-    assert (default.costs, default.S) == ((Costs(L=2500, o_s=1500, o_r=1500, g=1000, G=6, O_s=0, O_r=0, s=0),), 65535)
-    assert default.assumed == ("s_bytes",)
-
-
-def test_models_inside_the_package(tmp_path, monkeypatch):
-    """An installed package has its models inside; a source tree beside it."""
-    for folder in ("perwiz/loggps", "models"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.setattr(model_file, "__file__", str(tmp_path / "perwiz/loggps/model_file.py"))
-    (tmp_path / "models/beside.toml").write_text(FILE)
-    assert names() == ["beside"]
-    (tmp_path / "perwiz/models").mkdir()
-    (tmp_path / "perwiz/models/inside.toml").write_text(FILE)
-    assert names() == ["inside"]
-    assert load("inside").source == "measured"
-
-
-def test_load_a_file(tmp_path):
-    """A whole number stands for a float and a float without fraction for a whole number."""
-    path = tmp_path / "mine.toml"
-    path.write_text(FILE.replace("S_bytes = 100", "S_bytes = 100.0"))
-    assert load(str(path)) == dataclasses.replace(HAND, name="mine", source="measured", assumed=("g_ns",))
-    assert [type(value) for value in load(str(path)).parameters().values()] == [float] * 7 + [int] * 4 + [str] * 2
-
-
-def test_load_in_this_folder(tmp_path, monkeypatch):
-    """Without a slash, the ending tells a file from a name."""
-    monkeypatch.chdir(tmp_path)
-    pathlib.Path("mine.toml").write_text(FILE)
-    pathlib.Path("mine").write_text(FILE)
-    assert load("mine.toml") == load("./mine")
-    with pytest.raises(ModelError, match="no model 'mine'"):
-        load("mine")
-
-
 def test_parameters():
-    """The two tables of the file in one, in order."""
-    content = tomllib.loads(FILE)
-    assert HAND.parameters() == {**content["parameters"], **content["conventions"]}
     assert list(HAND.parameters()) == ALL_KEYS.split(", ")
+    assert list(HAND.parameters().values()) == [1000, 200, 200, 50, 2, 0.5, 0.5, 100, 40, 1, 2, "sending call", "always"]
 
 
 def test_a_model_is_a_value():
@@ -336,8 +248,8 @@ def test_with_changes_back_and_forth(key):
         ("", "change of model hand: '', must be KEY=VALUE,CLASS:KEY=VALUE"),
         ("L_ns", "change of model hand: 'L_ns', must be KEY=VALUE,CLASS:KEY=VALUE"),
         ("L_ns=1,", "change of model hand: '', must be KEY=VALUE,CLASS:KEY=VALUE"),
-        ("L=1", f"change of model hand: has 'L', must be one of {CHANGES}, {ALL_CONVENTIONS}"),
-        ("L_n=1", f"change of model hand: has 'L_n', must be one of {CHANGES}, {ALL_CONVENTIONS}; did you mean L_ns?"),
+        ("L=1", f"change of model hand: has 'L', must be one of {CHANGES}, {', '.join(CONVENTIONS)}"),
+        ("L_n=1", f"change of model hand: has 'L_n', must be one of {CHANGES}, {', '.join(CONVENTIONS)}; did you mean L_ns?"),
         ("L_ns=1,L_ns=2", "change of model hand: L_ns is '1' and '2', must be given once"),
         ("L_ns=fast", "change of model hand: L_ns is 'fast', must be a number from 0 to 1e+12"),
         ("L_ns=", "change of model hand: L_ns is '', must be a number from 0 to 1e+12"),
@@ -346,6 +258,12 @@ def test_with_changes_back_and_forth(key):
         ("L_ns=1e999", "change of model hand: L_ns is inf, must be a number from 0 to 1e+12"),
         ("S_bytes=0.5", "change of model hand: S_bytes is 0.5, must be a whole number from 0 to 1e+12"),
         ("gap=1", "change of model hand: gap is '1', must be 'sending call' or 'none'"),
+        ("between-node:L_ns=1", f"change of model hand: has 'between-node', must be one of {CLASSES}; did you mean between-nodes?"),
+        (":L_ns=1", f"change of model hand: has '', must be one of {CLASSES}"),
+        ("between-nodes:L=1", f"change of model hand: has 'L', must be one of {CHANGES}"),
+        ("between-nodes:gap=none", "change of model hand: gap is of all pairs, must be without between-nodes:"),
+        ("within-node:o_ns=x", "change of model hand: o_ns is 'x', must be a number from 0 to 1e+12"),
+        ("within-node:L_ns=1,within-node:L_ns=2", "change of model hand: within-node:L_ns is '1' and '2', must be given once"),
     ],
 )
 def test_changes_refused(text, message):
@@ -354,92 +272,111 @@ def test_changes_refused(text, message):
     assert str(caught.value) == message
 
 
-# Refusals
+def cost(model, key, pairs, size=0):
+    """Return a parameter of messages of a pair class."""
+    return float(np.atleast_1d(getattr(model.letters(sent(size, pairs=ns(pairs))), LETTERS[key]))[0])
+
+
+def test_changes_of_a_class():
+    """A class prefix holds for its own key, and goes before a change of all, in whatever order they come."""
+    changed = HAND.with_changes("between-nodes:L_ns=7,L_ns=5,o_ns=3")
+    assert [cost(changed, "L_ns", pairs) for pairs in (SAME, NODE, METAHOST, ACROSS, ALL_PAIRS)] == [5, 5, 7, 5, 5]
+    assert [cost(changed, key, METAHOST) for key in ("o_s_ns", "o_r_ns", "g_ns")] == [3, 3, 50]
+    assert [row.place for row in changed.costs] == ["", "between-nodes"]
+    assert changed.name == "hand with between-nodes:L_ns=7,L_ns=5,o_ns=3"
+
+
+def test_changes_keep_sizes():
+    """A class that had none of its own takes over the rows of all pairs; a later change of all changes those of classes, too."""
+    pieces = dataclasses.replace(HAND, costs=(ROW, dataclasses.replace(ROW, L=4000.0, from_bytes=64)))
+    changed = pieces.with_changes("between-nodes:G_ns_per_byte=9")
+    assert [cost(changed, key, METAHOST, size) for key in ("L_ns", "G_ns_per_byte") for size in (63, 64)] == [1000, 4000, 9, 9]
+    assert [cost(changed, key, NODE, size) for key in ("L_ns", "G_ns_per_byte") for size in (63, 64)] == [1000, 4000, 2, 2]
+    assert [row.place for row in changed.costs] == ["", "from 64 bytes", "between-nodes", "between-nodes from 64 bytes"]
+    assert {row.G for row in changed.with_changes("G_ns_per_byte=1").costs} == {1}
+
+
+def test_changes_of_what_is_assumed():
+    """Of all: also of classes. Of a class: only that."""
+    model = dataclasses.replace(HAND, assumed=("L_ns", "between-nodes:L_ns", "within-node:L_ns"))
+    assert model.with_changes("L_ns=1").assumed == ()
+    assert model.with_changes("between-nodes:L_ns=1").assumed == ("L_ns", "within-node:L_ns")
+
+
+KINDS = [(pairs, sends) for pairs in (NODE, METAHOST, ACROSS) for sends in range(len(SENDS))]
+
+
+def limits(model):
+    """Return the eager limit of every class and kind of send, those of a class together."""
+    pairs, sends = np.array(KINDS).T
+    return np.broadcast_to(model.limit(Sent(ns(*[0] * 9), sends=sends, pairs=pairs)), 9).reshape(3, 3).tolist()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("changes", "expected"),
     [
-        ("L_ns = 1000", "", f"[parameters] lacks L_ns, must have all of {ALL_PARAMETERS}"),
-        ("L_ns = 1000", "L_us = 1.0", f"[parameters] has 'L_us', must be one of {OF_PAIRS}; did you mean L_ns?"),
-        ("L_ns = 1000", "L_ns = 1\nxyz = 1", f"[parameters] has 'xyz', must be one of {OF_PAIRS}"),
-        ('gap = "sending call"\nprogress = "always"', "", f"[conventions] lacks gap, progress, must have all of {ALL_CONVENTIONS}"),
-        ("gap =", "gaps =", f"[conventions] has 'gaps', must be one of {ALL_CONVENTIONS}; did you mean gap?"),
-        ('source = "measured"', "", "top level lacks source, must have all of name, source, assumed, parameters, conventions"),
-        (
-            "[conventions]",
-            "[convention]",
-            "top level has 'convention', must be one of name, source, assumed, parameters, conventions, classes; did you mean conventions?",
-        ),
-        ('name = "mine"', "name = 5", "name is 5, must be a line of text"),
-        ('name = "mine"', 'name = "a\\nb"', "name is 'a\\nb', must be a line of text"),
-        ('source = "measured"', 'source = ""', "source is '', must be a line of text"),
-        ('assumed = ["g_ns"]', 'assumed = "g_ns"', "assumed is 'g_ns', must be a list of keys"),
-        ('assumed = ["g_ns"]', "assumed = [1]", "assumed is [1], must be a list of keys"),
-        ('assumed = ["g_ns"]', 'assumed = ["g"]', f"assumed has 'g', must be one of {OF_PAIRS}, {ALL_CONVENTIONS}"),
-        ("L_ns = 1000", 'L_ns = "1000"', "L_ns is '1000', must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = true", "L_ns is True, must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = -1", "L_ns is -1, must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = nan", "L_ns is nan, must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = inf", "L_ns is inf, must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = 1.1e12", "L_ns is 1100000000000.0, must be a number from 0 to 1e+12"),
-        ("L_ns = 1000", "L_ns = 0x" + 5000 * "f", "L_ns is an integer of thousands of digits, must be a number from 0 to 1e+12"),
-        ("S_bytes = 100", "S_bytes = 0.5", "S_bytes is 0.5, must be a whole number from 0 to 1e+12"),
-        ("S_bytes = 100", "S_bytes = false", "S_bytes is False, must be a whole number from 0 to 1e+12"),
-        ("request_overheads = 1", "request_overheads = []", "request_overheads is [], must be a whole number from 0 to 1e+12"),
-        ('gap = "sending call"', 'gap = "some"', "gap is 'some', must be 'sending call' or 'none'"),
-        ('progress = "always"', "progress = 1", "progress is 1, must be 'always' or 'in calls'"),
+        ("S_bytes=7", [[7, 7, 7], [7, 7, 7], [7, 7, 7]]),
+        ("S_nonblocking_bytes=7", [[100, 7, 100], [100, 7, 100], [100, 7, 100]]),
+        ("between-nodes:S_bytes=7", [[100, 100, 100], [7, 7, 7], [100, 100, 100]]),
+        ("between-nodes:S_bytes=7,S_nonblocking_bytes=8", [[100, 8, 100], [7, 7, 7], [100, 8, 100]]),
+        ("within-node:S_sendrecv_bytes=7,S_blocking_bytes=8,S_bytes=9", [[8, 9, 7], [8, 9, 9], [8, 9, 9]]),
+        ("S_blocking_bytes=8,S_bytes=9", [[8, 9, 9], [8, 9, 9], [8, 9, 9]]),
     ],
 )
-def test_file_refused(tmp_path, old, new, message):
-    path = tmp_path / "mine.toml"
-    assert FILE.count(old) == 1
-    path.write_text(FILE.replace(old, new))
-    with pytest.raises(ModelError) as caught:
-        load(str(path))
-    assert str(caught.value) == f"{path}: {message}"
+def test_changes_of_eager_limits(changes, expected):
+    """What is said of a class and of a kind goes before what is said of less, wherever in a change it stands."""
+    assert limits(HAND.with_changes(changes)) == expected
 
 
-def test_a_value_where_a_table_must_be(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text('name = "a"\nsource = "b"\nassumed = []\nparameters = 5\nconventions = 6\n')
-    with pytest.raises(ModelError) as caught:
-        load(str(path))
-    assert str(caught.value) == f"{path}: parameters is 5, must be a table [parameters]"
-
-
-def test_an_unknown_name():
-    with pytest.raises(ModelError) as caught:
-        load("cray-t3d")
-    assert str(caught.value) == (
-        "no model 'cray-t3d', must be one of cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, "
-        "viola-external, viola-fh-brs, viola-fzj, or a path to a .toml file"
+def test_eager_limits_of_classes_and_kinds():
+    """A class goes before a kind; of a kind changed later for all, the classes follow."""
+    model = dataclasses.replace(
+        HAND, limits=(Limit(100), Limit(1, sends="blocking"), Limit(2, "between-nodes"), Limit(3, "between-metahosts", "sendrecv"))
     )
+    assert limits(model) == [[1, 100, 100], [2, 2, 2], [1, 100, 3]]
+    assert limits(model.with_changes("S_blocking_bytes=5")) == [[5, 100, 100], [5, 2, 2], [5, 100, 3]]
+    found = model.is_synchronous(Sent(ns(2, 2, 3), sends=ns(0, 1, 0), pairs=ns(NODE, NODE, METAHOST)))
+    np.testing.assert_array_equal(found, [True, False, True])
 
 
-def test_a_missing_file(tmp_path):
+@pytest.mark.slow
+@given(build.models(), st.lists(st.tuples(st.integers(0, 200), st.integers(SAME, ALL_PAIRS), st.integers(0, 2)), min_size=1))
+def test_law_rows_and_limits(model, messages):
+    """By the definition: the rows of its class, else of all pairs; of those the one with the largest from_bytes that it reaches.
+
+    A limit of its class and kind, else of its class, else of its kind, else of all.
+    """
+    size, pairs, sends = np.array(messages).T
+    asked = Sent(size, sends=sends, pairs=pairs)
+    letters = {letter: np.broadcast_to(getattr(model.letters(asked), letter), size.shape) for letter in LETTERS.values()}
+    limit = np.broadcast_to(model.limit(asked), size.shape)
+    for k, (bytes_, code, kind) in enumerate(messages):
+        name = ("within-node", "within-node", "between-nodes", "between-metahosts", "")[code]
+        rows = [row for row in model.costs if row.from_bytes <= bytes_]
+        row = max([row for row in rows if row.pairs == name] or [row for row in rows if not row.pairs], key=lambda row: row.from_bytes)
+        assert {letter: column[k] for letter, column in letters.items()} == {letter: getattr(row, letter) for letter in letters}
+        told = {(row.pairs, row.sends): row.S for row in model.limits}
+        order = [(name, SENDS[kind]), (name, ""), ("", SENDS[kind]), ("", "")]
+        assert limit[k] == next(told[place] for place in order if place in told)
+
+
+def test_rows_refused():
+    for costs, limits, message in (
+        ((dataclasses.replace(ROW, pairs="within-node"),), (Limit(1),), "costs lack a row of all messages, must have one"),
+        ((ROW, ROW), (Limit(1),), "costs have several rows of 0, must have one"),
+        ((ROW,), (), "eager limits lack a row of all messages, must have one"),
+        (
+            (ROW,),
+            (Limit(1), Limit(1, "within-node"), Limit(2, "within-node")),
+            "eager limits have several rows of within-node, must have one",
+        ),
+    ):
+        with pytest.raises(ModelError) as caught:
+            dataclasses.replace(HAND, costs=costs, limits=limits)
+        assert str(caught.value) == message
     with pytest.raises(ModelError) as caught:
-        load(str(tmp_path / "none.toml"))
-    assert str(caught.value) == f"{tmp_path}/none.toml: cannot be read: No such file or directory, must be a model file"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"name\n", "Expected '=' after a key in a key/value pair (at line 1, column 5), must be TOML"),
-        (b"name = '\xff'\n", "'utf-8' codec can't decode byte 0xff in position 8: invalid start byte, must be TOML"),
-    ],
-)
-def test_not_toml(tmp_path, content, message):
-    path = tmp_path / "mine.toml"
-    path.write_bytes(content)
+        Limit(1, sends="slow")
+    assert str(caught.value) == "sends is 'slow', must be one of blocking, nonblocking, sendrecv"
     with pytest.raises(ModelError) as caught:
-        load(str(path))
-    assert str(caught.value) == f"{path}: {message}"
-
-
-def test_nested_beyond_reason(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text("a = " + 100_000 * "[")
-    with pytest.raises(ModelError, match=r"recursion depth exceeded.*, must be TOML"):
-        load(str(path))
+        dataclasses.replace(ROW, pairs="far")
+    assert str(caught.value) == f"pairs is 'far', must be one of {CLASSES}"

@@ -219,7 +219,7 @@ def test_hypotheses_compose(name):
 @settings(max_examples=40)
 @given(build.traces())
 def test_neutral_hypotheses_change_nothing(trace):
-    texts = ["speed rank:0=1", f"network L_ns={ODD.L}", *[f"scale {name}=1" for name in trace.names]]
+    texts = ["speed rank:0=1", f"network L_ns={ODD.costs[0].L}", *[f"scale {name}=1" for name in trace.names]]
     for text in texts:
         assert same(predicted(trace, text, model=ODD).predicted, trace.timeline)
     assert same(predicted(trace, *texts, model=ODD).predicted, trace.timeline)
