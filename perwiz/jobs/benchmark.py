@@ -16,9 +16,11 @@ import numpy as np
 from perwiz.errors import ModelError
 from perwiz.jobs.routines import group
 from perwiz.kernels.names import METAHOST
+from perwiz.loggps import rounds
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import SYNCHRONOUS
 
 MEGABYTE = 2**20
@@ -98,13 +100,12 @@ def derived(name_or_file: str) -> Benchmark:
     """Return the latencies and bandwidths that a LogGPS model gives between nodes, of collectives of 48 processes. Raises ModelError.
 
     Sends take o_s (a synchronous one its request and acknowledgement, too), receives and waits that find their message o_r, a byte the
-    larger of G and O of that end; collectives as in `Model.collective_work`.
+    larger of G and O of that end; collectives, each process on a node, the rounds of their likely algorithm.
     """
     model = load(name_or_file)
     latency, per_byte = _point_to_point(model)
     rows = np.flatnonzero(operations.COLLECTIVE)
-    sizes = np.full(len(rows), _RANKS)
-    empty, long = (model.collective_work(rows, sizes, np.full(len(rows), size, np.int64), METAHOST) for size in (0, _LONG))
+    empty, long = (_collectives(model, rows, size) for size in (0, _LONG))
     for op, nothing, much in zip(rows.tolist(), empty.tolist(), long.tolist(), strict=True):
         name = operations.OPS[op].removeprefix("MPI_").lower()
         if nothing > 0 and group(name) == "collective":
@@ -113,6 +114,13 @@ def derived(name_or_file: str) -> Benchmark:
     bandwidth = {name: 1e9 / (cost * MEGABYTE) for name, cost in per_byte.items() if cost > 0}
     label = f"derived from the LogGPS model {model.name}, collectives of {_RANKS} processes: no benchmark of single routines was given"
     return Benchmark(label, {name: ns / 1000 for name, ns in latency.items()}, bandwidth)
+
+
+def _collectives(model: Model, ops: I8, size: int) -> I8:
+    """Return the ns of collectives of so many bytes, each process on a node of its own."""
+    one = np.ones(len(ops), "i8")
+    asked = rounds.Collectives(ops.astype("u1"), _RANKS * one, size * one, _RANKS * one, one)
+    return rounds.cost(model, asked, rounds.usual(asked))
 
 
 def _point_to_point(model: Model) -> tuple[dict[str, float], dict[str, float]]:

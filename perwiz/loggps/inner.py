@@ -1,16 +1,16 @@
 """Waits inside rooted collectives. Whom a process waits for in them is not recorded, and not only roots wait.
 
 Libraries add up and pass on along trees: a process in the middle of a reduction stays until those below it have come, one at the end of
-a broadcast until those above it have. Which tree it was no trace tells. But one that stays in the call longer than the model says the
-operation takes, while another comes, has waited for it: for the last that came before it left.
+a broadcast until those above it have. Which tree it was no trace tells. But one that stays in the call longer than the model says its
+part takes, while another comes, has waited for it: for the last that came before it left.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from perwiz.loggps import instances
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import collective_work
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
@@ -28,8 +28,8 @@ def inner_waits(trace: Trace, model: Model) -> tuple[I8, I8]:
         return row, row
     members, times = trace.members, trace.timeline.calls
     entry, end = times.enter[members.call[row]], times.leave[members.done[row]]
-    last = _last_before(members.collective[row], entry, end)
-    stays = end - times.enter[members.done[row]] > collective_work(trace, model, row)
+    last = last_before(members.collective[row], entry, end)
+    stays = end - times.enter[members.done[row]] > instances.work(trace, row, model)
     waits = (entry[last] > entry) & stays & ~_waits_for_root(trace, row, entry, last)
     return row[waits], row[last[waits]]
 
@@ -43,7 +43,7 @@ def _rooted(trace: Trace) -> I8:
     return np.flatnonzero(np.repeat(wanted, size) & (members.done != NONE))
 
 
-def _last_before(collective: I4, entry: I8, end: I8) -> I8:
+def last_before(collective: I4, entry: I8, end: I8) -> I8:
     """Return, per member, the position of the last that came before it left: itself, if nobody came after it.
 
     collective   0   0   0   1

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from perwiz.errors import ModelError
 from perwiz.kernels.names import PAIR_CLASSES
+from perwiz.loggps import collectives
+from perwiz.loggps.collectives import CollectiveCost
 from perwiz.trace.arrays import F8, I8, Mask
-from perwiz.trace.operations import COLLECTIVE, OPS
 from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 
 Nanoseconds = I8
@@ -59,8 +60,6 @@ _CLASSES = ("within-node", *PAIRS, "")
 _WHOLE = (*LIMITS, "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
 _LARGEST = 1e12
 _LONGEST = 2.0**53
-_BARRIER = np.array([name.lower().endswith("barrier") for name in OPS])
-_ALLTOALL = np.array(["alltoall" in name.lower() for name in OPS])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +160,8 @@ class Model:
     """What keeps consecutive sends of a process apart: the sending call waits, or nothing."""
     progress: str
     """When a rendezvous may proceed: always, or only while the receiver is in calls."""
+    collectives: tuple[CollectiveCost, ...] = ()
+    """What collectives were found to cost; others cost the rounds of their likely algorithm."""
 
     def __post_init__(self) -> None:
         for key in CONVENTIONS:
@@ -176,6 +177,7 @@ class Model:
         _check_rows("eager limits", [(row.pairs, row.sends) for row in limits], ("", ""))
         object.__setattr__(self, "costs", tuple(costs))
         object.__setattr__(self, "limits", tuple(limits))
+        object.__setattr__(self, "collectives", collectives.checked(self.collectives))
 
     @property
     def S(self) -> int:
@@ -313,20 +315,6 @@ class Model:
         """
         costs = self.letters(sent)
         return _rounded((costs.g + costs.G * _after_first(k)) * (self.gap == "sending call"))
-
-    def collective_work(self, op: ArrayLike, size: ArrayLike, k: ArrayLike, pairs: ArrayLike = ALL_PAIRS) -> Nanoseconds:
-        """Return the ns of one rank's part of collectives; `op` a row of OPS, `size` ranks, `k` the larger of bytes sent and received.
-
-        `pairs` is the widest pair class among the ranks. With a = o_s + o_r + L and lg = ceil(log2 size): barriers lg a; alltoall,
-        alltoallv, alltoallw (size - 1) a + k G (pairwise exchange); all others lg (a + k G) (a tree that moves all bytes each round, too
-        much where rounds split them). Alone, or no collective: 0.
-        """
-        op, ranks, costs = np.asarray(op), np.asarray(size), self.letters(Sent(k, pairs=pairs))
-        alpha = costs.o_s + costs.o_r + costs.L
-        moved = np.where(_BARRIER[op], 0.0, np.asarray(k) * costs.G)
-        rounds = np.frexp(ranks - 1.0)[1]
-        cost = np.where(_ALLTOALL[op], (ranks - 1) * alpha + moved, rounds * (alpha + moved))
-        return _rounded(np.where(COLLECTIVE[op] & (ranks > 1), cost, 0.0))
 
     def _acknowledgement(self, costs: Any) -> Any:
         return self.acknowledge_overheads * (costs.o_s + costs.o_r) / 2 + costs.L
@@ -477,5 +465,5 @@ def _rounded(cost: ArrayLike) -> Nanoseconds:
     """Return whole ns. Raises ModelError when that is beyond 2^53 (104 days), where floats no longer tell single ns."""
     whole = np.rint(cost)
     if np.any(whole > _LONGEST):
-        raise ModelError(f"a message or collective would cost {np.max(whole):.3g} ns, must be at most 2^53")
+        raise ModelError(f"a message would cost {np.max(whole):.3g} ns, must be at most 2^53")
     return np.asarray(whole, np.int64)

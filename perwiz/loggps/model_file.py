@@ -6,6 +6,7 @@
     pairs = "between-nodes"            or "within-node", "between-metahosts"; all pairs if it is not said
     from_bytes = 1024                  for messages so large and larger; 0 if it is not said
     L_ns = 12000.0
+    [[collectives]]                    what collectives cost, see `collectives.py`
 
 Files may say o_ns and O_ns_per_byte, of both ends, in place of those of each, and `per_byte` in [conventions]: the end that pays O.
 """
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from perwiz.errors import ModelError
+from perwiz.loggps import collectives
 from perwiz.loggps.model import (
     BOTH_ENDS,
     CONVENTIONS,
@@ -78,7 +80,7 @@ def text(model: Model, comments: Iterable[str] = ()) -> str:
     lines += ["", "[conventions]", *(_entry(key, values[key]) for key in CONVENTIONS)]
     for table in model.classes():
         lines += ["", "[[classes]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *collectives.written(model.collectives), ""])
 
 
 def _entry(key: str, value: float | int | str) -> str:
@@ -105,7 +107,7 @@ def _parsed(file: str) -> Table:
 
 def _model(content: Table) -> Model:
     """Return the model of a parsed file, its keys checked."""
-    _check_keys("top level", content, _TOP, ("classes",))
+    _check_keys("top level", content, _TOP, ("classes", "collectives"))
     for name in ("parameters", "conventions"):
         if not isinstance(content[name], dict):
             raise ModelError(f"{name} is {shown(content[name])}, must be a table [{name}]")
@@ -122,7 +124,8 @@ def _model(content: Table) -> Model:
     for table in sorted((_class(table, payers) for table in classes), key=lambda table: (table["pairs"] != "", table["from_bytes"])):
         _add(table, costs, limits)
     fixed = {"name": content["name"], "source": content["source"], "assumed": _assumed(content["assumed"])}
-    return Model(**fixed, costs=tuple(costs), limits=tuple(limits), **conventions)
+    found = collectives.parsed(content.get("collectives", []))
+    return Model(**fixed, costs=tuple(costs), limits=tuple(limits), **conventions, collectives=found)
 
 
 def _class(table: Table, payers: tuple[int, int]) -> Table:

@@ -35,14 +35,6 @@ def _classed(model: Model) -> bool:
     return any(row.pairs for row in model.costs) or any(limit.pairs for limit in model.limits)
 
 
-def widest(trace: Trace, model: Model) -> U1:
-    """Return the widest pair class among the members of each communicator, uint8; ALL_PAIRS if the model tells none apart."""
-    communicators = trace.communicators
-    if not _classed(model):
-        return np.full(len(communicators), ALL_PAIRS, "u1")
-    return _widest(trace)
-
-
 def _widest(trace: Trace) -> U1:
     """Return the widest pair class among the members of each communicator.
 

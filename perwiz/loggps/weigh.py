@@ -15,8 +15,9 @@ import numpy as np
 from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
+from perwiz.loggps import instances
 from perwiz.loggps.model import Model
-from perwiz.loggps.pairs import sent, widest
+from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import NONE, Times
@@ -195,32 +196,27 @@ class Gaps:
         return self._model.gap_after(sent(self._trace, self._model, self._largest[calls], self._size), self._bytes[calls])
 
 
-def work(trace: Trace, model: Model, size: I8 | None = None) -> I8:
-    """Return the part of each call's work that a model explains, int64 ns, for messages of their recorded or another `size`."""
-    table, members = trace.messages, trace.members
+def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | None = None) -> I8:
+    """Return the part of each call's work that a model explains, int64 ns, for messages of their recorded or another `size`.
+
+    On another `network` its letters tell the cost of messages, and how the model's costs of collectives change.
+    """
+    table, members, letters = trace.messages, trace.members, network or model
     out, posts = np.zeros(len(trace.calls), "i8"), np.zeros((2, len(trace.calls)), "i8")
     for chunk in chunks(len(table)):
-        messages = sent(trace, model, chunk, size)
-        waits, send, send_done = model.is_synchronous(messages), table.send[chunk], table.send_done[chunk]
+        messages = sent(trace, letters, chunk, size)
+        waits, send, send_done = letters.is_synchronous(messages), table.send[chunk], table.send_done[chunk]
         completes = waits & (send_done != NONE)
-        np.add.at(out, np.where(completes, send_done, send), model.send_work(messages))
-        np.add.at(out, table.receive_done[chunk], model.receive_work(messages))
+        np.add.at(out, np.where(completes, send_done, send), letters.send_work(messages))
+        np.add.at(out, table.receive_done[chunk], letters.receive_work(messages))
         posting = completes & (send_done != send), table.receive[chunk] != table.receive_done[chunk]
-        for ends, cost, calls, which in zip(posts, model.post_work(messages), (send, table.receive[chunk]), posting, strict=True):
+        for ends, cost, calls, which in zip(posts, letters.post_work(messages), (send, table.receive[chunk]), posting, strict=True):
             np.maximum.at(ends, calls[which], cost[which])
     out += posts[0]
     out += posts[1]
     done = np.flatnonzero(members.done != NONE)
-    np.add.at(out, members.done[done], collective_work(trace, model, done))
+    np.add.at(out, members.done[done], instances.work(trace, done, model, network))
     return out
-
-
-def collective_work(trace: Trace, model: Model, members: I8) -> I8:
-    """Return how long a model says that members of collectives, rows, work, int64 ns."""
-    call, which = trace.members.call[members], trace.members.collective[members]
-    comm = trace.collectives.comm[which]
-    largest = np.maximum(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
-    return model.collective_work(trace.collectives.op[which], trace.communicators.sizes()[comm], largest, widest(trace, model)[comm])
 
 
 def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
@@ -232,7 +228,7 @@ def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
     measured = weigh(trace, weighted.timeline, graph, old).weight
     own, rest = _own_and_rest(weighted, measured)
-    old_work, new_work = work(trace, old), work(trace, model, size)
+    old_work, new_work = work(trace, old), work(trace, old, size, model)
     explained = np.minimum(rest, old_work)
     new_rest = rest + _scaled(explained, old_work, new_work) - explained
     lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)

@@ -33,6 +33,8 @@ class Roots:
     instances: CollectiveInstances
     inferred: int = 0
     """How many times tell."""
+    adopted: int = 0
+    """How many do not tell themselves, but others that were called from the same place."""
     assumed: int = 0
     """For how many it is taken to be the first rank of the communicator, which the times allow, as they allow others."""
 
@@ -72,12 +74,13 @@ def inferred(instances: CollectiveInstances, calls: Calls, times: Times, process
     asked = _asked(instances, calls, times, process, rows, apart)
     place = table.comm[rows], table.op[rows], calls.path[members.call[table.first_member[rows]]]
     site = np.unique(np.stack(place, 1), axis=0, return_inverse=True)[1].ravel()
-    root, assumed = _agreed(asked, site)
+    root, adopted, assumed = _agreed(asked, site)
     found = table.root.copy()
     found[rows] = root
     count = int((root >= 0).sum())
     changed = dataclasses.replace(instances, collectives=dataclasses.replace(table, root=found), rootless=instances.rootless - count)
-    return Roots(changed, count - int(assumed.sum()), int(assumed.sum()))
+    others, first = int(adopted.sum()), int(assumed.sum())
+    return Roots(changed, count - others - first, others, first)
 
 
 def _asked(instances: CollectiveInstances, calls: Calls, times: Times, process: I4, rows: I8, apart: int) -> _Asked:
@@ -145,8 +148,8 @@ def _told(asked: _Asked, possible: Mask, nearly: Mask) -> tuple[Mask, I4]:
     return alone, np.where(told, np.maximum.reduceat(np.where(root, asked.process, NONE), asked.first), NONE).astype("i4")
 
 
-def _agreed(asked: _Asked, site: I8) -> tuple[I4, Mask]:
-    """Return the root per instance, -1 unknown, and which are assumed; `site` numbers the place in the program of each.
+def _agreed(asked: _Asked, site: I8) -> tuple[I4, Mask, Mask]:
+    """Return the root per instance, -1 unknown, which are those of others, and which are assumed; `site` numbers their places.
 
     The instances of a place that tell a root, those that leave only one if there are such, must agree, and it must be possible in all:
     then it is that of all. Where none tells, it is the only rank that is possible in all, or else the first one, assumed, if that is.
@@ -155,7 +158,7 @@ def _agreed(asked: _Asked, site: I8) -> tuple[I4, Mask]:
         possible    012 01 12      012 01      012 01      12 1 02
         told         -  -  -        1   -       -  -       -  1 0
         root         1  1  1        1   1       0  0       -  1 0
-                                               assumed
+                                    adopted    assumed
     """
     sites, first = int(site.max()) + 1, asked.process[asked.first]
     nearly = _possible(asked, _stay(asked) // _DRIFT)
@@ -168,7 +171,8 @@ def _agreed(asked: _Asked, site: I8) -> tuple[I4, Mask]:
     silent = np.bincount(site[tells], minlength=sites) == 0
     root = np.where(silent, _common(everywhere // _RANKS, everywhere % _RANKS, sites), common)[site]
     assumed = silent[site] & (root < 0) & np.isin(_key(site, first), everywhere)
-    return np.where(root >= 0, root, np.where(assumed, first, told)).astype("i4"), assumed
+    adopted = (root >= 0) & (told < 0) & ~silent[site]
+    return np.where(root >= 0, root, np.where(assumed, first, told)).astype("i4"), adopted, assumed
 
 
 def _key(site: I8, rank: I8 | I4) -> I8:

@@ -149,6 +149,8 @@ class Counts:
     """Rooted instances whose root the trace does not tell: their members stay untied."""
     inferred_roots: int = 0
     """Rooted instances whose root the trace does not tell, but times do."""
+    adopted_roots: int = 0
+    """Those whose times do not tell it either, but times of others called from the same place do."""
     assumed_roots: int = 0
     """Those whose times allow several roots, the first rank of the communicator among them, which is taken."""
     silent_processes: int = 0
@@ -184,6 +186,7 @@ _LACKING = (
     "contradicting",
     "unmatched_collectives",
     "inferred_roots",
+    "adopted_roots",
     "assumed_roots",
     "inferred_completions",
     "repaired_communicators",

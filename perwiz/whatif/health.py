@@ -104,6 +104,7 @@ class Health:
         repairs = {
             "completions of requests, put into the wait that must have been theirs": self.counts.inferred_completions,
             "roots of collectives, inferred from times": self.counts.inferred_roots,
+            "roots of collectives, taken from others called at the same place, whose times tell": self.counts.adopted_roots,
             "roots of collectives, assumed to be the first rank, as times allow": self.counts.assumed_roots,
             "communicators of receives, taken from the sends that fit": self.counts.repaired_communicators,
             "sizes of receives, taken from their sends: some are larger than any message": self.counts.repaired_sizes,

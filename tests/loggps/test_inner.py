@@ -8,6 +8,7 @@ from hypothesis import given
 
 import build
 from build import Builder, hand_model
+from perwiz.loggps import instances
 from perwiz.loggps.inner import inner_waits
 from perwiz.trace import operations
 from perwiz.whatif.predict import predict
@@ -83,11 +84,10 @@ def naive(trace, model):
         for row in ranks:
             if members.done[row] < 0:
                 continue
-            left, call = int(times.leave[members.done[row]]), members.call[row]
+            left = int(times.leave[members.done[row]])
             others = [other for other in ranks if came[other] <= left and members.done[other] >= 0]
             last = max(came[other] for other in others)
-            size, most = trace.communicators.sizes()[table.comm[which]], max(trace.calls.bytes_sent[call], trace.calls.bytes_received[call])
-            long = left - int(times.enter[members.done[row]]) > int(model.collective_work(table.op[which], size, most))
+            long = left - int(times.enter[members.done[row]]) > int(instances.work(trace, np.array([row]), model)[0])
             reduces, is_root = kind == operations.N_TO_ONE, ranks[row] == root
             known = is_root if reduces else not is_root and any(ranks[r] == root and came[r] >= last for r in ranks)
             if last > came[row] and long and not known:

@@ -12,7 +12,6 @@ from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
 from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, LETTERS, OF_PAIRS, PARAMETERS, SENDS, Costs, Limit, Model, Sent
 from perwiz.loggps.model_file import load
-from perwiz.trace.operations import COLLECTIVE, OP, OPS
 from perwiz.trace.tables import BUFFERED, READY, STANDARD, SYNCHRONOUS
 
 ROW = Costs(L=1000.0, o_s=200.0, o_r=200.0, g=50.0, G=2.0, O_s=0.5, O_r=0.5, s=40)
@@ -103,8 +102,6 @@ def test_overheads_apart():
     same(apart.send_work(long(100)), 200 + 1000 + 8060 + 250)
     same(apart.receive_work(long(100)), 8060 + (200 + 1000 + 8060) + (250 + 1298) + 8085)
     same(np.concatenate(apart.post_work(long(100))), 200, 8060)
-    barrier = np.array([OP["MPI_Barrier"]], "u1")
-    same(apart.collective_work(barrier, ns(8), ns(0)), 3 * (200 + 8060 + 1000))
 
 
 def test_gap_after():
@@ -164,39 +161,6 @@ def test_measured_latency(name, latency):
     assert {"L_ns", "o_s_ns", "o_r_ns"} <= set(machine.assumed)
 
 
-@pytest.mark.parametrize(
-    ("op", "ranks", "size", "expected"),
-    [
-        ("MPI_Barrier", 8, 0, 3 * 1400),
-        ("MPI_Ibarrier", 9, 0, 4 * 1400),
-        ("MPI_Barrier", 8, 10, 3 * 1400),
-        ("MPI_Allreduce", 8, 10, 3 * (1400 + 20)),
-        ("MPI_Allgather", 5, 10, 3 * (1400 + 20)),
-        ("MPI_Bcast", 2, 10, 1400 + 20),
-        ("MPI_Reduce", 1024, 10, 10 * (1400 + 20)),
-        ("MPI_Scan", 1025, 10, 11 * (1400 + 20)),
-        ("MPI_Alltoall", 8, 10, 7 * 1400 + 20),
-        ("MPI_Ialltoallv", 3, 10, 2 * 1400 + 20),
-        ("MPI_Alltoallw", 2, 0, 1400),
-        ("MPI_Allreduce", 1, 10, 0),
-        ("MPI_Alltoall", 1, 10, 0),
-        ("MPI_Alltoall", 0, 10, 0),
-        ("MPI_Send", 8, 10, 0),
-        ("MPI_Neighbor_alltoall", 8, 10, 0),
-    ],
-)
-def test_collective_work(op, ranks, size, expected):
-    """a = 2 * 200 + 1000 = 1400 and 2 ns a byte, in ceil(log2 ranks) rounds or ranks - 1 exchanges."""
-    same(HAND.collective_work(np.array([OP[op]], "u1"), ns(ranks), ns(size)), expected)
-
-
-def test_collective_work_of_many():
-    """One row per call; every collective of more than one rank costs something."""
-    ops = np.arange(len(OPS)).astype("u1" if len(OPS) <= 256 else "u2")
-    cost = HAND.collective_work(ops, np.full(len(ops), 4), np.zeros(len(ops), np.int64))
-    np.testing.assert_array_equal(cost > 0, COLLECTIVE)
-
-
 @given(st.lists(st.tuples(st.integers(0, 2**40), st.booleans()), max_size=8))
 def test_vectors_are_rows(rows):
     """A cost depends on its own row only, and more bytes never cost less."""
@@ -210,7 +174,7 @@ def test_vectors_are_rows(rows):
 def test_a_cost_beyond_float_precision():
     with pytest.raises(ModelError) as caught:
         HAND.gap_after(sent(1), ns(2**62))
-    assert str(caught.value) == "a message or collective would cost 9.22e+18 ns, must be at most 2^53"
+    assert str(caught.value) == "a message would cost 9.22e+18 ns, must be at most 2^53"
 
 
 def test_parameters():

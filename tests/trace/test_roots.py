@@ -18,12 +18,16 @@ from perwiz.whatif.health import health
 
 def found(trace):
     """Return the roots that times tell of a trace whose roots are forgotten, how many are inferred, assumed and still unknown."""
+    out = told(trace)
+    return out.instances.collectives.root.tolist(), out.inferred + out.adopted, out.assumed, out.instances.rootless
+
+
+def told(trace):
     table = trace.collectives
     forgotten = dataclasses.replace(table, root=np.full(len(table), NONE, "i4"))
     rooted = np.isin(operations.KIND[table.op], (operations.ONE_TO_N, operations.N_TO_ONE))
     instances = CollectiveInstances(forgotten, trace.members, 0, 0, int(rooted.sum()))
-    out = roots.inferred(instances, trace.calls, trace.timeline.calls, trace.locations.process, trace.messages, trace.communicators)
-    return out.instances.collectives.root.tolist(), out.inferred, out.assumed, out.instances.rootless
+    return roots.inferred(instances, trace.calls, trace.timeline.calls, trace.locations.process, trace.messages, trace.communicators)
 
 
 def program(*instances):
@@ -69,6 +73,7 @@ def test_instances_of_one_place_tell_each_other():
     """The second leaves only rank 1, which the first allows; the gather has a place of its own."""
     trace = program(("Bcast", *LOOSE), ("Bcast", *later([(50, 60), (10, 20), (30, 40)], 100)), ("Gather", *later(LOOSE, 200)))
     assert found(trace) == ([1, 1, 0], 2, 1, 0)
+    assert (told(trace).inferred, told(trace).adopted) == (1, 1)
 
 
 def test_the_only_possible_root_counts_more_than_who_was_waited_for():

@@ -146,6 +146,7 @@ class Builder:
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
             inferred_roots=self.roots.inferred,
+            adopted_roots=self.roots.adopted,
             assumed_roots=self.roots.assumed,
             silent_processes=max(self.recording.headers.processes - len(np.unique(self.locations.process)), 0),
         )

@@ -230,6 +230,7 @@ class Builder:
             unmatched_collectives=self.instances.unmatched,
             rootless_collectives=self.instances.rootless,
             inferred_roots=self.roots.inferred,
+            adopted_roots=self.roots.adopted,
             assumed_roots=self.roots.assumed,
             silent_processes=len(np.setdiff1d(self.locations.process[self.locations.kind == PROCESS], self.locations.process[heard])),
             inferred_completions=self.inferred,

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from perwiz import words
 from perwiz.loggps import model as loggps
+from perwiz.loggps.instances import likely
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.predict import order
@@ -37,6 +38,8 @@ from perwiz.whatif.waits import Waits
 
 _PROCESSES = 16
 """Rows of the longest table of processes."""
+_ALGORITHMS = 8
+"""Lines of likely algorithms."""
 
 
 class Zeroed(Record):
@@ -85,6 +88,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     model: Model
     networks: list[Model]
     """The other networks asked about, in the order they are applied."""
+    collectives: list[str]
+    """With another network: the likely algorithms, whose rounds tell how collectives change."""
     deadlocks: Natural
     """Messages that the hypotheses make synchronous so that the program would deadlock; their senders are not held."""
     misfit: Misfit
@@ -100,7 +105,7 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
     """Return the prediction, with at most `waits` waits before and after."""
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
-    zeroed = before.time[prediction.zeroed]
+    zeroed, networks = before.time[prediction.zeroed], _networks(prediction)
     moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
     return PredictDocument(
         **blocks.head(trace),
@@ -120,7 +125,8 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         waiting_ns=int(before.time.sum()),
         waiting_predicted_ns=int(after.time.sum()),
         model=blocks.model(prediction.model),
-        networks=[blocks.model(network) for network in _networks(prediction)],
+        networks=[blocks.model(network) for network in networks],
+        collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
         misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit),
         health=blocks.health(prediction.health),
@@ -173,6 +179,9 @@ def text(predict: PredictDocument) -> str:
         lines += ["", "longest waits in the predicted run", *blocks.wait_lines(predict.waits_after, "predicted", "recorded")]
     facts = blocks.model_facts(predict.model)
     facts += [fact for network in predict.networks for fact in blocks.model_facts(network, "network")]
+    facts += [("" if k else "likely", line) for k, line in enumerate(predict.collectives[:_ALGORITHMS])]
+    if len(predict.collectives) > _ALGORITHMS:
+        facts.append(("", f"and {len(predict.collectives) - _ALGORITHMS} more (--json)"))
     facts += misfit.facts(predict.misfit, predict.replay_error_ns, predict.engine)
     return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
 

@@ -68,6 +68,7 @@ def test_document__by_hand():
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],
+        "collectives": [],
         "deadlocks": 0,
         "misfit": {
             "requests": 0,
@@ -208,6 +209,19 @@ def test_text__other_networks_and_their_sources():
     found = facts(block, "network")
     assert found[0].startswith("cray-t3e: L_ns=")
     assert found[3].startswith("cray-t3e with L_ns=1000,s_bytes=7: L_ns=1000 ")
+
+
+def test_text__likely_algorithms():
+    """With another network the report says whose rounds change the collectives; the longest lists are cut."""
+    b = Builder(8)
+    b.everyone("Allreduce", bytes=8)
+    lines = facts(document(b.trace(), Network("L_ns=1000")), "likely")
+    assert lines == ["MPI_Allreduce of 8 bytes of 8 processes: 3 rounds of recursive doubling"]
+    for ranks in range(2, 9):
+        b.everyone("Barrier", comm=b.comm(f"of {ranks}", range(ranks)))
+    b.everyone("Scan", bytes=8)
+    lines = facts(document(b.trace(), Network("L_ns=1000")), "likely")
+    assert (len(lines), lines[-1]) == (9, "and 1 more (--json)")
 
 
 def test_text__misfit():

@@ -1,0 +1,1 @@
+"""The machine of a trace, fitted to it."""

@@ -1,0 +1,136 @@
+"""Recorded instances of collectives as costs look at them: who takes part, where, with how many bytes; and what a model says of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perwiz.loggps import collectives, rounds
+from perwiz.loggps.collectives import ALL, OTHERS, ROOT
+from perwiz.loggps.model import Model
+from perwiz.loggps.rounds import Collectives
+from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I8, U1
+from perwiz.trace.trace import Trace
+
+_PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "alltoall" in name.lower() for name in operations.OPS])
+"""Per op: each process has its part of the bytes, and somebody has all."""
+
+
+class Parts(NamedTuple):
+    """Members of collectives, rows of Members."""
+
+    row: I8
+    collective: I8
+    op: U1
+    processes: I8
+    members: U1
+    """Row of `collectives.MEMBERS`."""
+    size: I8
+    """Bytes: of the parts of all where each has its own, such as an alltoall or gather; else of the one vector."""
+
+
+def parts(trace: Trace, row: I8) -> Parts:
+    """Return what is known of some members."""
+    table = trace.collectives
+    collective = trace.members.collective[row].astype("i8")
+    op, call = table.op[collective], trace.members.call[row]
+    kind = operations.KIND[op]
+    rooted = ((kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)) & (table.root[collective] >= 0)
+    is_root = trace.locations.process[trace.calls.location[call]] == table.root[collective]
+    members = np.where(rooted, np.where(is_root, ROOT, OTHERS), ALL).astype("u1")
+    return Parts(row, collective, op, trace.communicators.sizes()[table.comm[collective]], members, sizes(trace)[collective])
+
+
+def sizes(trace: Trace) -> I8:
+    """Return the bytes of each instance.
+
+    Formats differ in what the two ends of a collective count, so of the most that a member sends and the most that one receives the
+    larger counts where each process has its part of the bytes, and else the smaller, unless that is 0.
+
+                  most sent  most received
+    MPI_Bcast           800            100  of 100 bytes: one format says what all get together
+    MPI_Gather          100            800  of 800 bytes
+    """
+    table, members, calls = trace.collectives, trace.members, trace.calls
+    if not len(table):
+        return np.zeros(0, "i8")
+    sent, received = (np.maximum.reduceat(column[members.call], table.first_member) for column in (calls.bytes_sent, calls.bytes_received))
+    most, least = np.maximum(sent, received), np.minimum(sent, received)
+    return np.where(_PARTS[table.op] | (least == 0), most, least)
+
+
+def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I8:
+    """Return the ns of the parts of some members (rows of Members): under the model of the run, or that on another network.
+
+    What the model found for the routine, or else the rounds of the likely algorithm under its letters; on another network the former
+    times what those rounds take there, over what they take here.
+    """
+    kind, kinds = alike(trace)
+    fitted = _found(model, kinds)
+    chosen = _chosen(model, kinds, fitted)
+    here = rounds.cost(model, kinds, chosen)[:, None]
+    there = here if network is None else rounds.cost(network, kinds, chosen)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.where(here > 0, fitted * (there / here), fitted + there - here)
+    of = parts(trace, row)
+    return np.where(np.isnan(fitted), there, np.rint(scaled)).astype("i8")[kind[of.collective], of.members]
+
+
+def likely(trace: Trace, model: Model) -> list[str]:
+    """Return the likely algorithm per routine, processes and bytes of a trace's collectives that move data, in words."""
+    kinds = alike(trace)[1]
+    kinds = kinds.take(rounds.MOVES[kinds.op] & (kinds.processes > 1))
+    chosen = _chosen(model, kinds, _found(model, kinds))
+    lines: dict[tuple[int, int, int], list[int]] = {}
+    for row in np.lexsort((kinds.size, kinds.processes, kinds.op)).tolist():
+        lines.setdefault((int(kinds.op[row]), int(kinds.processes[row]), int(chosen[row])), []).append(int(kinds.size[row]))
+    return [_line(*key, sizes) for key, sizes in lines.items()]
+
+
+def _line(op: int, processes: int, algorithm: int, sizes: list[int]) -> str:
+    low, high = sizes[0], sizes[-1]
+    many = f" of {low} bytes" if low == high else f" of {low} to {high} bytes"
+    return f"{operations.OPS[op]}{many if high else ''} of {processes} processes: {rounds.words(algorithm, processes)}"
+
+
+def _found(model: Model, kinds: Collectives) -> F8:
+    """Return the ns that the model found, per kind and, as columns, members."""
+    columns = [np.full(len(kinds.op), members, "u1") for members in (ALL, ROOT, OTHERS)]
+    return np.stack([collectives.found(model.collectives, kinds.op, kinds.processes, members, kinds.size) for members in columns], 1)
+
+
+def _chosen(model: Model, kinds: Collectives, fitted: F8) -> I8:
+    """Return the likely algorithms; the members that take longest tell them."""
+    return rounds.choose(model, kinds, np.fmax(fitted[:, ALL], np.fmax(fitted[:, ROOT], fitted[:, OTHERS])))
+
+
+def alike(trace: Trace) -> tuple[I8, Collectives]:
+    """Return (the kind of each instance, the kinds): instances of one routine, communicator and size are alike."""
+    table = trace.collectives
+    values, size = np.unique(sizes(trace), return_inverse=True)
+    comms = len(trace.communicators)
+    keys, kind = np.unique((size.ravel() * comms + table.comm) * len(operations.OPS) + table.op, return_inverse=True)
+    pair, op = np.divmod(keys, len(operations.OPS))
+    value, comm = np.divmod(pair, comms)
+    nodes, metahosts = spread(trace)
+    processes = trace.communicators.sizes()[comm]
+    return kind.ravel(), Collectives(op.astype("u1"), processes, values[value], nodes[comm], metahosts[comm])
+
+
+def spread(trace: Trace) -> tuple[I8, I8]:
+    """Return on how many nodes and metahosts the processes of each communicator are, at least 1."""
+    comms, places = trace.communicators, trace.locations
+    comm = np.repeat(np.arange(len(comms)), comms.sizes())
+    first = np.full(int(max(comms.ranks.max(initial=-1), places.process.max(initial=-1))) + 1, -1, "i8")
+    first[places.process[::-1]] = np.arange(len(places))[::-1]
+    place = first[comms.ranks]
+    comm, place = comm[place >= 0], place[place >= 0]
+    metahost, node = places.metahost[place].astype("i8"), places.node[place].astype("i8")
+    return _distinct(comm, len(comms), metahost, node), _distinct(comm, len(comms), metahost, 0 * node)
+
+
+def _distinct(comm: I8, comms: int, metahost: I8, node: I8) -> I8:
+    pairs = np.unique(np.stack((comm, metahost, node), 1), axis=0)
+    return np.maximum(np.bincount(pairs[:, 0], minlength=comms), 1)
