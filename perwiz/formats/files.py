@@ -10,6 +10,7 @@ from perwiz.formats.format import Format, Progress
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.paraver.format import PARAVER
 from perwiz.formats.recorded.format import RECORDED
+from perwiz.formats.timeindependent.format import TIME_INDEPENDENT
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Timeline, Trace
@@ -27,7 +28,7 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (RECORDED, OTF2, PARAVER, TRACE_EVENTS, ALOG)
+FORMATS: tuple[Format, ...] = (RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, ALOG)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 

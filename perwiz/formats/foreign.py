@@ -48,11 +48,6 @@ FOREIGN = (
     Foreign("a Paraver trace", _RECORD, rb"#Paraver "),
     Foreign("a Dimemas trace", _RECORD, rb"#DIMEMAS:"),
     Foreign("a schedule in GOAL", "which has no times: must be ALOG, an OTF2 archive or a recorded run", rb"(\s|//.*\n)*num_ranks\s+\d"),
-    Foreign(
-        "a time-independent trace of SimGrid",
-        "which has no times: must be ALOG, an OTF2 archive or a recorded run (perwiz record runs SMPI programs)",
-        rb"(\s|#.*\n)*\d+\s+(init|compute|comm_size|location|i?send|i?recv|barrier|bcast|reduce|allreduce|alltoall)\b",
-    ),
     Foreign("a trace of the PyTorch profiler (Kineto)", _RECORD, rb'(?s)\s*\{.*"(deviceProperties|distributedInfo)"'),
     Foreign("Trace Event JSON", "which is for viewers: must be the trace it was made of", rb'(?s)\s*(\{.*"traceEvents"|\[\s*\{.*"ph")'),
     Foreign("an HPCToolkit database", _RECORD, rb"HPCTOOLKIT"),

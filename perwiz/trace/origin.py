@@ -15,7 +15,8 @@ _SHOWN = 400
 class Origin:
     """Where a timeline comes from; `str` says it in words, a long list of hypotheses cut with a mark."""
 
-    kind: Literal["measured", "corrected", "predicted"] = "measured"
+    kind: Literal["measured", "corrected", "predicted", "untimed"] = "measured"
+    """Untimed: nobody knows how long calls take, and they are shown as if they took no time; what makes them times is a machine."""
     by: str = ""
     """What else made it, in words; that of a prediction stands behind its hypotheses."""
     hypotheses: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Origin:
 
 
 MEASURED = Origin()
+UNTIMED = Origin("untimed", "computation alone")
 
 
 def to_json(origin: Origin) -> str:
