@@ -26,7 +26,7 @@ _HOMES = {
     "load_model": "perwiz.loggps.model_file:load",
     "predict": "perwiz.whatif.predict:predict",
     "predicted_trace": "perwiz.whatif.predict:predicted_trace",
-    "read": "perwiz.formats.files:read",
+    "read": "perwiz.whatif.timed:read",
     "write": "perwiz.formats.files:write",
 }
 

@@ -999,7 +999,7 @@ def graphs(draw):
             ends.append(v)
         for _ in range(draw(st.integers(0, 3))):
             source.append(draw(st.integers(0, v - 1)))
-            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.GAP])))
+            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.GAP, g.TRANSFER])))
         start.append(len(source))
     none = np.empty(0, "i4")
     cause = np.full(len(source), NONE, "i4")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, PROBE = range(6)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, GAP, TRANSFER = range(7)
 
 
 def into(graph_start, v):
@@ -50,8 +50,9 @@ def measure_waits(start, source, kind, weight, time, vertex):
     out = []
     for v in vertex:
         arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
-        local = arrival.pop(start[v])
-        late = {k: t - local for k, t in arrival.items() if kind[k] != GAP and t > local}
+        local = max(t for k, t in arrival.items() if k == start[v] or kind[k] == TRANSFER)
+        del arrival[start[v]]
+        late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER) and t > local}
         edge = max(late, key=lambda k: (late[k], -k), default=-1)
         out.append((late.get(edge, 0), edge))
     return out
@@ -120,12 +121,12 @@ def split(start, source, kind, time, cut, lag):
         rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
         for k in binding:
             weight[k] += rest
-    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(6)]
+    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(7)]
 
 
 def cut_incoming(start, kind, vertex, spared, cut, weight):
-    """Return the weights, cut on all but the first edge into the listed vertices, edges of kind `spared` left out."""
-    freed = {k for v in vertex for k in into(start, v) if k > start[v] and kind[k] != spared}
+    """Return the weights, cut on all but the first edge into the listed vertices, edges of kind `spared` and behind it left out."""
+    freed = {k for v in vertex for k in into(start, v) if k > start[v] and kind[k] < spared}
     return [cut if k in freed else value for k, value in enumerate(weight)]
 
 

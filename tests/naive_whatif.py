@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naive import GAP, into, sweep
+from naive import GAP, TRANSFER, into, sweep
 
 
 def bridge_windows(start, source, weight, time, left, windows):
@@ -18,7 +18,7 @@ def miss_windows(time, left, ended, cut, windows):
 
 def pass_without_wait(start, source, kind, weight, time, left, vertex):
     """Return, per listed vertex, the longest path through it along its first edge and its gaps."""
-    kept = {v: [k for k in into(start, v) if k == start[v] or kind[k] == GAP] for v in vertex}
+    kept = {v: [k for k in into(start, v) if k == start[v] or kind[k] in (GAP, TRANSFER)] for v in vertex}
     return [max([0, *(time[source[k]] + weight[k] for k in kept[v])]) + left[v] for v in vertex]
 
 
@@ -28,13 +28,13 @@ def last_use(start, source, count):
 
 
 def end(graph, weight, change, ended):
-    """Return the latest end if some calls do not wait, or take no time; change is (vertices where they return, kind of edges spared)."""
+    """Return the latest end if some calls do not wait, or take no time; change is (vertices where they return, lowest kind of edges spared)."""
     vertices, spared = change
     weight = list(weight)
     for v in vertices:
         first, *others = into(graph.start, v)
         for k in others:
-            weight[k] = weight[k] if graph.kind[k] == spared else None
+            weight[k] = weight[k] if graph.kind[k] >= spared else None
         if spared != GAP:
             weight[first] = 0
     kept = [k for k, w in enumerate(weight) if w is not None]

@@ -20,13 +20,13 @@ D = TypeVar("D", bound="Versioned")
 
 
 def read(path: str) -> Trace:
-    """Return the trace in a file, as `perwiz.formats.files.read` does; on a terminal long reading shows its progress."""
-    from perwiz.formats import files as formats
+    """Return the trace in a file, as `perwiz.whatif.timed.read` does; on a terminal long reading shows its progress."""
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back
+    from perwiz.whatif import timed
 
     with Progress(f"reading {path}") as progress:
-        trace = formats.read(path, progress)
+        trace = timed.read(path, progress)
     give_back()
     return trace
 

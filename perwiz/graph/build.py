@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import COLLECTIVE, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph
+from perwiz.graph.graph import COLLECTIVE, LOCAL, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_topologically, starts
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
@@ -34,7 +34,7 @@ def build(
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
-    rendezvous start only in the call that completes the receive; `supposed` (bool per message) says which further messages only a
+    rendezvous start only in the call that completes the receive, "once posted" any message when its receive is posted; `supposed` (bool per message) says which further messages only a
     hypothesis makes synchronous; `inner` are members of collectives that wait for another one, and those, rows of members.
     Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
     edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
@@ -46,6 +46,8 @@ def build(
         _add_rendezvous(trace, layout, edges, synchronous, progress)
     if supposed is not None:
         _add_rendezvous(trace, layout, edges, supposed, progress, _SUPPOSED)
+    if progress == "once posted":
+        _add_transfers(trace, layout, edges, [waits for waits in (synchronous, supposed) if waits is not None])
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
     if inner is not None:
@@ -78,6 +80,15 @@ def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mas
     m = np.flatnonzero(synchronous & (table.send_done != NONE))
     receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
     edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, kind, m)
+
+
+def _add_transfers(trace: Trace, layout: Layout, edges: Edges, synchronous: list[Mask]) -> None:
+    """Let what completes a receive, or a synchronous send, wait for the transfer that its posting lets begin."""
+    table = trace.messages
+    m = np.flatnonzero(table.receive != table.receive_done)
+    edges.add(layout.entered[table.receive[m]], layout.entered[table.receive_done[m]] + 1, TRANSFER, m)
+    m = np.flatnonzero((table.send != table.send_done) & (table.send_done != NONE) & np.logical_or.reduce(synchronous))
+    edges.add(layout.entered[table.send[m]], layout.entered[table.send_done[m]] + 1, TRANSFER, m)
 
 
 def probes(trace: Trace) -> tuple[I8, I8]:

@@ -18,11 +18,12 @@ from perwiz.kernels.names import LOCAL as LOCAL
 from perwiz.kernels.names import MESSAGE as MESSAGE
 from perwiz.kernels.names import PROBE as PROBE
 from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
+from perwiz.kernels.names import TRANSFER as TRANSFER
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 
-KINDS = ("local", "message", "rendezvous", "collective", "gap", "probe")
-"""Names of the kinds of edges, LOCAL to PROBE."""
+KINDS = ("local", "message", "rendezvous", "collective", "probe", "gap", "transfer")
+"""Names of the kinds of edges, LOCAL to TRANSFER."""
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""
 

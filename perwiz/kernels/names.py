@@ -3,8 +3,8 @@
 A kernel takes what it needs as a constant of C: `GAP = cython.declare(cython.int, names.GAP)`.
 """
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, PROBE = range(6)
-"""Kinds of edges of the happened-before graph."""
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, GAP, TRANSFER = range(7)
+"""Kinds of edges of the happened-before graph. From GAP on they lead from calls of the process itself: no partner is behind them."""
 NONE = -1
 """No row: of a call, a send, a parent, a region around."""
 NOBODY = -2

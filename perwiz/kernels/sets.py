@@ -99,12 +99,12 @@ def sweep_zero_wait(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and gaps bind."""
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and those of no partner bind."""
     k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
         _clear_row(time, slot[v])
         for k in range(start[v], start[v + 1]):
-            if lanes[v - first] == 0 or k == start[v] or kind[k] == GAP:
+            if lanes[v - first] == 0 or k == start[v] or kind[k] >= GAP:
                 _raise_row(time, slot[v], slot[source[k]], weight[k])
             else:
                 _raise_lanes(time, slot[v], slot[source[k]], weight[k], lanes[v - first])

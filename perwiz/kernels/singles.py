@@ -93,11 +93,11 @@ def pass_without_wait(
 ) -> None:
     """Raise `best` of each listed vertex to the longest path through it along what a call without a wait keeps.
 
-    That is the first edge, and gaps; nothing happens before time 0.
+    That is the first edge, and those of no partner; nothing happens before time 0.
     """
     for i in range(len(vertex)):
         t = 0
         for k in range(start[vertex[i]], start[vertex[i] + 1]):
-            if k == start[vertex[i]] or kind[k] == GAP:
+            if k == start[vertex[i]] or kind[k] >= GAP:
                 t = max(t, time[source[k]] + weight[k])
         best[i] = max(best[i], t + left[vertex[i]])

@@ -6,6 +6,7 @@ import cython
 from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
+TRANSFER = cython.declare(cython.int, names.TRANSFER)
 
 
 def sweep(
@@ -114,15 +115,18 @@ def measure_waits(
 ) -> None:
     """Write per listed vertex how long partners keep it beyond its local edge, and the edge of the last of them (-1: none).
 
-    Gaps are no partner.
+    Gaps are no partner, and what a call's own transfer takes is no wait.
     """
     for i in range(len(vertex)):
         k = start[vertex[i]]
         ready = time[source[k]] + weight[k]
+        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            if kind[k] == TRANSFER and time[source[k]] + weight[k] > ready:
+                ready = time[source[k]] + weight[k]
         wait[i] = 0
         edge[i] = -1
         for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
             t = time[source[k]] + weight[k]
-            if kind[k] != GAP and t - ready > wait[i]:
+            if kind[k] < GAP and t - ready > wait[i]:
                 wait[i] = t - ready
                 edge[i] = k

@@ -85,8 +85,8 @@ def cut_incoming(
     cut: cython.longlong,
     weight: cython.longlong[::1],
 ) -> None:
-    """Set to `cut` the weight of every edge but the local one into the listed vertices; edges of kind `spared` stay."""
+    """Set to `cut` the weight of every edge but the local one into the listed vertices; edges of kind `spared` and behind it stay."""
     for i in range(len(vertex)):
         for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            if kind[k] != spared:
+            if kind[k] < spared:
                 weight[k] = cut

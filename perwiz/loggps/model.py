@@ -44,9 +44,11 @@ LIMITS = {"S_bytes": "", **{f"S_{kind}_bytes": kind for kind in SENDS}}
 """Keys of eager limits, and the kind of send each is for."""
 PARAMETERS = (*(key for key in LETTERS if key != "s_bytes"), "S_bytes", "s_bytes")
 """Keys that the table [parameters] must have."""
+POSTED = "once posted"
+"""The progress of SimGrid: no message moves before its receive is posted, and nothing but the message does."""
 CONVENTIONS = ("request_overheads", "acknowledge_overheads", "gap", "progress")
 """Keys of the table [conventions]."""
-CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls")}
+CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls", POSTED)}
 """Values of the conventions that are words."""
 BOTH_ENDS = {"o_ns": ("o_s_ns", "o_r_ns"), "O_ns_per_byte": ("O_s_ns_per_byte", "O_r_ns_per_byte")}
 """Keys that stand for the same value at both ends."""
@@ -159,7 +161,7 @@ class Model:
     gap: str
     """What keeps consecutive sends of a process apart: the sending call waits, or nothing."""
     progress: str
-    """When a rendezvous may proceed: always, or only while the receiver is in calls."""
+    """When a rendezvous may proceed: always, or only while the receiver is in calls. Once posted: see POSTED."""
     collectives: tuple[CollectiveCost, ...] = ()
     """What collectives were found to cost; others cost the rounds of their likely algorithm."""
 
@@ -270,16 +272,26 @@ class Model:
         mode = np.asarray(sent.mode)
         return ((np.asarray(sent.bytes) > self.limit(sent)) & ((mode == STANDARD) | (mode == READY))) | (mode == SYNCHRONOUS)
 
+    def _handshakes(self, sent: Sent) -> Mask:
+        """Return for which messages a REQ and an ACK travel."""
+        return self.is_synchronous(sent) & (self.progress != POSTED)
+
     def ready(self, sent: Sent) -> Nanoseconds:
         """Return the ns from the entry of a sending call until its receiver can go on.
 
-        Eager: the message has arrived, o_s + k O_s + wire. Synchronous: its REQ has arrived, o_s + L.
+        Eager: the message has arrived, o_s + k O_s + wire. Synchronous: its REQ has arrived, o_s + L. Once posted: as if eager, from when
+        both ends are posted.
         """
         costs = self.letters(sent)
-        return _rounded(np.where(self.is_synchronous(sent), costs.o_s + costs.L, _way(costs, sent.bytes)))
+        return _rounded(np.where(self._handshakes(sent), costs.o_s + costs.L, _way(costs, sent.bytes)))
 
     def request(self, sent: Sent) -> Nanoseconds:
-        """Return the ns a synchronous sender spends until its REQ has arrived: o_s + L (PerWiz paper, section 4)."""
+        """Return the ns a synchronous sender spends until its REQ has arrived: o_s + L (PerWiz paper, section 4).
+
+        Once posted: until its message has arrived, and so does a receiver.
+        """
+        if self.progress == POSTED:
+            return self.ready(sent)
         costs = self.letters(sent)
         return _rounded(costs.o_s + costs.L + np.zeros(np.shape(sent.bytes)))
 
@@ -290,7 +302,7 @@ class Model:
         """
         costs = self.letters(sent)
         eager = costs.o_s + np.asarray(sent.bytes) * costs.O_s
-        return _rounded(np.where(self.is_synchronous(sent), self._acknowledgement(costs) + eager, eager))
+        return _rounded(np.where(self._handshakes(sent), self._acknowledgement(costs) + eager, eager))
 
     def receive_work(self, sent: Sent) -> Nanoseconds:
         """Return the ns a receiver works once it can go on, see `ready`.
@@ -301,7 +313,7 @@ class Model:
         eager = costs.o_r + np.asarray(sent.bytes) * costs.O_r
         message = _way(costs, sent.bytes) + eager
         handshake = self.request_overheads * costs.o_r + self._acknowledgement(costs)
-        return _rounded(np.where(self.is_synchronous(sent), handshake + message, eager))
+        return _rounded(np.where(self._handshakes(sent), handshake + message, eager))
 
     def post_work(self, sent: Sent) -> tuple[Nanoseconds, Nanoseconds]:
         """Return the ns of calls that only post a send, o_s, and of those that only post its receive, o_r."""

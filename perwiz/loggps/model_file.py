@@ -20,8 +20,8 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from perwiz.errors import ModelError
-from perwiz.loggps import collectives
+from perwiz.errors import ModelError, TraceError
+from perwiz.loggps import collectives, platform
 from perwiz.loggps.model import (
     BOTH_ENDS,
     CONVENTIONS,
@@ -55,10 +55,12 @@ def names() -> list[str]:
 
 
 def load(name_or_file: str) -> Model:
-    """Return a shipped model by its name, or the one in a TOML file (anything with a slash or ending in .toml).
+    """Return a shipped model by its name, the one in a TOML file (anything with a slash or ending in .toml), or that of a platform (.xml).
 
     Raises ModelError naming the file, the key, what is there and what must be.
     """
+    if name_or_file.endswith(".xml"):
+        return _of_platform(name_or_file)
     if "/" in name_or_file or name_or_file.endswith(".toml"):
         content = _parsed(name_or_file)
         try:
@@ -66,8 +68,15 @@ def load(name_or_file: str) -> Model:
         except ModelError as error:
             raise ModelError(f"{name_or_file}: {error}") from None
     if name_or_file not in names():
-        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, or a path to a .toml file")
+        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, or a path to a .toml file, or a platform (.xml)")
     return load(str(_folder() / f"{name_or_file}.toml"))
+
+
+def _of_platform(file: str) -> Model:
+    try:
+        return _model(platform.content(file))
+    except TraceError as error:
+        raise ModelError(str(error)) from None
 
 
 def text(model: Model, comments: Iterable[str] = ()) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RENDEZVOUS, Graph, hubs
+from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import POSTED, Model
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
@@ -151,7 +151,8 @@ def _misfit(fits: np.recarray[Any, Any], inner: int) -> Misfit:
 def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8:
     """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
 
-    CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request.
+    CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request,
+    or of the transfer that it lets begin.
     """
     table = trace.messages
     waits = synchronous(trace, model, size)
@@ -161,13 +162,19 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
         kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
         edge = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
         lag[edge] = model.ready(sent(trace, model, cause[edge], size))
-        edge = np.flatnonzero(kind == RENDEZVOUS)
-        lag[edge] = np.where(waits[cause[edge]], 0, CUT)
+        edge = np.flatnonzero((kind == RENDEZVOUS) | (kind == TRANSFER))
+        awaited = cause[edge]
+        lasts = model.ready(sent(trace, model, awaited, size)) if model.progress == POSTED else 0
+        receives = (kind[edge] == TRANSFER) & (graph.source[chunk][edge] == graph.entered[table.receive[awaited]])
+        lag[edge] = np.where(waits[awaited] | receives, lasts, CUT)
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
     for chunk in chunks(len(table)):
         rows = np.flatnonzero(waits[chunk] & (table.send_done[chunk] == table.send[chunk])) + chunk.start
         out[graph.start[graph.returned[table.send[rows]]]] = model.request(sent(trace, model, rows, size))
+    if model.progress == POSTED:
+        rows = np.flatnonzero(table.receive == table.receive_done)
+        np.maximum.at(out, graph.start[graph.returned[table.receive[rows]]], model.request(sent(trace, model, rows, size)))
     return out
 
 

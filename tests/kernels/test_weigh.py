@@ -84,7 +84,7 @@ def test_split__own_request_longer_than_the_call():
 
 
 @pytest.mark.slow
-@given(recordings(), st.sampled_from([naive.GAP, -1]), st.data())
+@given(recordings(), st.sampled_from([naive.GAP, naive.TRANSFER + 1]), st.data())
 def test_cut_incoming__twin(drawn, spared, data):
     graph, _, lag = drawn
     vertex = data.draw(st.lists(st.integers(0, graph.vertices - 1), unique=True))

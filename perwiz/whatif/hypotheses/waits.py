@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perwiz.graph.graph import GAP, LOCAL
+from perwiz.graph.graph import GAP, KINDS
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import Mask
@@ -11,7 +11,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis
 
 
 def release(weighted: Weighted, calls: Mask, spared: int) -> None:
-    """Let no partner bind the return of these calls any more, in place; edges of kind `spared` stay."""
+    """Let no partner bind the return of these calls any more, in place; edges of kind `spared` and behind it stay."""
     graph = weighted.graph
     kernel.cut_incoming(graph.start, graph.kind, graph.returned[calls], spared, CUT, weighted.weight)
 
@@ -44,6 +44,6 @@ class ZeroTime(Hypothesis):
     @staticmethod
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
-        release(weighted, calls, LOCAL)
+        release(weighted, calls, len(KINDS))
         weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
         return weighted

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, Graph
+from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -107,7 +107,7 @@ def stays(weighted: Weighted) -> Mask:
 
 def _causes(new: Graph, message: I8) -> I4:
     """Return the cause of every edge of the new graph: messages by their new row."""
-    by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE))
+    by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE, TRANSFER))
     out = new.cause.copy()
     out[by_message] = message[new.cause[by_message]]
     return out

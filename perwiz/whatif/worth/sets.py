@@ -193,7 +193,7 @@ def _touched(weighted: Weighted, time: I8, sets: Family, question: str) -> Mask:
     vertex, path = graph.source[path[1:]], path[:-1]  # where each edge of it leads; the last leads into no call
     own = path == graph.start[vertex]
     if question == "zero-wait":
-        taken = ~own & (graph.kind[path] != GAP)
+        taken = ~own & (graph.kind[path] < GAP)
     else:
         taken = np.where(own, weighted.weight[path] != 0, graph.kind[path] != LOCAL)
     call = np.full(graph.vertices, -1, "i4")
