@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.loggps import collectives, rounds
 from perwiz.loggps.collectives import ALL, OTHERS, ROOT
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import POSTED, Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1
@@ -80,6 +80,8 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I
 
 def likely(trace: Trace, model: Model) -> list[str]:
     """Return the likely algorithm per routine, processes and bytes of a trace's collectives that move data, in words."""
+    if model.progress == POSTED and len(trace.collectives):
+        return ["as SMPI makes them by default: all messages at once, broadcasts along a binomial tree"]
     kinds = alike(trace)[1]
     kinds = kinds.take(rounds.MOVES[kinds.op] & (kinds.processes > 1))
     chosen = _chosen(model, kinds, _found(model, kinds))

@@ -17,7 +17,8 @@ import numpy as np
 
 from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE
-from perwiz.loggps.model import Model, Sent
+from perwiz.loggps.linear import trips
+from perwiz.loggps.model import POSTED, Model, Sent
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1, Mask
 from perwiz.trace.tables import BUFFERED
@@ -203,16 +204,27 @@ def _off(found: I8, fitted: F8) -> F8:
 def cost(model: Model, asked: Collectives, chosen: I8) -> I8:
     """Return the ns of collectives by these algorithms under the letters of a model, int64; 0 alone, and where it is none.
 
-    Raises ModelError when that is beyond 2^53.
+    Where messages move once posted, the algorithms are those of `linear`. Raises ModelError when that is beyond 2^53.
     """
     out = np.zeros(len(asked.op))
+    costly = (asked.processes > 1) & operations.COLLECTIVE[asked.op]
+    if model.progress == POSTED:
+        out[costly] = _linear(model, asked.take(costly))
+        chosen = chosen[:0]
     for number in np.unique(chosen).tolist():
-        of = (chosen == number) & (asked.processes > 1) & operations.COLLECTIVE[asked.op]
+        of = (chosen == number) & costly
         if of.any():
             out[of] = _cost(_ALGORITHMS[number], model, asked.take(of))
     if (out > _LONGEST).any():
         raise ModelError(f"a collective would cost {out.max():.3g} ns, must be at most 2^53")
     return np.rint(out).astype("i8")
+
+
+def _linear(model: Model, asked: Collectives) -> F8:
+    """Return the ns of collectives as SMPI makes them."""
+    rounds, message, moved = trips(asked.op, asked.processes, asked.size)
+    costs = model.letters(Sent(message, pairs=_pairs(asked.nodes > 1, asked.metahosts > 1)))
+    return np.asarray(rounds * (costs.o_s + costs.o_r + costs.L) + moved * costs.G)
 
 
 def _levels(algorithm: Algorithm, asked: Collectives) -> I8:

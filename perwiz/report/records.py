@@ -124,7 +124,7 @@ class Parameters(Record):
     request_overheads: Natural
     acknowledge_overheads: Natural
     gap: Literal["sending call", "none"]
-    progress: Literal["always", "in calls"]
+    progress: Literal["always", "in calls", "once posted"]
     S_blocking_bytes: Natural | None = None
     """Eager limit of blocking sends; null: S_bytes."""
     S_nonblocking_bytes: Natural | None = None

@@ -27,6 +27,8 @@ class Origin:
     def __str__(self) -> str:
         if self.kind != "predicted":
             return self.by or self.kind
+        if not self.hypotheses:
+            return self.by
         under = textwrap.shorten("predicted under " + "; ".join(self.hypotheses), _SHOWN, placeholder=" ...")
         return f"{under}, {self.by}" if self.by else under
 
