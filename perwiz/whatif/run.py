@@ -164,7 +164,7 @@ def choose_model(model: Model | str | None, trace: Trace) -> Model:
     """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
     if model is None and trace.model:
         own = model_file.load(trace.model)
-        return dataclasses.replace(own, source=f"{own.source}; recorded with the trace")
+        return dataclasses.replace(own, source=f"{own.source}; {'recorded with the trace' if trace.timeline.origin.measured else trace.timeline.origin}")
     return model if isinstance(model, Model) else model_file.load(model or "default")
 
 

@@ -13,11 +13,16 @@ from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import GAP, Graph
 from perwiz.loggps import model_file
+from perwiz.loggps.model import Model
+from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, vertex_times, work
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.origin import UNTIMED, Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
+
+_TOLD = 0.01
+"""Part of the messages' time on links that is worth telling."""
 
 
 def read(path: str, progress: Progress | None = None) -> Trace:
@@ -37,8 +42,30 @@ def timed(trace: Trace) -> Trace:
     time = sweep(graph, _weights(trace, graph, lags(trace, graph, model), work(trace, model)))
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
-    origin = Origin("predicted", f"computed on {os.path.basename(trace.model)}")
+    shared = _shared(trace, model, calls.enter)
+    slowed = f", where {shared:.0%} of what messages take has a link to itself only here" if shared >= _TOLD else ""
+    origin = Origin("predicted", f"computed on {os.path.basename(trace.model)}{slowed}")
     return dataclasses.replace(trace, timeline=Timeline(calls, trace.timeline.regions, locations, origin))
+
+
+def _shared(trace: Trace, model: Model, enter: I8) -> float:
+    """Return the part of the time that messages between nodes pass links, in which others pass the same link of a node before them."""
+    table, calls = trace.messages, trace.calls
+    ends = [trace.locations.node[calls.location[call]] for call in (table.send, table.receive)]
+    far = np.flatnonzero(ends[0] != ends[1])
+    messages = sent(trace, model, far)
+    start = np.maximum(enter[table.send[far]], enter[table.receive[far]]) + model.letters(messages).L
+    lasts = table.bytes[far] * model.letters(messages).G
+    return max((_overlap(node[far], start, start + lasts) for node in ends), default=0.0) / max(float(lasts.sum()), 1.0)
+
+
+def _overlap(link: I4, start: F8, end: F8) -> float:
+    """Return how long intervals overlap others of the same link that start before them."""
+    order = np.lexsort((start, link))
+    link, start, end = link[order], start[order], end[order]
+    apart = link * (2 * end.max(initial=0.0) + 1)
+    before = np.concatenate([[0.0], np.maximum.accumulate(end + apart)[:-1]]) - apart if len(link) else end
+    return float(np.clip(np.minimum(before, end) - start, 0, None).sum())
 
 
 def _weights(trace: Trace, graph: Graph, lag: I8, work: I8) -> I8:
