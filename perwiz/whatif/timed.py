@@ -43,7 +43,7 @@ def timed(trace: Trace) -> Trace:
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
     shared = _shared(trace, model, calls.enter)
-    slowed = f", where {shared:.0%} of what messages take has a link to itself only here" if shared >= _TOLD else ""
+    slowed = f" as if messages shared no link ({shared:.0%} of their time they do)" if shared >= _TOLD else ""
     origin = Origin("predicted", f"computed on {os.path.basename(trace.model)}{slowed}")
     return dataclasses.replace(trace, timeline=Timeline(calls, trace.timeline.regions, locations, origin))
 

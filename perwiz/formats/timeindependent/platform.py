@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as xml
 
 from perwiz.errors import TraceError
-from perwiz.words import shown
+from perwiz.words import several, shown
 
 _LARGEST_FILE = 1 << 24
 """Bytes of the longest file that is read."""
@@ -67,7 +67,7 @@ class Platform:
         for host in range(min(ranks, len(self.hosts))):
             share = (ranks - host - 1) // len(self.hosts) + 1
             if share > self.cores[host]:
-                has = f"host {shown(self.hosts[host])} of {self.cores[host]} cores for {share} of {ranks} ranks"
+                has = f"host {shown(self.hosts[host])} has {several(self.cores[host], 'core')} for {share} of {ranks} ranks"
                 raise TraceError(f"{self.path}: {has}, must have a core for each")
         return hosts
 

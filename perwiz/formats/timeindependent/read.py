@@ -134,46 +134,33 @@ class _Builder:
 
     def trace(self) -> Trace:
         """Return the trace."""
-        call = self.call
-        count = self.ranks
-        world = Communicators(("MPI_COMM_WORLD",), np.array([0, count], "i8"), np.arange(count, dtype="i4"))
-        talks = call["collective"] | operations.POINT_TO_POINT[call["op"]]
-        receives = operations.KIND[call["op"]] == operations.RECV
-        receives |= operations.KIND[call["op"]] == operations.IRECV
-        calls = Calls(
-            location=call["rank"],
-            op=call["op"].astype("u1"),
-            path=np.full(len(call["rank"]), NONE, "i4"),
-            peer=np.where(receives, call["source"], np.where(call["source"] == call["rank"], call["target"], NONE)).astype("i4"),
-            tag=call["tag"],
-            comm=np.where(talks, 0, NONE).astype("i4"),
-            root=call["root"],
-            bytes_sent=call["sent"],
-            bytes_received=call["received"],
-        )
+        calls = self._calls()
         requests, done = self._requests(calls)
         sends, arrivals = self._ends(calls, done)
         messages, _ = matching.messages(sends, arrivals, operations.MODE[calls.op[sends.call]])
         messages = dataclasses.replace(messages, bytes=calls.bytes_sent[messages.send])
         timeline = self._timeline()
-        process = np.arange(count, dtype="i8")
+        process = np.arange(self.ranks, dtype="i8")
+        world = Communicators(("MPI_COMM_WORLD",), np.array([0, self.ranks], "i8"), process.astype("i4"))
         quiet, counted = np.zeros(len(calls), "u1"), np.full(len(calls), NONE, "i8")
-        instances = matching_collectives.collectives(
-            calls, matching.completions(calls.op, requests), process, counted, quiet, world, timeline.calls.enter
-        )
+        instances = matching_collectives.collectives(calls, done, process, counted, quiet, world, timeline.calls.enter)
         alone = int((operations.COLLECTIVE[calls.op] & (calls.comm == NONE)).sum())
+        counts = Counts(
+            records=len(self.is_call),
+            states=len(calls),
+            sends=len(sends.call),
+            receives=len(arrivals.call),
+            to_nobody=int(((operations.KIND[calls.op] == operations.SEND) & (calls.peer == NONE)).sum()),
+            unmatched_sends=len(sends.call) - len(messages),
+            unmatched_receives=len(arrivals.call) - len(messages),
+            incomplete_collectives=instances.incomplete,
+            unmatched_collectives=instances.unmatched - alone,
+        )
         nodes = list(dict.fromkeys(self.host))
         return Trace(
             path=self.entry,
             format="time-independent trace",
-            locations=Locations(
-                np.zeros(count, "i4"),
-                np.array([nodes.index(host) for host in self.host], "i4"),
-                np.arange(count, dtype="i4"),
-                np.zeros(count, "i4"),
-                np.full(count, NONE, "i4"),
-                np.zeros(count, "u1"),
-            ),
+            locations=self._locations(nodes),
             communicators=world,
             names=(),
             parallel=np.zeros(0, bool),
@@ -190,21 +177,34 @@ class _Builder:
             nodes=tuple(self.platform.hosts[host] for host in nodes),
             offsets=Offsets.empty(),
             defects=Defects.empty(),
-            counts=Counts(
-                records=len(self.is_call),
-                states=len(calls),
-                sends=len(sends.call),
-                receives=len(arrivals.call),
-                to_nobody=int(((operations.KIND[calls.op] == operations.SEND) & (calls.peer == NONE)).sum()),
-                unmatched_sends=len(sends.call) - len(messages),
-                unmatched_receives=len(arrivals.call) - len(messages),
-                incomplete_collectives=instances.incomplete,
-                unmatched_collectives=instances.unmatched - alone,
-            ),
+            counts=counts,
             properties={"platform": self.platform.path},
             site=self.site,
             sites=self.sites,
             model=self.platform.path,
+        )
+
+    def _locations(self, nodes: list[int]) -> Locations:
+        zero, rank = np.zeros(self.ranks, "i4"), np.arange(self.ranks, dtype="i4")
+        row = {host: k for k, host in enumerate(nodes)}
+        node = np.array([row[host] for host in self.host], "i4")
+        return Locations(zero, node, rank, zero, np.full(self.ranks, NONE, "i4"), np.zeros(self.ranks, "u1"))
+
+    def _calls(self) -> Calls:
+        call, kind = self.call, operations.KIND[self.call["op"]]
+        receives = (kind == operations.RECV) | (kind == operations.IRECV)
+        own = call["source"] == call["rank"]
+        talks = call["collective"] | operations.POINT_TO_POINT[call["op"]]
+        return Calls(
+            location=call["rank"],
+            op=call["op"].astype("u1"),
+            path=np.full(len(kind), NONE, "i4"),
+            peer=np.where(receives | ~own, call["source"], call["target"]).astype("i4"),
+            tag=call["tag"],
+            comm=np.where(talks, 0, NONE).astype("i4"),
+            root=call["root"],
+            bytes_sent=call["sent"],
+            bytes_received=call["received"],
         )
 
     def _requests(self, calls: Calls) -> tuple[Requests, I4]:
