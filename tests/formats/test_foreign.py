@@ -59,11 +59,6 @@ FILES = [
     ("run.prv", b"#Paraver (09/10/2019 at 16:08):21898659139_ns:1(1):1:1(1:1),1\n", f"a Paraver trace, {RECORD}"),
     ("run.dim", b'#DIMEMAS:"run":1:2(1,1),0\n', f"a Dimemas trace, {RECORD}"),
     ("run.goal", b"// a tree\n\nnum_ranks 32\n\nrank 0 {\n", f"a schedule in GOAL, {TIMELESS}"),
-    (
-        "ti.txt",
-        b"# rank 0\n0 init\n0 compute 329210\n",
-        f"a time-independent trace of SimGrid, {TIMELESS} (perwiz record runs SMPI programs)",
-    ),
     ("worker.json", b'{\n "schemaVersion": 1,\n "deviceProperties": [', f"a trace of the PyTorch profiler (Kineto), {RECORD}"),
     ("run.json", b'{"displayTimeUnit": "ns", "traceEvents": [', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
     ("events.json", b'[{"name": "a", "ph": "X", "ts": 1}]', "Trace Event JSON, which is for viewers: must be the trace it was made of"),

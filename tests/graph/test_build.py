@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import build as traces
 from build import Builder
 from perwiz.graph.build import build
-from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, RENDEZVOUS
+from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, RENDEZVOUS, TRANSFER
 
 
 def names(trace, graph):
@@ -33,8 +33,8 @@ def edges(trace, kind, **options):
 
 
 def test_kinds_are_numbered_as_named():
-    kinds = [KINDS[kind] for kind in (LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP)]
-    assert kinds == ["local", "message", "rendezvous", "collective", "gap"]
+    kinds = [KINDS[kind] for kind in (LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, GAP, TRANSFER)]
+    assert kinds == ["local", "message", "rendezvous", "collective", "gap", "transfer"]
 
 
 def test_one_message():
@@ -56,6 +56,15 @@ def nonblocking():
     b.wait(0, b.isend(0, 1))
     b.wait(1, b.irecv(1, 0))
     return b.trace()
+
+
+def test_transfers__what_a_posting_lets_begin():
+    """Once posted: the wait for a receive waits for its own transfer, that for a send if the send is synchronous."""
+    both, none = np.ones(1, bool), np.zeros(1, bool)
+    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=both) == ["e0< -> e1>", "e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=none) == ["e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=none, supposed=both) == ["e0< -> e1>", "e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER) == []
 
 
 def test_nonblocking():
@@ -207,7 +216,7 @@ def check(trace, graph):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", traces.CATALOGUE)
-@pytest.mark.parametrize("progress", ["always", "in calls"])
+@pytest.mark.parametrize("progress", ["always", "in calls", "once posted"])
 def test_graph_keeps_its_promises__catalogue(name, progress):
     trace = traces.CATALOGUE[name]()
     for synchronous in (None, np.ones(len(trace.messages), bool)):

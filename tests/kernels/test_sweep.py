@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import build
 import naive
-from perwiz.kernels import sweep
+from perwiz.kernels import names, sweep
 
 CUT = -(1 << 61)
 
@@ -111,10 +111,20 @@ def test_measure_waits__twin(drawn, data):
 def test_measure_waits__first_of_equals_and_gaps_left_out():
     """A vertex at 10 by its local edge; partners at 30 (gap), 20, 20: it waits 10, for the first partner at 20."""
     start, source = np.array([0, 0, 0, 0, 0, 4], "i4"), np.array([0, 1, 2, 3], "i4")
-    kind, time = np.array([0, 4, 1, 2], "u1"), np.array([0, 30, 20, 20, 0], "i8")
+    kind, time = np.array([names.LOCAL, names.GAP, names.MESSAGE, names.RENDEZVOUS], "u1"), np.array([0, 30, 20, 20, 0], "i8")
     wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
     sweep.measure_waits(start, source, kind, np.array([10, 0, 0, 0]), time, np.array([4], "i4"), wait, edge)
     assert (wait.tolist(), edge.tolist()) == ([10], [2])
+
+
+def test_measure_waits__its_own_transfer_is_no_wait():
+    """A vertex at 10 by its local edge, at 25 by the transfer it let begin; a partner at 30: it waits 5."""
+    start, source = np.array([0, 0, 0, 0, 3], "i4"), np.array([0, 1, 2], "i4")
+    kind, time = np.array([names.LOCAL, names.TRANSFER, names.MESSAGE], "u1"), np.array([0, 25, 30, 0], "i8")
+    wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
+    sweep.measure_waits(start, source, kind, np.array([10, 0, 0]), time, np.array([3], "i4"), wait, edge)
+    assert (wait.tolist(), edge.tolist()) == ([5], [2])
+
 
 
 @settings(max_examples=20)

@@ -64,7 +64,7 @@ def test_split__every_case_of_a_partner():
     """
     start = np.array([0, 0, 1, 2, 3, 4, 5, 6, 7, 14], "i4")
     source = np.array([0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7], "i4")
-    kind = np.array([0] * 8 + [1, 1, 1, 2, 2, 4], "u1")
+    kind = np.array([0] * 8 + [1, 1, 1, 2, 2, naive.GAP], "u1")
     graph = build.g.Graph(start, source, kind, source, *[source[:0]] * 4, contradictions=0)
     weight, fits = split(graph, [0, 100, 110, 140, 160, 160, 90, 145, 150], [0] * 7 + [12, 16, 16, 16, 0, CUT, 20])
     assert weight[7:] == [12, 16, 10, -10, CUT, CUT, 5]
