@@ -28,7 +28,7 @@ def last_use(start, source, count):
 
 
 def end(graph, weight, change, ended):
-    """Return the latest end if some calls do not wait, or take no time; change is (vertices where they return, lowest kind of edges spared)."""
+    """Return the latest end if some calls do not wait, or take no time; change is (vertices where they return, first kind spared)."""
     vertices, spared = change
     weight = list(weight)
     for v in vertices:

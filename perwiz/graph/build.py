@@ -34,8 +34,9 @@ def build(
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
-    rendezvous start only in the call that completes the receive, "once posted" any message when its receive is posted; `supposed` (bool per message) says which further messages only a
-    hypothesis makes synchronous; `inner` are members of collectives that wait for another one, and those, rows of members.
+    rendezvous start only in the call that completes the receive, "once posted" a call that completes a transfer wait for it;
+    `supposed` (bool per message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives
+    that wait for another one, and those, rows of members.
     Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
     edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """

@@ -99,7 +99,7 @@ def sweep_zero_wait(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only the first edge and those of no partner bind."""
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only edges of no partner bind."""
     k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
         _clear_row(time, slot[v])

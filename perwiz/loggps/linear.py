@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, U1
+from perwiz.trace.arrays import F8, Mask
 
 _BRUCK_RANKS, _BRUCK_BYTES = 16, 512
 
@@ -27,10 +27,10 @@ class Trips(NamedTuple):
     """Bytes that pass one link, one after the other."""
 
 
-def _ops(*names: str) -> U1:
-    """Return which routines are of these names, blocking or not, uint8 per op."""
+def _ops(*names: str) -> Mask:
+    """Return which routines are of these names, blocking or not, bool per op."""
     wanted = {f"MPI_{form}" for name in names for form in (name, f"I{name.lower()}")}
-    return np.array([name in wanted for name in operations.OPS], "u1")
+    return np.array([name in wanted for name in operations.OPS])
 
 
 _BARRIER, _BCAST, _ALLREDUCE = _ops("Barrier"), _ops("Bcast"), _ops("Allreduce")
@@ -41,20 +41,20 @@ _ALLTOALL = _ops("Alltoall")
 
 
 def trips(op: ArrayLike, ranks: ArrayLike, k: ArrayLike) -> Trips:
-    """Return the trips of collectives; `op` a row of OPS, `ranks` at least 1, `k` the larger of the bytes one process sends and receives."""
-    op, size, most = np.asarray(op), np.asarray(ranks, "f8"), np.asarray(k, "f8")
-    depth = np.frexp(size - 1.0)[1].astype("f8")
-    others, share = size - 1, most / size
-    kinds = [
-        _BARRIER[op] > 0,
-        _BCAST[op] > 0,
-        _ALLREDUCE[op] > 0,
-        _ADDS[op] > 0,
-        _SCATTERS[op] > 0,
-        (_ALLTOALL[op] > 0) & (size >= _BRUCK_RANKS) & (share < _BRUCK_BYTES),
-    ]
-    return Trips(
-        np.select(kinds, [2 + 0 * most, depth + 0 * most, 1 + depth, 1 + 0 * most, 2 + 0 * most, depth + 0 * most], 1.0),
-        np.select(kinds, [0 * most, most, most, most, most, most / 2], share),
-        np.select(kinds, [0 * most, depth * most, (others + depth) * most, others * most, size * most, depth * most / 2], others * share),
+    """Return the trips of collectives; `op` a row of OPS, `k` the larger of the bytes that one process sends and receives."""
+    op, size, most = np.broadcast_arrays(np.asarray(op), np.asarray(ranks, "f8"), np.asarray(k, "f8"))
+    depth, others, share = np.frexp(size - 1.0)[1].astype("f8"), size - 1, most / size
+    one, none = np.ones_like(most), np.zeros_like(most)
+    small = _ALLTOALL[op] & (size >= _BRUCK_RANKS) & (share < _BRUCK_BYTES)
+    rounds, message, moved = zip(
+        (2 * one, none, none),
+        (depth, most, depth * most),
+        (1 + depth, most, (others + depth) * most),
+        (one, most, others * most),
+        (2 * one, most, size * most),
+        (depth, most / 2, depth * most / 2),
+        (one, share, others * share),
+        strict=True,
     )
+    kinds = [_BARRIER[op], _BCAST[op], _ALLREDUCE[op], _ADDS[op], _SCATTERS[op], small]
+    return Trips(*(np.select(kinds, [*column[:-1]], column[-1]) for column in (rounds, message, moved)))

@@ -68,7 +68,8 @@ def load(name_or_file: str) -> Model:
         except ModelError as error:
             raise ModelError(f"{name_or_file}: {error}") from None
     if name_or_file not in names():
-        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, or a path to a .toml file, or a platform (.xml)")
+        files = "or a path to a .toml file, or a platform (.xml)"
+        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, {files}")
     return load(str(_folder() / f"{name_or_file}.toml"))
 
 

@@ -164,7 +164,8 @@ def choose_model(model: Model | str | None, trace: Trace) -> Model:
     """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
     if model is None and trace.model:
         own = model_file.load(trace.model)
-        return dataclasses.replace(own, source=f"{own.source}; {'recorded with the trace' if trace.timeline.origin.measured else trace.timeline.origin}")
+        told = trace.timeline.origin if trace.timeline.origin.predicted else "recorded with the trace"
+        return dataclasses.replace(own, source=f"{own.source}; {told}")
     return model if isinstance(model, Model) else model_file.load(model or "default")
 
 

@@ -126,7 +126,6 @@ def test_measure_waits__its_own_transfer_is_no_wait():
     assert (wait.tolist(), edge.tolist()) == ([5], [2])
 
 
-
 @settings(max_examples=20)
 @given(weighted_graphs())
 def test_sweep__less_weight_never_delays(drawn):

@@ -146,7 +146,7 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         ("S_bytes = 100", "S_bytes = false", "S_bytes is False, must be a whole number from 0 to 1e+12"),
         ("request_overheads = 1", "request_overheads = []", "request_overheads is [], must be a whole number from 0 to 1e+12"),
         ('gap = "sending call"', 'gap = "some"', "gap is 'some', must be 'sending call' or 'none'"),
-        ('progress = "always"', "progress = 1", "progress is 1, must be 'always' or 'in calls'"),
+        ('progress = "always"', "progress = 1", "progress is 1, must be 'always' or 'in calls' or 'once posted'"),
     ],
 )
 def test_file_refused(tmp_path, old, new, message):
@@ -171,7 +171,7 @@ def test_an_unknown_name():
         load("cray-t3d")
     assert str(caught.value) == (
         "no model 'cray-t3d', must be one of cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, "
-        "viola-external, viola-fh-brs, viola-fzj, or a path to a .toml file"
+        "viola-external, viola-fh-brs, viola-fzj, or a path to a .toml file, or a platform (.xml)"
     )
 
 

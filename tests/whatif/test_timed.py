@@ -1,11 +1,11 @@
 """Times of a trace that has none: worked by hand under the factors of SMPI 3.32, and laws."""
 
-import perwiz
 import pytest
-import time_independent as small
 from hypothesis import given
 from hypothesis import strategies as st
 
+import perwiz
+import time_independent as small
 from perwiz.formats import files
 from perwiz.loggps import model_file
 from perwiz.whatif.run import replayed
@@ -94,15 +94,15 @@ def test_model__of_a_platform(tmp_path):
     assert (model.name, model.progress, model.gap, model.S) == ("p.xml", "once posted", "none", 65535)
     rows = model.rows_of("between-nodes")
     assert [row.from_bytes for row in rows] == [0, 242, 717, 1411, 3469, 5761, 9361, 15409, 65457]
-    assert rows[0].G == pytest.approx(1 / 0.812084)
-    assert rows[0].L == pytest.approx(LATENCY + 17 * rows[0].G)
-    assert model.rows_of("within-node")[0].L == pytest.approx(2.01467 * 1000 + 17 / 2 / 0.812084)
+    assert pytest.approx(1 / 0.812084) == rows[0].G
+    assert pytest.approx(LATENCY + 17 * rows[0].G) == rows[0].L
+    assert pytest.approx(2.01467 * 1000 + 17 / 2 / 0.812084) == model.rows_of("within-node")[0].L
 
 
 def test_model__the_window_of_tcp_bounds_the_bandwidth(tmp_path):
     """4 MiB in flight over 2 x 0.2 s are 10.5 MB/s."""
     (tmp_path / "p.xml").write_text(small.CLUSTER.replace('lat="10us"', 'lat="100ms"'), encoding="utf-8")
-    assert model_file.load(f"{tmp_path}/p.xml").costs[0].G == pytest.approx(1e9 / (4194304 / 0.4) / 0.812084)
+    assert pytest.approx(1e9 / (4194304 / 0.4) / 0.812084) == model_file.load(f"{tmp_path}/p.xml").costs[0].G
 
 
 def test_shared__links_that_several_messages_pass_are_told(tmp_path):

@@ -227,7 +227,8 @@ class _Builder:
         completed[completed == NONE] = _by_all(table.posted_by[completed == NONE], alls, rank)
         left = np.flatnonzero(completed == NONE)
         post = table.posted_by[left].astype("i8")
-        looked = matching.requests(post, rank[post], key[post], *_last(tests, rank, key))
+        last = _last(tests, rank, key)
+        looked = matching.requests(post, rank[post], key[post], last, rank[last], key[last])
         completed[left] = looked.completed_by
         done = np.arange(len(does), dtype="i4")
         done[table.posted_by] = completed
@@ -277,14 +278,14 @@ def _by_all(post: I4, alls: I8, rank: I4) -> I4:
     return np.where(good, found, NONE).astype("i4")
 
 
-def _last(tests: I8, rank: I4, key: I8) -> tuple[I8, I4, I8]:
-    """Return the last test of each key on each rank, with ranks and keys, in the order of calls."""
+def _last(tests: I8, rank: I4, key: I8) -> I8:
+    """Return the last test of each key on each rank, in the order of calls."""
     numbers = Numbers()
     number = numbers.number(rank[tests], key[tests])
     last = np.full(numbers.count, NONE, "i8")
     np.maximum.at(last, number, tests)
     last.sort()
-    return last, rank[last], key[last]
+    return last
 
 
 def _end(call: I8, done: I4, rank: I4, peer: I4, tag: I4, size: I8) -> matching.Ends:

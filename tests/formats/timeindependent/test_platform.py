@@ -1,8 +1,8 @@
 """Platforms of SimGrid: what is read, by hand, and every refusal with its full message."""
 
 import pytest
-import time_independent as small
 
+import time_independent as small
 from perwiz.errors import TraceError
 from perwiz.formats.timeindependent import platform
 from perwiz.formats.timeindependent.platform import Route
@@ -30,7 +30,8 @@ def test_cluster__two_links(tmp_path):
 
 
 def test_cluster__a_backbone_is_a_third_link(tmp_path):
-    found = read(tmp_path, small.CLUSTER.replace("loopback_bw", "bb_bw").replace('loopback_lat="1us"', 'bb_lat="1us"').replace("2GBps", "100MBps"))
+    text = small.CLUSTER.replace('loopback_bw="2GBps" loopback_lat="1us"', 'bb_bw="100MBps" bb_lat="1us"')
+    found = read(tmp_path, text)
     assert found.between.latency == pytest.approx(2.1e-5)
     assert found.between.bandwidth == 1e8
     assert found.within == found.between

@@ -7,8 +7,8 @@ import subprocess
 
 import numpy as np
 import pytest
-import time_independent as small
 
+import time_independent as small
 from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.formats.timeindependent import actions
