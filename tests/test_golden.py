@@ -38,6 +38,8 @@ MORE = {
     "early-late-compare": "compare traces/early_send.log.gz traces/late_send.log.gz",
     "srtest-alog-patterns": "patterns traces/srtest.alog -n 3",
     "npb-is-patterns": "patterns traces/npb-is.S-4 --of mpi_wait_nxn -n 3 --no-causes",
+    "ring-ti-info": "info traces/ring-ti/trace --waits 3",
+    "ring-ti-speed": "predict traces/ring-ti --speed rank:0=2 --waits 2",
     "npb-is-cube": "cube show traces/npb-is.S-4 --metric mpi_wait_nxn -n 5",
 }
 """Command lines with a golden of their own."""
