@@ -4,6 +4,7 @@ import gzip
 import json
 import pathlib
 import random
+import shutil
 import re
 import tracemalloc
 
@@ -389,3 +390,41 @@ def test_records_of_jobs(tmp_path):
             refusal(error)
     assert {type(one) for one in found} == {Record, Fault}
     assert all(json.loads(to_json(one)) for one in found if isinstance(one, Record))
+
+
+WORDS = (*b"-1 0 -333 -444 -555 1e9 1e30 nan inf 99999999999999999999 x \xff waitall wait test bcast gatherv isend location compute".split(), b"")
+"""What words of time-independent traces are replaced with."""
+
+
+def resaid(rng, data):
+    """Return lines of actions, one of them cut, doubled elsewhere, or with another word."""
+    lines = data.split(b"\n")
+    k = rng.randrange(len(lines))
+    words, what = lines[k].split(b" "), rng.randrange(3)
+    words[rng.randrange(len(words))] = rng.choice(WORDS)
+    if what == 0:
+        lines[k] = b" ".join(words)
+    elif what == 1:
+        lines[k] = lines[k][: rng.randrange(len(lines[k]) + 1)]
+    else:
+        lines.insert(rng.randrange(len(lines)), lines[k])
+    return b"\n".join(lines)
+
+
+@pytest.mark.slow
+def test_time_independent(tmp_path):
+    rng, read = random.Random(9), 0
+    sample = pathlib.Path(__file__).resolve().parents[2] / "traces" / "ring-ti"
+    for path in sample.iterdir():
+        shutil.copy(path, tmp_path)
+    for _ in range(1500):
+        file = rng.choice(sorted(tmp_path.iterdir()))
+        data = file.read_bytes()
+        file.write_bytes(rng.choice([resaid, resaid, flipped, reworded])(rng, data))
+        try:
+            sound(perwiz.read(str(tmp_path / "trace")))
+            read += 1
+        except PerwizError as error:
+            refusal(error)
+        file.write_bytes(data)
+    assert read > 300
