@@ -16,13 +16,14 @@ MOST_WAITS = 1_000_000
 
 def trace(parser: argparse.ArgumentParser) -> None:
     """Declare the trace."""
-    parser.add_argument("trace", metavar="TRACE", help="trace file, also packed (gzip, zstd); - is standard input")
+    meaning = "trace file, also packed (gzip, zstd); - is standard input; TRACE:FILE.xml is one of SimGrid on another platform"
+    parser.add_argument("trace", metavar="TRACE", help=meaning)
 
 
 def model(parser: argparse.ArgumentParser) -> None:
     """Declare --model."""
     own = "default: what was measured when the trace was recorded, if that was, else the shipped model default"
-    meaning = f"LogGPS model of the machine the run was recorded on: a shipped name or a TOML file ({own})"
+    meaning = f"LogGPS model of the machine the run was recorded on: a shipped name, a TOML file or a platform of SimGrid ({own})"
     parser.add_argument("--model", metavar="NAME|FILE", help=meaning)
 
 

@@ -4,8 +4,8 @@ import gzip
 import json
 import pathlib
 import random
-import shutil
 import re
+import shutil
 import tracemalloc
 
 import numpy as np
@@ -392,7 +392,7 @@ def test_records_of_jobs(tmp_path):
     assert all(json.loads(to_json(one)) for one in found if isinstance(one, Record))
 
 
-WORDS = (*b"-1 0 -333 -444 -555 1e9 1e30 nan inf 99999999999999999999 x \xff waitall wait test bcast gatherv isend location compute".split(), b"")
+WORDS = (*b"-1 0 -333 -444 -555 1e9 1e30 nan inf 99999999999999999999 x \xff waitall wait test bcast gatherv isend location".split(), b"")
 """What words of time-independent traces are replaced with."""
 
 
