@@ -11,7 +11,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.formats import files
 from perwiz.formats.format import Progress
 from perwiz.graph.build import build
-from perwiz.graph.graph import GAP, Graph
+from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
@@ -38,7 +38,7 @@ def timed(trace: Trace) -> Trace:
     if trace.timeline.origin != UNTIMED:
         return trace
     model = model_file.load(trace.model)
-    graph = build(trace, synchronous(trace, model), model.gap != "none", model.progress)
+    graph = build(trace, synchronous(trace, model), progress=model.progress)
     time = sweep(graph, _weights(trace, graph, lags(trace, graph, model), work(trace, model)))
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
@@ -75,5 +75,4 @@ def _weights(trace: Trace, graph: Graph, lag: I8, work: I8) -> I8:
     first = graph.start[np.concatenate([graph.entered, graph.returned, graph.ended])]
     own[first] = known[np.concatenate([graph.entered, graph.returned, graph.ended])] - known[graph.source[first]]
     behind = np.append(work, 0)[np.repeat(graph.returning, np.diff(graph.start))]
-    behind[graph.kind == GAP] = 0
     return np.where(lag == CUT, CUT, lag + own + behind)
