@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from perwiz.engines.sweep import sweep
+from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.formats.format import Progress
 from perwiz.graph.build import build
@@ -21,6 +22,8 @@ from perwiz.trace.origin import UNTIMED, Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
+_LONGEST = 2.0**60
+"""ns."""
 _TOLD = 0.01
 """Part of the messages' time on links that is worth telling."""
 
@@ -33,13 +36,18 @@ def read(path: str, progress: Progress | None = None) -> Trace:
 def timed(trace: Trace) -> Trace:
     """Return a trace with the times that its platform gives it; any other as it is.
 
-    Raises ModelError if the platform cannot be read, or a message takes longer than can be added up.
+    Raises ModelError if the platform cannot be read, TraceError if all takes longer than can be added up.
     """
     if trace.timeline.origin != UNTIMED:
         return trace
     model = model_file.load(trace.model)
     graph = build(trace, synchronous(trace, model), progress=model.progress)
-    time = sweep(graph, _weights(trace, graph, lags(trace, graph, model), work(trace, model)))
+    weight = _weights(trace, graph, lags(trace, graph, model), work(trace, model))
+    whole = float(weight[weight != CUT].sum(dtype="f8"))
+    if whole >= _LONGEST:
+        told = f"{whole:.3g} ns of messages and computation on {os.path.basename(trace.model)}"
+        raise TraceError(f"{trace.path}: {told}, must be less than 2^60")
+    time = sweep(graph, weight)
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
     shared = _shared(trace, model, calls.enter)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import perwiz
 import time_independent as small
+from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.loggps import model_file
 from perwiz.whatif.run import replayed
@@ -103,6 +104,15 @@ def test_model__the_window_of_tcp_bounds_the_bandwidth(tmp_path):
     """4 MiB in flight over 2 x 0.2 s are 10.5 MB/s."""
     (tmp_path / "p.xml").write_text(small.CLUSTER.replace('lat="10us"', 'lat="100ms"'), encoding="utf-8")
     assert pytest.approx(1e9 / (4194304 / 0.4) / 0.812084) == model_file.load(f"{tmp_path}/p.xml").costs[0].G
+
+
+def test_timed__no_longer_than_can_be_added_up(tmp_path):
+    """2000 messages of 10 MB, at 1.9 B/s 62 days each, and longer than 292 years in all."""
+    ranks = ("0 send 1 1 10000000\n" * 2000, "1 recv 0 1 10000000\n" * 2000)
+    index = small.written(tmp_path, ranks, small.CLUSTER.replace('bw="1GBps"', 'bw="2Bps"'))
+    with pytest.raises(TraceError) as refused:
+        perwiz.read(index)
+    assert str(refused.value) == f"{index}: 4.25e+19 ns of messages and computation on cluster.xml, must be less than 2^60"
 
 
 def test_shared__links_that_several_messages_pass_are_told(tmp_path):
