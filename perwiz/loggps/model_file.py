@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from perwiz.errors import ModelError, TraceError
-from perwiz.loggps import collectives, platform
+from perwiz.loggps import collectives
 from perwiz.loggps.model import (
     BOTH_ENDS,
     CONVENTIONS,
@@ -38,6 +38,7 @@ from perwiz.loggps.model import (
     shown,
     unknown,
 )
+from perwiz.loggps.smpi import platform
 
 _TOP = ("name", "source", "assumed", "parameters", "conventions")
 _PAYERS = {"both ends": (1, 1), "sender": (1, 0), "receiver": (0, 1)}

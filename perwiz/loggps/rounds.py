@@ -17,8 +17,8 @@ import numpy as np
 
 from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE
-from perwiz.loggps.linear import trips
 from perwiz.loggps.model import POSTED, Model, Sent
+from perwiz.loggps.smpi.linear import trips
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1, Mask
 from perwiz.trace.tables import BUFFERED
@@ -204,7 +204,7 @@ def _off(found: I8, fitted: F8) -> F8:
 def cost(model: Model, asked: Collectives, chosen: I8) -> I8:
     """Return the ns of collectives by these algorithms under the letters of a model, int64; 0 alone, and where it is none.
 
-    Where messages move once posted, the algorithms are those of `linear`. Raises ModelError when that is beyond 2^53.
+    Where messages move once posted, the algorithms are those of `smpi.linear`. Raises ModelError when that is beyond 2^53.
     """
     out = np.zeros(len(asked.op))
     costly = (asked.processes > 1) & operations.COLLECTIVE[asked.op]

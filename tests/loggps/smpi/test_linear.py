@@ -5,7 +5,7 @@ Of 16 ranks SimGrid 3.32 replays each of them in 5 % more or less, but for broad
 
 import pytest
 
-from perwiz.loggps.linear import trips
+from perwiz.loggps.smpi.linear import trips
 from perwiz.trace.operations import OP
 
 

@@ -1,0 +1,1 @@
+"""SimGrid's SMPI as a machine: what it makes of a platform, and of collectives."""
