@@ -1,0 +1,221 @@
+"""The eager limit per class of pairs and kind of send, from senders that were held and senders that were let go."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.kernels.names import SAME
+from perwiz.loggps.fit.senders import Senders
+from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.trace.arrays import I8, U1, Mask
+
+PAIRS = ("within-node", "between-nodes", "between-metahosts")
+KEYS = ("S_blocking_bytes", "S_nonblocking_bytes", "S_sendrecv_bytes")
+NO_LIMIT = 10**12
+"""The largest limit a model can have."""
+_LEAST = 3
+"""Messages that must tell that a size is held, or that groups have limits of their own."""
+_FEW = 0.01
+"""Part of the senders of late receivers of an eager size that go on without them, at least."""
+_OFTEN = 0.25
+"""Part of them that is held where messages are sent in place; of those that are copied fewer seem to be, by chance."""
+_SURE = 5
+"""How many would have been let go by what was sent in place, were larger messages, none of which was, sent so too."""
+_CLEAR = 0.1
+"""Part of the messages that may contradict a limit."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sizes:
+    """What the senders of one class of pairs, kind of send and size show together; a row each, numbers of messages."""
+
+    pairs: U1
+    sends: U1
+    bytes: I8
+    gone: I8
+    called: I8
+    kept: I8
+    passed: I8
+    computed: I8
+    moved: I8
+
+    def __getitem__(self, rows: Mask) -> Sizes:
+        return Sizes(**{field.name: getattr(self, field.name)[rows] for field in dataclasses.fields(self)})
+
+    @property
+    def eager(self) -> Mask:
+        """Which sizes went on before their receive was posted."""
+        return np.asarray(self.gone >= np.maximum(1, _FEW * (self.gone + self.kept + self.moved)))
+
+    @property
+    def in_place(self) -> Mask:
+        """Which of these were held as well: sent in place, and let go as soon as the receiver was in some call, of which traces see little."""
+        held = self.kept + self.called
+        return self.eager & (held >= np.maximum(_LEAST, _OFTEN * (self.gone + self.kept)))
+
+    def moving_in_calls(self) -> Sizes:
+        """Return them where messages that hold their sender move only in calls: what was let go while the receiver computed is eager."""
+        return dataclasses.replace(self, gone=self.gone + self.computed)
+
+    @property
+    def held(self) -> Mask:
+        """Which sizes waited for their receive; not below one that is sent in place, as what waited there may have been so too."""
+        waited = self.kept + self.moved
+        return ~self.eager & (waited >= np.maximum(_LEAST, self.passed)) & (self.bytes > self.bytes[self.in_place].max(initial=0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A size up to which messages of some sends are let go, and from which on they are held."""
+
+    pairs: str
+    """A class of pairs, "" for all."""
+    key: str
+    low: int
+    """The largest size seen let go, 0 if none."""
+    high: int | None
+    """The smallest size seen held less one byte; None if none was."""
+    telling: int
+    """Messages that tell it."""
+    against: int
+    """Messages of sizes that contradict it."""
+    open: bool
+    """Whether there are messages of sizes between both."""
+    why: str
+    """Why nothing is known between both, in words."""
+
+    def includes(self, pairs: U1, sends: U1) -> Mask:
+        """Return which messages of these pair classes and kinds of send it is for."""
+        out = np.ones(len(pairs), bool)
+        if self.pairs:
+            out &= pairs == PAIRS.index(self.pairs) + SAME + 1
+        return out & (sends == KEYS.index(self.key)) if self.key in KEYS else out
+
+    @property
+    def value(self) -> int | None:
+        """The limit to work with: the largest size let go; where none was, all below those that were held; None if none was held."""
+        return self.high if self.high is None or not self.low else self.low
+
+
+def by_size(seen: Senders) -> Sizes:
+    """Return what senders show by class of pairs, kind of send and size, in this order."""
+    order = np.lexsort((seen.bytes, seen.sends, seen.pairs))
+    columns = [column[order] for column in (seen.pairs, seen.sends, seen.bytes)]
+    first = np.ones(len(order), bool)
+    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    start = np.flatnonzero(first)
+    shown = {name: getattr(seen, name) for name in ("gone", "called", "kept", "passed", "computed", "moved")}
+    counts = {name: np.add.reduceat(which[order].astype("i8"), start) if len(start) else start for name, which in shown.items()}
+    return Sizes(*(column[start] for column in columns), **counts)
+
+
+def limits(sizes: Sizes) -> tuple[Limit, ...]:
+    """Return the eager limits: one for all, or one per class of pairs where they contradict each other, and so per kind of send."""
+    classes = np.unique(sizes.pairs).tolist()
+    by_kind = {pair: _apart(sizes[sizes.pairs == pair], "sends") for pair in classes}
+    if all(len(parts) == 1 for parts in by_kind.values()) and len(_apart(sizes, "pairs")) == 1:
+        return (_limit(sizes, "", "S_bytes"),) if classes else ()
+    out = []
+    for pair, parts in by_kind.items():
+        name = PAIRS[pair - SAME - 1] if len(classes) > 1 else ""
+        keys = [KEYS[int(part.sends[0])] for part in parts] if len(parts) > 1 else ["S_bytes"]
+        out += [_limit(part, name, key) for part, key in zip(parts, keys, strict=True)]
+    return tuple(out)
+
+
+def _apart(sizes: Sizes, column: str) -> list[Sizes]:
+    """Return sizes by class of pairs or kind of send if these have limits of their own, else together."""
+    number = getattr(sizes, column)
+    parts = [sizes[number == one] for one in np.unique(number)]
+    less = _cut(sizes)[2] - sum(_cut(part)[2] for part in parts)
+    return parts if less >= _LEAST else [sizes]
+
+
+def _cut(sizes: Sizes) -> tuple[int, int, int]:
+    """Return the largest size let go and the smallest held (NO_LIMIT + 1 if none) around the cut that fewest messages contradict, and these.
+
+    size          8    64   512  4096  65536
+    gone         40    12     9     -      1
+    held          -     -     -    30     70     low 512, high 4096, 1 message of an eager size against
+    """
+    return separated(sizes.bytes, sizes.gone * sizes.eager, (sizes.kept + sizes.moved) * sizes.held)
+
+
+def separated(size: I8, below: I8, above: I8) -> tuple[int, int, int]:
+    """Return the largest size with messages `below`, the smallest with messages `above` and how many are on the wrong side of the best cut.
+
+    0 where there is none below, NO_LIMIT + 1 where none above.
+    """
+    order = np.argsort(size, kind="stable")
+    size, below, above = size[order], below[order], above[order]
+    last = np.append(size[1:] != size[:-1], True)[: len(size)]
+    wrong = np.append(below.sum(), (np.cumsum(above) + below.sum() - np.cumsum(below))[last])
+    best = np.append(0, np.flatnonzero(last) + 1)[int(np.argmin(wrong))]
+    low = int(size[:best][below[:best] > 0].max(initial=0))
+    high = int(size[best:][above[best:] > 0].min(initial=NO_LIMIT + 1))
+    return low, high, int(wrong.min())
+
+
+def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
+    low, high, against = _cut(sizes)
+    total = int((sizes.gone * sizes.eager + (sizes.kept + sizes.moved) * sizes.held).sum())
+    unclear = against > _CLEAR * total
+    if unclear:
+        low, high = 0, NO_LIMIT + 1
+    elif sizes.in_place.any():
+        high = max(high, _surely_held(sizes, low))
+    end = None if high > NO_LIMIT else high - 1
+    between = sizes.bytes[(sizes.bytes > low) & (sizes.bytes < high)]
+    why = f"{against} of {total} senders of late receivers contradict any limit" if unclear else _why(sizes, low, end)
+    return Limit(pairs, key, low, end, total - against, against, bool(len(between)), why)
+
+
+def _why(sizes: Sizes, low: int, high: int | None) -> str:
+    """Return why nothing is known of messages above `low` and up to `high` bytes."""
+    if low >= sizes.bytes.max(initial=0):
+        return f"no message is larger than {low} bytes, and none held its sender"
+    these = "messages" if not low and high is None else f"messages of more than {low} bytes"
+    if sizes.in_place.any():
+        return f"{these} that held their senders may have been sent in place, as smaller ones were"
+    return f"no receiver came late for {these}" + ("" if high is None else f" and at most {high}")
+
+
+def _surely_held(sizes: Sizes, low: int) -> int:
+    """Return the smallest size above `low` that cannot have been sent in place, or some senders up to it would have gone on.
+
+    size             8    64   512  1024  4096  8192
+    gone            40    12    10     -     -     -
+    kept             -     -    40    10    20    30     of 50 in place 10 went on; of 25 five would have: 4096
+    """
+    rows = np.flatnonzero(sizes.bytes > low)
+    rows = rows[np.argsort(sizes.bytes[rows], kind="stable")]
+    gone, kept = (int(column[sizes.in_place].sum()) for column in (sizes.gone, sizes.kept))
+    expected = np.cumsum(sizes.kept[rows]) * gone
+    enough = sizes.bytes[rows][expected >= _SURE * (gone + kept)]
+    return int(enough[0]) if len(enough) else NO_LIMIT + 1
+
+
+def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
+    """Return the limits that held senders tell."""
+    return tuple(
+        Estimate(limit.key, limit.pairs, limit.value, limit.telling, limit.against) for limit in limits if limit.value is not None
+    )
+
+
+def untold(limits: Sequence[Limit]) -> tuple[Unknown, ...]:
+    """Return the limits that nothing tells, or that lie between sizes of which the trace has messages."""
+    if not limits:
+        return (_unknown("", "S_bytes", 0, NO_LIMIT, "no message between processes is seen to be completed by its sender"),)
+    return tuple(
+        _unknown(limit.pairs, limit.key, limit.low, NO_LIMIT if limit.high is None else limit.high, limit.why)
+        for limit in limits
+        if limit.high is None or limit.open
+    )
+
+
+def _unknown(pairs: str, key: str, low: int, high: int, why: str) -> Unknown:
+    place = f"{pairs}:{key}" if pairs else key
+    return Unknown(key, pairs, (f"{place}={low}", f"{place}={high}"), why)

@@ -1,0 +1,53 @@
+"""Whether messages move while their receiver is outside MPI calls, and from which size on they are sent in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.loggps.fit.eager import Limit, Sizes, separated
+from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.trace.arrays import Mask
+
+_LEAST = 3
+"""Messages that must tell it."""
+_CLEAR = 0.1
+"""Part of them that may contradict it."""
+ENDS = ("progress=always", "progress=in calls")
+
+
+def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
+    """Return whether messages that hold their sender are seen to move only while their receiver is in calls.
+
+    For it are those whose receive was posted in time and whose sender was held until the receiver entered a call, and what was held though
+    it was sent in place; against it those of more than the eager limit that were done before.
+    """
+    synchronous = _synchronous(sizes, limits)
+    held = sizes.moved + sizes.kept + sizes.called
+    moved = int(sizes.moved[synchronous].sum()) + int(held[sizes.in_place & ~synchronous].sum())
+    meanwhile = int(sizes.computed[synchronous].sum())
+    told = moved + meanwhile
+    if told < _LEAST:
+        return Unknown("progress", "", ENDS, "no receiver is seen to compute while a message that it had asked for held its sender")
+    if min(moved, meanwhile) > _CLEAR * told:
+        return Unknown("progress", "", ENDS, f"{moved} of {told} messages moved only while their receiver was in a call, {meanwhile} before")
+    return Estimate("progress", "", "in calls" if moved > meanwhile else "always", max(moved, meanwhile), min(moved, meanwhile))
+
+
+def in_place(sizes: Sizes) -> Estimate | None:
+    """Return the size up to which messages are done at once: the largest below those sent in place; None if none is seen to be."""
+    if not sizes.in_place.any():
+        return None
+    at_once, held = sizes.gone * (sizes.eager & ~sizes.in_place), (sizes.kept + sizes.called) * sizes.in_place
+    low, high, against = separated(sizes.bytes, at_once, held)
+    return Estimate("inline_bytes", "", low or high - 1, int((at_once + held).sum()) - against, against)
+
+
+def _synchronous(sizes: Sizes, limits: Sequence[Limit]) -> Mask:
+    """Return which sizes are above an eager limit that held senders tell."""
+    out = np.zeros(len(sizes.bytes), bool)
+    for limit in limits:
+        if limit.high is not None:
+            out |= limit.includes(sizes.pairs, sizes.sends) & (sizes.bytes > limit.high)
+    return out

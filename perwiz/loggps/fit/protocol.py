@@ -1,0 +1,48 @@
+"""How a machine passes messages on, as the senders and receivers of a trace show it: the eager limit, progress, handshakes, the gap."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from perwiz.loggps.fit.eager import NO_LIMIT, Sizes, by_size, limits, told, untold
+from perwiz.loggps.fit.gap import gap
+from perwiz.loggps.fit.handshake import Jump, jump
+from perwiz.loggps.fit.progress import in_place, progress
+from perwiz.loggps.fit.senders import senders
+from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.trace.trace import Trace
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Protocol:
+    """What a trace tells of the protocol of its machine, what it does not, and what its senders show by size."""
+
+    estimates: tuple[Estimate, ...]
+    unknown: tuple[Unknown, ...]
+    sizes: Sizes
+    jump: Jump | None
+    """How much longer a message takes just above the eager limit; request_overheads follow with the fitted L and o."""
+
+
+def protocol(trace: Trace) -> Protocol:
+    """Return the protocol that a trace tells: S_bytes (per class of pairs and kind of send where these differ), progress, inline_bytes, gap, g_ns.
+
+    Its clocks must be treated, and only its tied part be there. Time grows with messages and calls.
+    """
+    seen = senders(trace)
+    sizes = by_size(seen)
+    found = limits(sizes)
+    moves = progress(sizes, found)
+    if isinstance(moves, Estimate) and moves.value == "in calls":
+        sizes = sizes.moving_in_calls()
+        found = limits(sizes)
+    at_once = in_place(sizes)
+    least = min((limit.low for limit in found if limit.low), default=NO_LIMIT)
+    others = [moves, *gap(trace, int(at_once.value) if at_once else least)]
+    estimates = [*told(found), *((at_once,) if at_once else ()), *(each for each in others if isinstance(each, Estimate))]
+    return Protocol(
+        estimates=tuple(estimates),
+        unknown=(*untold(found), *(each for each in others if isinstance(each, Unknown))),
+        sizes=sizes,
+        jump=jump(seen, found),
+    )

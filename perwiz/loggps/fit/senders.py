@@ -1,0 +1,187 @@
+"""What held senders, and what did not: when each sender was let go, beside the times at which its receiver could have let it.
+
+A message of a sender that comes at `sent` and is let go at `done` was free, if that was before its receiver did anything; was sent in place,
+if its receiver only had to be in some call (Open MPI does so with what it neither copies nor announces); or waited for its receive, as
+above the eager limit, and if the library makes progress only inside calls, for the next call of a receiver that had posted it before.
+
+    receiver      ..... computes .....| some call | computes ..| receives
+    sender        |sent             called                   posted
+    let go before `called`: free       before `posted`: in place       behind `posted`: held by it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.clock.latency import distance
+from perwiz.kernels.names import FREE, SAME
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.trace.tables import NONE, STANDARD
+from perwiz.trace.trace import Trace
+
+_SCALE = 4
+"""A receiver is late if it lets its sender wait so many times what receipts last once both ends are there."""
+_WELL = 0.5
+"""Part of a wait after which a sender that went on before did not wait."""
+_NEARLY = 0.9
+"""Part of a wait to which tests must have found a message unsent."""
+_BLOCKING, _NONBLOCKING, _SENDRECV = range(3)
+_SENDS = np.full(operations.KIND.max() + 1, NONE, "i1")
+_SENDS[[operations.SEND, operations.ISEND, operations.SENDRECV]] = _BLOCKING, _NONBLOCKING, _SENDRECV
+_KIND = operations.KIND
+PROGRESSES = ((_KIND >= operations.SEND) & ~operations.NONBLOCKING & (_KIND != operations.OTHER)) | (_KIND == operations.PROBE)
+"""Per op: may wait or test, and so lets others' messages pass; calls that only post do not."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Senders:
+    """Standard messages between locations whose send is seen completed, and what each shows; arrays as long."""
+
+    bytes: I8
+    pairs: U1
+    """Pair class, as `perwiz.clock.latency.distance` gives it."""
+    sends: U1
+    """Kind of the sending call: 0 blocking, 1 non-blocking, 2 a Sendrecv."""
+    gone: Mask
+    """Let go well before the receive was posted."""
+    called: Mask
+    """Those let go as the receiver entered a call that lets messages pass."""
+    kept: Mask
+    """Held until the receive was posted, or until the receiver entered a call after that."""
+    passed: Mask
+    """The receive was posted in time; let go well before the receiver entered a call that lets messages pass."""
+    computed: Mask
+    """Those let go before it entered any call."""
+    moved: Mask
+    """The receive was posted in time; held until the receiver entered a call that lets messages pass."""
+    awaited: Mask
+    """The receiver was in a blocking receive already as it was sent."""
+    way: I8
+    """From the entry of the send to the return of the call that completes the receive, ns."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Waits:
+    """Times of messages, ns: when the send was entered, asked for and let go, and how late one is."""
+
+    sent: I8
+    asked: I8
+    done: I8
+    completes: I4
+    """The call that completes the send."""
+    tested: I8
+    """When a test last found it unfinished; before `sent` if none did."""
+    least: I8
+    """A wait that is seen, ns."""
+
+
+def senders(trace: Trace) -> Senders:
+    """Return what the senders of a trace show; its clocks must be treated. Time grows with messages and calls."""
+    table, times, calls = trace.messages, trace.timeline.calls, trace.calls
+    pairs = distance(trace.locations, calls.location[table.send], calls.location[table.receive_done])
+    row = np.flatnonzero((table.mode == STANDARD) & (pairs != SAME) & (table.send_done != NONE) & (table.receive >= 0))
+    send, receive, pairs = table.send[row], table.receive[row], pairs[row]
+    completes, done = table.send_done[row], table.receive_done[row]
+    receiver = calls.location[done]
+    sent, posted = times.enter[send], times.enter[receive]
+    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), _least(trace, row, pairs))
+    passing = _entered(trace, PROGRESSES[calls.op], receiver, sent, waits.least)
+    anything = _entered(trace, np.ones(len(calls), bool), receiver, sent)
+    late = posted - sent >= waits.least
+    posting = np.where(late, posted, passing)
+    called = _held_until(trace, waits, passing, posting)
+    before = late & called & (posted - waits.done >= waits.least)
+    return Senders(
+        bytes=table.bytes[row],
+        pairs=pairs,
+        sends=_SENDS[operations.KIND[calls.op[send]]].astype("u1"),
+        gone=(late & _well_before(waits, posted)) | before,
+        called=before,
+        kept=late & (_held_until(trace, waits, posting, passing) | (called & (passing >= posted))),
+        passed=~late & _well_before(waits, passing),
+        computed=~late & _well_before(waits, anything),
+        moved=~late & called,
+        awaited=(times.enter[done] <= sent) & (operations.KIND[calls.op[done]] == operations.RECV),
+        way=times.leave[done] - sent,
+    )
+
+
+def _least(trace: Trace, row: I8, pairs: U1) -> I8:
+    """Return the waits from which on one is seen, ns per message: a multiple of what half the receipts of its class of pairs last."""
+    table, times = trace.messages, trace.timeline.calls
+    done = table.receive_done[row]
+    lasts = times.leave[done] - np.maximum(times.enter[done], times.enter[table.send[row]])
+    least = np.ones(int(pairs.max(initial=0)) + 1, "i8")
+    for pair in np.unique(pairs).tolist():
+        least[pair] = max(1, int(_SCALE * np.median(lasts[pairs == pair])))
+    return least[pairs]
+
+
+def _tested(trace: Trace, send: I4) -> I8:
+    """Return when each sending call was last found unfinished by a test, ns; for one of several requests, or without test, before all."""
+    last, requests = np.full(len(trace.calls), -FREE), trace.requests
+    alone = np.bincount(requests.posted_by, minlength=len(last)) == 1
+    np.maximum.at(last, requests.posted_by[trace.unfinished.request], trace.timeline.calls.enter[trace.unfinished.call])
+    return np.where(alone, last, -FREE)[send]
+
+
+def _entered(trace: Trace, which: Mask, location: I4, time: I8, least: I8 | int = 1) -> I8:
+    """Return from when on each of some locations is in one of some calls, at a time or later, ns; FREE if never.
+
+    A call that it is in already counts if it stays for `least` ns: as it returns it may no longer look for messages.
+
+        calls of the location     10 to 20, 50 to 60
+        time                      5  15  19  30  70
+        entered, least 3         10  15  50  50  FREE
+    """
+    times = trace.timeline.calls
+    call = np.flatnonzero(which)
+    if not len(call) or not len(time):
+        return np.full(len(time), FREE)
+    begin = int(times.enter.min())
+    span = int(times.leave.max()) - begin + 2
+    end = trace.calls.location[call].astype("i8") * span + times.leave[call] - begin
+    now = location.astype("i8") * span + time - begin
+    following = np.searchsorted(end, now, side="right")
+    inside = call[np.minimum(following, len(call) - 1)]
+    following += (times.enter[inside] <= time) & (end[np.minimum(following, len(call) - 1)] - now < least)
+    call = call[np.minimum(following, len(call) - 1)]
+    there = (following < len(end)) & (trace.calls.location[call] == location)
+    return np.where(there, np.maximum(times.enter[call], time), FREE)
+
+
+def _well_before(waits: _Waits, instant: I8) -> Mask:
+    """Return which senders were let go long before an instant that is late."""
+    wait = instant - waits.sent
+    return (wait >= waits.least) & (waits.done - waits.sent < _WELL * wait)
+
+
+def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
+    """Return which senders were held until an instant that is late, and let go then; `other` is another that may have let it go.
+
+    What completes the send must have waited for it, or tested it, for most of the time, and must not wait for something else: another of
+    its sends that was let go later, a message that it receives, or a collective.
+    """
+    wait = instant - waits.sent
+    waited, after = instant - waits.asked, waits.done - instant
+    waiting = (waited >= waits.least) & (waited >= after)
+    tested = waits.tested - waits.sent
+    testing = (tested >= _NEARLY * wait) & (tested <= wait + waits.least) & (after <= wait)
+    last = _last_cause(trace, waits, instant, other)
+    return (wait >= waits.least) & (after >= 0) & (waiting | testing) & (instant >= last[0]) & (instant - last[1] >= waits.least)
+
+
+def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8, I8]:
+    """Return per message the last instant that let go a send of the same completing call, and when the last message it receives was sent."""
+    table, times = trace.messages, trace.timeline.calls
+    sends, receives = np.full(len(trace.calls), -FREE), np.full(len(trace.calls), -FREE)
+    for each in (instant, other):
+        past = each <= waits.done
+        np.maximum.at(sends, waits.completes[past], each[past])
+    np.maximum.at(receives, table.receive_done, times.enter[table.send])
+    done = trace.members.done
+    receives[done[done != NONE]] = FREE
+    return sends[waits.completes], receives[waits.completes]
