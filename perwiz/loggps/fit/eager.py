@@ -24,6 +24,8 @@ _OFTEN = 0.25
 """Part of them that is held where messages are sent in place; of those that are copied fewer seem to be, by chance."""
 _SURE = 5
 """How many would have been let go by what was sent in place, were larger messages, none of which was, sent so too."""
+COUNTS = ("gone", "called", "kept", "computed", "moved")
+"""What is counted by size."""
 _CLEAR = 0.1
 """Part of the messages that may contradict a limit."""
 
@@ -38,7 +40,6 @@ class Sizes:
     gone: I8
     called: I8
     kept: I8
-    passed: I8
     computed: I8
     moved: I8
 
@@ -53,8 +54,14 @@ class Sizes:
     @property
     def in_place(self) -> Mask:
         """Which of these were held as well: sent in place, and let go as soon as the receiver was in some call, of which traces see little."""
-        held = self.kept + self.called
-        return self.eager & (held >= np.maximum(_LEAST, _OFTEN * (self.gone + self.kept)))
+        held = self.kept + self.called + self.moved
+        return self.eager & (held >= np.maximum(_LEAST, _OFTEN * (self.gone + self.kept + self.moved)))
+
+    def together(self) -> Sizes:
+        """Return them by size alone, the class of pairs and the kind of send that of the first."""
+        size, first, row = np.unique(self.bytes, return_index=True, return_inverse=True)
+        counts = {name: np.bincount(row, getattr(self, name), len(size)).astype("i8") for name in COUNTS}
+        return Sizes(self.pairs[first], self.sends[first], size, **counts)
 
     def moving_in_calls(self) -> Sizes:
         """Return them where messages that hold their sender move only in calls: what was let go while the receiver computed is eager."""
@@ -64,7 +71,7 @@ class Sizes:
     def held(self) -> Mask:
         """Which sizes waited for their receive; not below one that is sent in place, as what waited there may have been so too."""
         waited = self.kept + self.moved
-        return ~self.eager & (waited >= np.maximum(_LEAST, self.passed)) & (self.bytes > self.bytes[self.in_place].max(initial=0))
+        return ~self.eager & (waited >= _LEAST) & (waited > self.computed) & (self.bytes > self.bytes[self.in_place].max(initial=0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +114,7 @@ def by_size(seen: Senders) -> Sizes:
     first = np.ones(len(order), bool)
     first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     start = np.flatnonzero(first)
-    shown = {name: getattr(seen, name) for name in ("gone", "called", "kept", "passed", "computed", "moved")}
+    shown = {name: getattr(seen, name) for name in COUNTS}
     counts = {name: np.add.reduceat(which[order].astype("i8"), start) if len(start) else start for name, which in shown.items()}
     return Sizes(*(column[start] for column in columns), **counts)
 
@@ -130,38 +137,37 @@ def _apart(sizes: Sizes, column: str) -> list[Sizes]:
     """Return sizes by class of pairs or kind of send if these have limits of their own, else together."""
     number = getattr(sizes, column)
     parts = [sizes[number == one] for one in np.unique(number)]
-    less = _cut(sizes)[2] - sum(_cut(part)[2] for part in parts)
+    less = _contradicted(sizes) - sum(map(_contradicted, parts))
     return parts if less >= _LEAST else [sizes]
 
 
-def _cut(sizes: Sizes) -> tuple[int, int, int]:
-    """Return the largest size let go and the smallest held (NO_LIMIT + 1 if none) around the cut that fewest messages contradict, and these.
-
-    size          8    64   512  4096  65536
-    gone         40    12     9     -      1
-    held          -     -     -    30     70     low 512, high 4096, 1 message of an eager size against
-    """
-    return separated(sizes.bytes, sizes.gone * sizes.eager, (sizes.kept + sizes.moved) * sizes.held)
+def _contradicted(sizes: Sizes) -> int:
+    """Return how many senders of late receivers contradict the limit that fewest do; whom his receiver let go only later tells no kind apart."""
+    whole = sizes.together()
+    return separated(whole.bytes, whole.gone * whole.eager, whole.kept * whole.held)[2]
 
 
 def separated(size: I8, below: I8, above: I8) -> tuple[int, int, int]:
     """Return the largest size with messages `below`, the smallest with messages `above` and how many are on the wrong side of the best cut.
 
-    0 where there is none below, NO_LIMIT + 1 where none above.
+    Sizes rise. 0 where there is none below, NO_LIMIT + 1 where none above.
+
+        size          8    64   512  4096  65536
+        below        40    12     9     -      1
+        above         -     -     -    30     70     low 512, high 4096, 1 on the wrong side
     """
-    order = np.argsort(size, kind="stable")
-    size, below, above = size[order], below[order], above[order]
-    last = np.append(size[1:] != size[:-1], True)[: len(size)]
-    wrong = np.append(below.sum(), (np.cumsum(above) + below.sum() - np.cumsum(below))[last])
-    best = np.append(0, np.flatnonzero(last) + 1)[int(np.argmin(wrong))]
+    wrong = np.append(0, np.cumsum(above)) + below.sum() - np.append(0, np.cumsum(below))
+    best = int(np.argmin(wrong))
     low = int(size[:best][below[:best] > 0].max(initial=0))
     high = int(size[best:][above[best:] > 0].min(initial=NO_LIMIT + 1))
     return low, high, int(wrong.min())
 
 
 def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
-    low, high, against = _cut(sizes)
-    total = int((sizes.gone * sizes.eager + (sizes.kept + sizes.moved) * sizes.held).sum())
+    sizes = sizes.together()
+    below, above = sizes.gone * sizes.eager, (sizes.kept + sizes.moved) * sizes.held
+    low, high, against = separated(sizes.bytes, below, above)
+    total = int((below + above).sum())
     unclear = against > _CLEAR * total
     if unclear:
         low, high = 0, NO_LIMIT + 1
@@ -191,7 +197,6 @@ def _surely_held(sizes: Sizes, low: int) -> int:
     kept             -     -    40    10    20    30     of 50 in place 10 went on; of 25 five would have: 4096
     """
     rows = np.flatnonzero(sizes.bytes > low)
-    rows = rows[np.argsort(sizes.bytes[rows], kind="stable")]
     gone, kept = (int(column[sizes.in_place].sum()) for column in (sizes.gone, sizes.kept))
     expected = np.cumsum(sizes.kept[rows]) * gone
     enough = sizes.bytes[rows][expected >= _SURE * (gone + kept)]

@@ -25,7 +25,9 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
     """
     synchronous = _synchronous(sizes, limits)
     held = sizes.moved + sizes.kept + sizes.called
-    moved = int(sizes.moved[synchronous].sum()) + int(held[sizes.in_place & ~synchronous].sum())
+    whole = sizes.together()
+    in_place = np.isin(sizes.bytes, whole.bytes[whole.in_place]) & ~synchronous
+    moved = int(sizes.moved[synchronous].sum()) + int(held[in_place].sum())
     meanwhile = int(sizes.computed[synchronous].sum())
     told = moved + meanwhile
     if told < _LEAST:
@@ -37,6 +39,7 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
 
 def in_place(sizes: Sizes) -> Estimate | None:
     """Return the size up to which messages are done at once: the largest below those sent in place; None if none is seen to be."""
+    sizes = sizes.together()
     if not sizes.in_place.any():
         return None
     at_once, held = sizes.gone * (sizes.eager & ~sizes.in_place), (sizes.kept + sizes.called) * sizes.in_place

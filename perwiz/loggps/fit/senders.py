@@ -23,17 +23,15 @@ from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
 _SCALE = 4
-"""A receiver is late if it lets its sender wait so many times what receipts last once both ends are there."""
+"""A receiver is late if it lets its sender wait so many times what short receipts last once both ends are there."""
+_SHORT = 0.1
+"""Part of the receipts that are shorter."""
 _WELL = 0.5
-"""Part of a wait after which a sender that went on before did not wait."""
+"""Part of a wait after which a sender that went on before did not wait, and that a receiver must have been outside of calls."""
 _NEARLY = 0.9
 """Part of a wait to which tests must have found a message unsent."""
-_BLOCKING, _NONBLOCKING, _SENDRECV = range(3)
 _SENDS = np.full(operations.KIND.max() + 1, NONE, "i1")
-_SENDS[[operations.SEND, operations.ISEND, operations.SENDRECV]] = _BLOCKING, _NONBLOCKING, _SENDRECV
-_KIND = operations.KIND
-PROGRESSES = ((_KIND >= operations.SEND) & ~operations.NONBLOCKING & (_KIND != operations.OTHER)) | (_KIND == operations.PROBE)
-"""Per op: may wait or test, and so lets others' messages pass; calls that only post do not."""
+_SENDS[[operations.SEND, operations.ISEND, operations.SENDRECV]] = range(3)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,15 +46,13 @@ class Senders:
     gone: Mask
     """Let go well before the receive was posted."""
     called: Mask
-    """Those let go as the receiver entered a call that lets messages pass."""
+    """Those let go as the receiver came back to some call."""
     kept: Mask
-    """Held until the receive was posted, or until the receiver entered a call after that."""
-    passed: Mask
-    """The receive was posted in time; let go well before the receiver entered a call that lets messages pass."""
+    """Held until the receive was posted."""
     computed: Mask
-    """Those let go before it entered any call."""
+    """The receive was posted in time; let go well before the receiver entered any call."""
     moved: Mask
-    """The receive was posted in time; held until the receiver entered a call that lets messages pass."""
+    """Held until the receiver came back to some call, well after it had posted the receive."""
     awaited: Mask
     """The receiver was in a blocking receive already as it was sent."""
     way: I8
@@ -75,7 +71,7 @@ class _Waits:
     tested: I8
     """When a test last found it unfinished; before `sent` if none did."""
     least: I8
-    """A wait that is seen, ns."""
+    """The shortest wait that is seen, ns."""
 
 
 def senders(trace: Trace) -> Senders:
@@ -88,35 +84,33 @@ def senders(trace: Trace) -> Senders:
     receiver = calls.location[done]
     sent, posted = times.enter[send], times.enter[receive]
     waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), _least(trace, row, pairs))
-    passing = _entered(trace, PROGRESSES[calls.op], receiver, sent, waits.least)
-    anything = _entered(trace, np.ones(len(calls), bool), receiver, sent)
     late = posted - sent >= waits.least
-    posting = np.where(late, posted, passing)
-    called = _held_until(trace, waits, passing, posting)
-    before = late & called & (posted - waits.done >= waits.least)
+    back, outside = _came_back(trace, receiver, waits)
+    returned = _held_until(trace, waits, back, posted) & (outside >= _WELL * (back - waits.asked))
+    before = late & returned & (posted - waits.done >= waits.least)
+    moved = returned & (back - np.maximum(sent, posted) >= waits.least)
     return Senders(
         bytes=table.bytes[row],
         pairs=pairs,
         sends=_SENDS[operations.KIND[calls.op[send]]].astype("u1"),
         gone=(late & _well_before(waits, posted)) | before,
         called=before,
-        kept=late & (_held_until(trace, waits, posting, passing) | (called & (passing >= posted))),
-        passed=~late & _well_before(waits, passing),
-        computed=~late & _well_before(waits, anything),
-        moved=~late & called,
+        kept=late & ~moved & (_held_until(trace, waits, posted, back) | (returned & (waits.done >= posted))),
+        computed=~late & _well_before(waits, _next_entered(trace, receiver, sent)),
+        moved=moved,
         awaited=(times.enter[done] <= sent) & (operations.KIND[calls.op[done]] == operations.RECV),
         way=times.leave[done] - sent,
     )
 
 
 def _least(trace: Trace, row: I8, pairs: U1) -> I8:
-    """Return the waits from which on one is seen, ns per message: a multiple of what half the receipts of its class of pairs last."""
+    """Return the waits from which on one is seen, ns per message: a multiple of what short receipts of its class of pairs last."""
     table, times = trace.messages, trace.timeline.calls
     done = table.receive_done[row]
     lasts = times.leave[done] - np.maximum(times.enter[done], times.enter[table.send[row]])
     least = np.ones(int(pairs.max(initial=0)) + 1, "i8")
     for pair in np.unique(pairs).tolist():
-        least[pair] = max(1, int(_SCALE * np.median(lasts[pairs == pair])))
+        least[pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], _SHORT)))
     return least[pairs]
 
 
@@ -128,29 +122,46 @@ def _tested(trace: Trace, send: I4) -> I8:
     return np.where(alone, last, -FREE)[send]
 
 
-def _entered(trace: Trace, which: Mask, location: I4, time: I8, least: I8 | int = 1) -> I8:
-    """Return from when on each of some locations is in one of some calls, at a time or later, ns; FREE if never.
+def _next_entered(trace: Trace, location: I4, time: I8) -> I8:
+    """Return when each of some locations next enters a call, ns, or the time itself if it is in one; FREE if it makes no more.
 
-    A call that it is in already counts if it stays for `least` ns: as it returns it may no longer look for messages.
-
-        calls of the location     10 to 20, 50 to 60
-        time                      5  15  19  30  70
-        entered, least 3         10  15  50  50  FREE
+    calls of the location     10 to 20, 50 to 60
+    time                      5  15  30  70
+    entered                  10  15  50  FREE
     """
-    times = trace.timeline.calls
-    call = np.flatnonzero(which)
-    if not len(call) or not len(time):
-        return np.full(len(time), FREE)
-    begin = int(times.enter.min())
-    span = int(times.leave.max()) - begin + 2
-    end = trace.calls.location[call].astype("i8") * span + times.leave[call] - begin
-    now = location.astype("i8") * span + time - begin
-    following = np.searchsorted(end, now, side="right")
-    inside = call[np.minimum(following, len(call) - 1)]
-    following += (times.enter[inside] <= time) & (end[np.minimum(following, len(call) - 1)] - now < least)
-    call = call[np.minimum(following, len(call) - 1)]
-    there = (following < len(end)) & (trace.calls.location[call] == location)
-    return np.where(there, np.maximum(times.enter[call], time), FREE)
+    times, calls = trace.timeline.calls, trace.calls.location
+    call = _position(trace, times.leave, calls, location, time)
+    there = call < trace.first_calls[location + 1]
+    return np.where(there, np.maximum(times.enter[np.minimum(call, len(calls) - 1)], time), FREE)
+
+
+def _came_back(trace: Trace, location: I4, waits: _Waits) -> tuple[I8, I8]:
+    """Return when each of some receivers last came back to MPI before its sender was let go, ns, and how long it had been outside.
+
+    It comes back with a call that it enters after it was outside for as long as a wait is seen; before its first call it never was.
+
+        calls of the receiver     10 to 20, 50 to 51, 52 to 90
+        let go                    15  55  95, least 5
+        came back                 10  50  50
+        outside                    0  30  30
+    """
+    times, calls = trace.timeline.calls, trace.calls.location
+    outside = np.zeros(len(calls), "i8")
+    outside[1:] = np.where(calls[1:] == calls[:-1], times.enter[1:] - times.leave[:-1], 0)
+    begins = outside >= waits.least.min(initial=FREE)
+    begins[trace.first_calls[:-1][trace.first_calls[:-1] < len(calls)]] = True
+    last = np.maximum.accumulate(np.where(begins, np.arange(len(calls)), 0))
+    call = np.maximum(_position(trace, times.enter, calls, location, waits.done) - 1, trace.first_calls[location])
+    return times.enter[last[call]], outside[last[call]]
+
+
+def _position(trace: Trace, column: I8, calls: I4, location: I4, time: I8) -> I8:
+    """Return the first call of each of some locations whose time in a column is later; the first of the next location if none is."""
+    if not len(calls):
+        return np.zeros(len(time), "i8")
+    begin = int(trace.timeline.calls.enter.min())
+    span = int(trace.timeline.calls.leave.max()) - begin + 1
+    return np.searchsorted(calls.astype("i8") * span + column - begin, location.astype("i8") * span + time - begin, side="right")
 
 
 def _well_before(waits: _Waits, instant: I8) -> Mask:
