@@ -26,17 +26,18 @@ def build(
     trace: Trace,
     synchronous: Mask | None = None,
     gaps: bool = False,
-    progress: str = "always",
+    movers: I4 | None = None,
     supposed: Mask | None = None,
     inner: tuple[I8, I8] | None = None,
+    transfers: bool = False,
 ) -> Graph:
     """Return the graph of a trace.
 
-    `synchronous` (bool per message) says which messages get a rendezvous edge from the receiver's call to the return of the call that
-    completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `progress` "in calls" lets a
-    rendezvous start only in the call that completes the receive, "once posted" a call that completes a transfer wait for it;
-    `supposed` (bool per message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives
-    that wait for another one, and those, rows of members.
+    `synchronous` (bool per message) says which messages get a rendezvous edge from a call of the receiver to the return of the call that
+    completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `movers` (row of calls per
+    message, -1 none) are the receivers' calls that let them move, where it is not those that post the receive; `supposed` (bool per
+    message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives that wait for another
+    one, and those, rows of members; with `transfers` a call that completes a transfer waits for it since its receive was posted.
     Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
     edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
@@ -44,10 +45,10 @@ def build(
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
     _add_messages(trace, layout, edges)
     if synchronous is not None:
-        _add_rendezvous(trace, layout, edges, synchronous, progress)
+        _add_rendezvous(trace, layout, edges, synchronous, movers)
     if supposed is not None:
-        _add_rendezvous(trace, layout, edges, supposed, progress, _SUPPOSED)
-    if progress == "once posted":
+        _add_rendezvous(trace, layout, edges, supposed, movers, _SUPPOSED)
+    if transfers:
         _add_transfers(trace, layout, edges, [waits for waits in (synchronous, supposed) if waits is not None])
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
@@ -76,11 +77,11 @@ def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
 
 
-def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mask, progress: str, kind: int = RENDEZVOUS) -> None:
+def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mask, movers: I4 | None, kind: int = RENDEZVOUS) -> None:
     table = trace.messages
-    m = np.flatnonzero(synchronous & (table.send_done != NONE))
-    receiver = table.receive_done[m] if progress == "in calls" else table.receive[m]
-    edges.add(layout.entered[receiver], layout.entered[table.send_done[m]] + 1, kind, m)
+    movers = table.receive if movers is None else movers
+    m = np.flatnonzero(synchronous & (table.send_done != NONE) & (movers != NONE))
+    edges.add(layout.entered[movers[m]], layout.entered[table.send_done[m]] + 1, kind, m)
 
 
 def _add_transfers(trace: Trace, layout: Layout, edges: Edges, synchronous: list[Mask]) -> None:

@@ -47,20 +47,24 @@ PARAMETERS = (*(key for key in LETTERS if key != "s_bytes"), "S_bytes", "s_bytes
 POSTED = "once posted"
 """The progress of SimGrid: no message moves before its receive is posted, and nothing but the message does."""
 CONVENTIONS = ("request_overheads", "acknowledge_overheads", "gap", "progress")
-"""Keys of the table [conventions]."""
+"""Keys that the table [conventions] must have."""
+OF_ALL = (*CONVENTIONS, "inline_bytes")
+"""Keys that hold for all pairs and sizes."""
 CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls", POSTED)}
 """Values of the conventions that are words."""
 BOTH_ENDS = {"o_ns": ("o_s_ns", "o_r_ns"), "O_ns_per_byte": ("O_s_ns_per_byte", "O_r_ns_per_byte")}
 """Keys that stand for the same value at both ends."""
 OF_PAIRS = (*PARAMETERS, *(key for key in LIMITS if key != "S_bytes"))
 """Keys that may be of one class of pairs."""
+NO_LIMIT = 10**12
+"""The largest value of a limit: no message is above it."""
 ALL_PAIRS = PAIR_CLASSES
 """Where the class of a pair is asked for: none in particular."""
 
 _CLASSES = ("within-node", *PAIRS, "")
 """The class of pairs that each pair class of the kernels belongs to: a location and itself are within a node."""
-_WHOLE = (*LIMITS, "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
-_LARGEST = 1e12
+_WHOLE = (*LIMITS, "inline_bytes", "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
+_LARGEST = float(NO_LIMIT)
 _LONGEST = 2.0**53
 
 
@@ -161,12 +165,14 @@ class Model:
     gap: str
     """What keeps consecutive sends of a process apart: the sending call waits, or nothing."""
     progress: str
-    """When a rendezvous may proceed: always, or only while the receiver is in calls. Once posted: see POSTED."""
+    """When messages that hold their sender may move: always, or only while the receiver is in calls. Once posted: see POSTED."""
+    inline_bytes: int = NO_LIMIT
+    """Larger ones that are eager are sent in place: where messages move in calls only, they hold their sender until the receiver is in one."""
     collectives: tuple[CollectiveCost, ...] = ()
     """What collectives were found to cost; others cost the rounds of their likely algorithm."""
 
     def __post_init__(self) -> None:
-        for key in CONVENTIONS:
+        for key in OF_ALL:
             object.__setattr__(self, key, checked(key, getattr(self, key)))
         for key in ("name", "source"):
             text = getattr(self, key)
@@ -190,7 +196,8 @@ class Model:
         """Return the parameters of all pairs and the conventions, under the keys of the model file."""
         costs = {key: getattr(self.costs[0], letter) for key, letter in LETTERS.items()}
         own = {**costs, **self._own_limits("")}
-        return {**{key: own[key] for key in OF_PAIRS if key in own}, **{key: getattr(self, key) for key in CONVENTIONS}}
+        of_all = {key: getattr(self, key) for key in OF_ALL if key in CONVENTIONS or self.inline_bytes < NO_LIMIT}
+        return {**{key: own[key] for key in OF_PAIRS if key in own}, **of_all}
 
     def classes(self) -> list[dict[str, float | int | str]]:
         """Return the tables [[classes]] of the model file: `pairs` if not all, `from_bytes` if not 0, and what differs.
@@ -240,7 +247,7 @@ class Model:
         """Return the model with another value of one key, for one class of pairs or all."""
         changed = [f"{pairs}:{key}"] if pairs else [key, *(f"{each}:{key}" for each in PAIRS)]
         fields: dict[str, Any] = {"assumed": tuple(old for old in self.assumed if old not in changed)}
-        if key in CONVENTIONS:
+        if key in OF_ALL:
             fields[key] = value
         elif key in LIMITS:
             fields["limits"] = self._with_limit(Limit(value, pairs, LIMITS[key]))
@@ -275,6 +282,11 @@ class Model:
     def _handshakes(self, sent: Sent) -> Mask:
         """Return for which messages a REQ and an ACK travel."""
         return self.is_synchronous(sent) & (self.progress != POSTED)
+
+    def is_in_place(self, sent: Sent) -> Mask:
+        """Return which messages wait for their receiver to be in some call: eager ones above inline_bytes, if they move in calls only."""
+        usual = np.isin(sent.mode, (STANDARD, READY)) & (np.asarray(sent.bytes) <= self.limit(sent))
+        return usual & (np.asarray(sent.bytes) > self.inline_bytes) & (self.progress == "in calls")
 
     def ready(self, sent: Sent) -> Nanoseconds:
         """Return the ns from the entry of a sending call until its receiver can go on.
@@ -391,8 +403,8 @@ def _checked_keys(assumed: object) -> tuple[str, ...]:
         raise ModelError(f"assumed is {shown(assumed)}, must be a list of keys")
     for key in assumed:
         pairs, colon, of_class = key.partition(":")
-        if not (colon and pairs in PAIRS and of_class in OF_PAIRS) and key not in (*OF_PAIRS, *CONVENTIONS):
-            raise ModelError(f"assumed has {unknown(key, (*OF_PAIRS, *CONVENTIONS))}")
+        if not (colon and pairs in PAIRS and of_class in OF_PAIRS) and key not in (*OF_PAIRS, *OF_ALL):
+            raise ModelError(f"assumed has {unknown(key, (*OF_PAIRS, *OF_ALL))}")
     return tuple(assumed)
 
 
@@ -407,10 +419,10 @@ def _parse_changes(place: str, text: str) -> dict[tuple[str, str], str]:
         if colon and pairs not in PAIRS:
             raise ModelError(f"{place}: has {unknown(pairs, PAIRS)}")
         keys = (*OF_PAIRS, *BOTH_ENDS)
-        if colon and key in CONVENTIONS:
+        if colon and key in OF_ALL:
             raise ModelError(f"{place}: {key} is of all pairs, must be without {pairs}:")
-        if key not in keys and key not in CONVENTIONS:
-            raise ModelError(f"{place}: has {unknown(key, keys if colon else (*keys, *CONVENTIONS))}")
+        if key not in keys and key not in OF_ALL:
+            raise ModelError(f"{place}: has {unknown(key, keys if colon else (*keys, *OF_ALL))}")
         if (pairs, key) in changes:
             raise ModelError(f"{place}: {asked} is {shown(changes[pairs, key])} and {shown(value)}, must be given once")
         changes[pairs, key] = value

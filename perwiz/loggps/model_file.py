@@ -8,6 +8,7 @@
     L_ns = 12000.0
     [[collectives]]                    what collectives cost, see `collectives.py`
 
+[conventions] may have inline_bytes, without which nothing is sent in place.
 Files may say o_ns and O_ns_per_byte, of both ends, in place of those of each, and `per_byte` in [conventions]: the end that pays O.
 """
 
@@ -27,6 +28,7 @@ from perwiz.loggps.model import (
     CONVENTIONS,
     LETTERS,
     LIMITS,
+    OF_ALL,
     OF_PAIRS,
     PARAMETERS,
     Costs,
@@ -43,6 +45,7 @@ from perwiz.loggps.smpi import platform
 _TOP = ("name", "source", "assumed", "parameters", "conventions")
 _PAYERS = {"both ends": (1, 1), "sender": (1, 0), "receiver": (0, 1)}
 _REMARKS = {
+    "inline_bytes": "larger ones are sent in place",
     "s_bytes": "packet size; 0: never split",
     "request_overheads": "o_r's to handle a request to send",
     "acknowledge_overheads": "overheads of its acknowledgement, both ends together",
@@ -87,8 +90,8 @@ def text(model: Model, comments: Iterable[str] = ()) -> str:
     lines = [f"# {line}".rstrip() for line in comments]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]
     lines += [f"assumed = {json.dumps(list(model.assumed))}", "", "[parameters]"]
-    lines += [_entry(key, value) for key, value in values.items() if key not in CONVENTIONS]
-    lines += ["", "[conventions]", *(_entry(key, values[key]) for key in CONVENTIONS)]
+    lines += [_entry(key, value) for key, value in values.items() if key not in OF_ALL]
+    lines += ["", "[conventions]", *(_entry(key, value) for key, value in values.items() if key in OF_ALL)]
     for table in model.classes():
         lines += ["", "[[classes]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
     return "\n".join([*lines, *collectives.written(model.collectives), ""])
@@ -129,7 +132,7 @@ def _model(content: Table) -> Model:
     payers = _payers(conventions.pop("per_byte", None), content["parameters"])
     first = _both_ends("[parameters]", content["parameters"], payers)
     _check_keys("[parameters]", first, PARAMETERS, OF_PAIRS)
-    _check_keys("[conventions]", conventions, CONVENTIONS)
+    _check_keys("[conventions]", conventions, CONVENTIONS, OF_ALL)
     costs = [Costs(**{letter: first[key] for key, letter in LETTERS.items()})]
     limits = _limits(first, "")
     for table in sorted((_class(table, payers) for table in classes), key=lambda table: (table["pairs"] != "", table["from_bytes"])):

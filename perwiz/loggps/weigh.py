@@ -16,7 +16,7 @@ from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RE
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances
-from perwiz.loggps.model import POSTED, Model
+from perwiz.loggps.model import NO_LIMIT, POSTED, Model
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
@@ -75,6 +75,15 @@ def synchronous(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
     out = np.zeros(len(trace.messages), bool)
     for chunk in chunks(len(out)):
         out[chunk] = model.is_synchronous(sent(trace, model, chunk, size))
+    return out
+
+
+def holding(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
+    """Return which messages may hold their sender: those that wait for their receiver, and those sent in place; bool per message."""
+    out = synchronous(trace, model, size)
+    if model.inline_bytes < NO_LIMIT:
+        for chunk in chunks(len(out)):
+            out[chunk] |= model.is_in_place(sent(trace, model, chunk, size))
     return out
 
 
@@ -155,7 +164,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
     or of the transfer that it lets begin.
     """
     table = trace.messages
-    waits = synchronous(trace, model, size)
+    waits, holds = synchronous(trace, model, size), holding(trace, model, size)
     gaps = Gaps(trace, model, size)
     out = np.zeros(graph.edges, "i8")
     for chunk in chunks(graph.edges):
@@ -166,7 +175,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
         awaited = cause[edge]
         lasts = model.ready(sent(trace, model, awaited, size)) if model.progress == POSTED else 0
         receives = (kind[edge] == TRANSFER) & (graph.source[chunk][edge] == graph.entered[table.receive[awaited]])
-        lag[edge] = np.where(waits[awaited] | receives, lasts, CUT)
+        lag[edge] = np.where(holds[awaited] | receives, lasts, CUT)
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
     for chunk in chunks(len(table)):

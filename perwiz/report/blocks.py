@@ -227,7 +227,7 @@ def model(value: loggps.Model) -> Model:
 
 def model_facts(machine: Model, label: str = "model") -> Facts:
     """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
-    chosen = " ".join(f"{key}={getattr(machine.parameters, key)!r}" for key in loggps.CONVENTIONS)
+    chosen = " ".join(f"{key}={value!r}" for key in loggps.OF_ALL if (value := getattr(machine.parameters, key)) is not None)
     facts = [(label, f"{words.shown(machine.name)}: {_letters(machine.parameters)}"), ("", chosen)]
     for row in machine.classes:
         size = f"from {row.from_bytes} bytes" if row.from_bytes else ""

@@ -129,6 +129,8 @@ class Parameters(Record):
     """Eager limit of blocking sends; null: S_bytes."""
     S_nonblocking_bytes: Natural | None = None
     S_sendrecv_bytes: Natural | None = None
+    inline_bytes: Natural | None = None
+    """Larger eager messages are sent in place; null: none is."""
 
 
 class PairClass(Record):

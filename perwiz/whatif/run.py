@@ -16,8 +16,9 @@ from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
 from perwiz.loggps.inner import inner_waits
-from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Weighted, synchronous, timeline_of, weigh
+from perwiz.loggps.model import POSTED, Model
+from perwiz.loggps.progress import movers
+from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back
@@ -141,14 +142,15 @@ def run_of(clocks: Treated, weighted: Weighted, origin: Origin, engine: str = "s
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:
     """Return the graph of a trace under a model, with the rendezvous edges that it or one of the hypotheses needs."""
-    waits = synchronous(trace, model)
+    waits = holding(trace, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
     for hypothesis in in_order(hypotheses):
         network, size = hypothesis.protocol(trace, network, size)
-        supposed |= synchronous(trace, network, size)
+        supposed |= holding(trace, network, size)
         gaps |= network.gap != "none"
-    graph = build(trace, waits, gaps, model.progress, supposed & ~waits, inner_waits(trace, model))
+    moves, posted = movers(trace, trace.timeline, model), model.progress == POSTED
+    graph = build(trace, waits, gaps, moves, supposed & ~waits, inner_waits(trace, model), posted)
     give_back()
     return graph
 

@@ -41,7 +41,7 @@ def timed(trace: Trace) -> Trace:
     if trace.timeline.origin != UNTIMED:
         return trace
     model = model_file.load(trace.model)
-    graph = build(trace, synchronous(trace, model), progress=model.progress)
+    graph = build(trace, synchronous(trace, model), transfers=True)
     weight = _weights(trace, graph, lags(trace, graph, model), work(trace, model))
     whole = float(weight[weight != CUT].sum(dtype="f8"))
     if whole >= _LONGEST:

@@ -17,15 +17,12 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
+from perwiz.loggps.progress import first_after, times_outside, visible_waits
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
-_SCALE = 4
-"""A receiver is late if it lets its sender wait so many times what short receipts last once both ends are there."""
-_SHORT = 0.1
-"""Part of the receipts that are shorter."""
 _WELL = 0.5
 """Part of a wait after which a sender that went on before did not wait, and that a receiver must have been outside of calls."""
 _NEARLY = 0.9
@@ -83,7 +80,7 @@ def senders(trace: Trace) -> Senders:
     completes, done = table.send_done[row], table.receive_done[row]
     receiver = calls.location[done]
     sent, posted = times.enter[send], times.enter[receive]
-    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), _least(trace, row, pairs))
+    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), visible_waits(trace, trace.timeline)[row])
     late = posted - sent >= waits.least
     back, outside = _came_back(trace, receiver, waits)
     returned = _held_until(trace, waits, back, posted) & (outside >= _WELL * (back - waits.asked))
@@ -103,17 +100,6 @@ def senders(trace: Trace) -> Senders:
     )
 
 
-def _least(trace: Trace, row: I8, pairs: U1) -> I8:
-    """Return the waits from which on one is seen, ns per message: a multiple of what short receipts of its class of pairs last."""
-    table, times = trace.messages, trace.timeline.calls
-    done = table.receive_done[row]
-    lasts = times.leave[done] - np.maximum(times.enter[done], times.enter[table.send[row]])
-    least = np.ones(int(pairs.max(initial=0)) + 1, "i8")
-    for pair in np.unique(pairs).tolist():
-        least[pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], _SHORT)))
-    return least[pairs]
-
-
 def _tested(trace: Trace, send: I4) -> I8:
     """Return when each sending call was last found unfinished by a test, ns; for one of several requests, or without test, before all."""
     last, requests = np.full(len(trace.calls), -FREE), trace.requests
@@ -130,7 +116,7 @@ def _next_entered(trace: Trace, location: I4, time: I8) -> I8:
     entered                  10  15  50  FREE
     """
     times, calls = trace.timeline.calls, trace.calls.location
-    call = _position(trace, times.leave, calls, location, time)
+    call = first_after(trace, times.leave, location, time)
     there = call < trace.first_calls[location + 1]
     return np.where(there, np.maximum(times.enter[np.minimum(call, len(calls) - 1)], time), FREE)
 
@@ -146,22 +132,10 @@ def _came_back(trace: Trace, location: I4, waits: _Waits) -> tuple[I8, I8]:
         outside                    0  30  30
     """
     times, calls = trace.timeline.calls, trace.calls.location
-    outside = np.zeros(len(calls), "i8")
-    outside[1:] = np.where(calls[1:] == calls[:-1], times.enter[1:] - times.leave[:-1], 0)
-    begins = outside >= waits.least.min(initial=FREE)
-    begins[trace.first_calls[:-1][trace.first_calls[:-1] < len(calls)]] = True
-    last = np.maximum.accumulate(np.where(begins, np.arange(len(calls)), 0))
-    call = np.maximum(_position(trace, times.enter, calls, location, waits.done) - 1, trace.first_calls[location])
-    return times.enter[last[call]], outside[last[call]]
-
-
-def _position(trace: Trace, column: I8, calls: I4, location: I4, time: I8) -> I8:
-    """Return the first call of each of some locations whose time in a column is later; the first of the next location if none is."""
-    if not len(calls):
-        return np.zeros(len(time), "i8")
-    begin = int(trace.timeline.calls.enter.min())
-    span = int(trace.timeline.calls.leave.max()) - begin + 1
-    return np.searchsorted(calls.astype("i8") * span + column - begin, location.astype("i8") * span + time - begin, side="right")
+    outside = times_outside(trace, trace.timeline)
+    last = np.maximum.accumulate(np.where(outside >= waits.least.min(initial=FREE), np.arange(len(calls)), 0))
+    call = np.maximum(first_after(trace, times.enter, location, waits.done) - 1, trace.first_calls[location])
+    return times.enter[last[call]], np.where(outside[last[call]] < FREE, outside[last[call]], 0)
 
 
 def _well_before(waits: _Waits, instant: I8) -> Mask:
