@@ -22,11 +22,12 @@ class Cycle(Exception):
         self.vertices = vertices
 
 
-def rechain(trace: Trace, graph: Graph, call: I8, keep: Mask) -> tuple[Graph, I8]:
+def rechain(trace: Trace, graph: Graph, call: I8, keep: Mask, begins: I8) -> tuple[Graph, I8]:
     """Return the graph of a trace in another order, and per edge the one it was in `graph`, -1 along a chain, REMADE for a new gap.
 
     `trace` has the new order, `graph` the old one; `call` is the new row of each old call; of other edges than those along chains
-    and gaps stay those that `keep` (bool per edge) says. Raises Cycle, in rows of the new order.
+    and gaps stay those that `keep` (bool per edge) says, each from the call that it came from, or from the entry of call `begins` (new row
+    per edge, -1 none). Raises Cycle, in rows of the new order.
     """
     layout, edges = Layout(trace), Edges()
     program = _program(graph, layout, call)
@@ -34,7 +35,8 @@ def rechain(trace: Trace, graph: Graph, call: I8, keep: Mask) -> tuple[Graph, I8
     begun = np.zeros(graph.vertices, bool)
     begun[graph.begun] = True
     old = np.flatnonzero(keep & (graph.kind != GAP) & ((graph.kind != LOCAL) | begun[target]))
-    edges.add(program[graph.source[old]], program[target[old]], LOCAL, old)
+    source = np.where(begins[old] == NONE, program[graph.source[old]], layout.entered[np.maximum(begins[old], 0)])
+    edges.add(source, program[target[old]], LOCAL, old)
     if (graph.kind == GAP).any():
         add_gaps(trace, layout, edges)
     source, into, _, cause = edges.whole()

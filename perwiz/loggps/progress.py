@@ -14,7 +14,7 @@ from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-_SCALE = 4
+_SCALE = 2
 """A wait is seen if it lasts so many times what a short receipt does."""
 _SHORT = 0.1
 """Part of the receipts that are shorter."""
@@ -39,18 +39,26 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(first_after(trace, times.leave, location, there), len(trace.calls) - 1)
     stays = (trace.calls.location[within] == location) & (times.enter[within] <= there) & (times.leave[within] - there >= least)
-    back = _next_back(trace, timeline, location, there, int(least.min()))
     done = np.where(table.send_done == NONE, FREE, times.leave[table.send_done])
-    comes = (back != NONE) & (times.enter[back] <= done)
-    mover = np.where(stays, within, np.where(comes, back, np.where(in_place, NONE, table.receive)))
+    mover = np.where(stays, within, _came_back(trace, timeline, there, done, int(least.min())))
+    mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
     return np.minimum(mover, table.receive_done).astype("i4")
 
 
-def _next_back(trace: Trace, timeline: Timeline, location: I4, time: I8, least: int) -> I8:
-    """Return the first call behind a time that each of some locations enters after it was outside for as long as `least`, or -1."""
-    call = np.append(np.flatnonzero(times_outside(trace, timeline) >= least), NONE)
-    out = call[np.searchsorted(call[:-1], first_after(trace, timeline.calls.enter, location, time))]
-    return np.where((out != NONE) & (trace.calls.location[out] == location), out, NONE)
+def _came_back(trace: Trace, timeline: Timeline, there: I8, done: I8, least: int) -> I8:
+    """Return the call with which each receiver came back from computing, after its message was there and no later than its send was done.
+
+    It is -1 if there is none; of several the first, but the last where the sender waited for nothing else: so the others let nothing move.
+    """
+    table, times, location = trace.messages, timeline.calls, trace.calls.location
+    back = np.flatnonzero(times_outside(trace, timeline) >= least)
+    receiver = location[table.receive_done]
+    first, behind = (np.searchsorted(back, first_after(trace, times.enter, receiver, instant)) for instant in (there, done))
+    call = np.append(back, NONE)
+    waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(location))
+    waits += np.bincount(table.receive_done, minlength=len(location))
+    alone = (waits[table.send_done] == 1) & (times.enter[table.send_done] <= times.enter[call[np.minimum(first, len(back))]])
+    return np.where(first < behind, call[np.where(alone, behind - 1, np.minimum(first, len(back)))], NONE)
 
 
 def times_outside(trace: Trace, timeline: Timeline) -> I8:

@@ -10,6 +10,7 @@ from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
@@ -81,7 +82,7 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     changed = np.zeros(len(old.trace.locations), bool)
     changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
     trace = trace_in_order(program, place, (call, region, message), changed)
-    graph, edge = rechain(trace, old.graph, call, stays(old))
+    graph, edge = rechain(trace, old.graph, call, stays(old), _movers(old, call))
     graph.cause[:] = _causes(graph, message)
     size = scatter(old.size, message)
     result = dataclasses.replace(
@@ -103,6 +104,21 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
 def stays(weighted: Weighted) -> Mask:
     """Return which edges an order keeps: rendezvous edges that bind nobody would only forbid orders."""
     return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
+
+
+def _movers(old: Weighted, call: I8) -> I8:
+    """Return per edge the call, new row, that lets a message move in the new order, -1 where that is the call that did so before.
+
+    Any call does it, so it is the one that comes in its place; but none before the receive is posted, if that had to be.
+    """
+    graph, out = old.graph, np.full(old.graph.edges, NONE)
+    row = np.full(graph.vertices, NONE)
+    row[graph.entered] = np.arange(len(graph.entered))
+    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
+    mover, receive = row[graph.source[edge]], old.trace.messages.receive[graph.cause[edge]]
+    edge, mover, receive = (column[mover != receive] for column in (edge, mover, receive))
+    out[edge] = np.where(receive < mover, np.maximum(mover, call[receive]), mover)
+    return out
 
 
 def _causes(new: Graph, message: I8) -> I4:
