@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE
 from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import sent
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
@@ -34,8 +35,9 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
     if model.progress != "in calls" or not len(table):
         return table.receive
     location, least = trace.calls.location[table.receive_done], visible_waits(trace, timeline)
-    in_place = model.is_in_place(table.bytes, table.mode)
-    there = times.enter[table.send] + model.request()
+    messages = sent(trace, model, np.arange(len(table)))
+    in_place = model.is_in_place(messages)
+    there = times.enter[table.send] + model.request(messages)
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(first_after(trace, times.leave, location, there), len(trace.calls) - 1)
     stays = (trace.calls.location[within] == location) & (times.enter[within] <= there) & (times.leave[within] - there >= least)

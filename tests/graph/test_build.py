@@ -61,17 +61,18 @@ def nonblocking():
 def test_transfers__what_a_posting_lets_begin():
     """Once posted: the wait for a receive waits for its own transfer, that for a send if the send is synchronous."""
     both, none = np.ones(1, bool), np.zeros(1, bool)
-    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=both) == ["e0< -> e1>", "e2< -> e3>"]
-    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=none) == ["e2< -> e3>"]
-    assert edges(nonblocking(), TRANSFER, progress="once posted", synchronous=none, supposed=both) == ["e0< -> e1>", "e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=both) == ["e0< -> e1>", "e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=none) == ["e2< -> e3>"]
+    assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=none, supposed=both) == ["e0< -> e1>", "e2< -> e3>"]
     assert edges(nonblocking(), TRANSFER) == []
 
 
 def test_nonblocking():
-    """The message goes from the Isend to the Wait of the Irecv, the rendezvous from the Irecv, or that Wait, to the Wait of the Isend."""
+    """The message goes from the Isend to the Wait of the Irecv, the rendezvous from the Irecv, or what lets it move, to the Wait of the Isend."""
     assert edges(nonblocking(), MESSAGE) == ["e0< -> e3>"]
     assert edges(nonblocking(), RENDEZVOUS) == ["e2< -> e1>"]
-    assert edges(nonblocking(), RENDEZVOUS, progress="in calls") == ["e3< -> e1>"]
+    assert edges(nonblocking(), RENDEZVOUS, movers=np.array([3])) == ["e3< -> e1>"]
+    assert edges(nonblocking(), RENDEZVOUS, movers=np.array([-1])) == []
 
 
 def test_send_that_nobody_completes_waits_for_nobody():
@@ -216,11 +217,12 @@ def check(trace, graph):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", traces.CATALOGUE)
-@pytest.mark.parametrize("progress", ["always", "in calls", "once posted"])
-def test_graph_keeps_its_promises__catalogue(name, progress):
+@pytest.mark.parametrize("how", ["always", "in calls", "once posted"])
+def test_graph_keeps_its_promises__catalogue(name, how):
     trace = traces.CATALOGUE[name]()
     for synchronous in (None, np.ones(len(trace.messages), bool)):
-        check(trace, build(trace, synchronous, gaps=True, progress=progress))
+        movers = trace.messages.receive_done if how == "in calls" else None
+        check(trace, build(trace, synchronous, gaps=True, movers=movers, transfers=how == "once posted"))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import build
 from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
-from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, LETTERS, OF_PAIRS, PARAMETERS, SENDS, Costs, Limit, Model, Sent
+from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, LETTERS, OF_ALL, OF_PAIRS, PARAMETERS, SENDS, Costs, Limit, Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.trace.tables import BUFFERED, READY, STANDARD, SYNCHRONOUS
 
@@ -212,8 +212,8 @@ def test_with_changes_back_and_forth(key):
         ("", "change of model hand: '', must be KEY=VALUE,CLASS:KEY=VALUE"),
         ("L_ns", "change of model hand: 'L_ns', must be KEY=VALUE,CLASS:KEY=VALUE"),
         ("L_ns=1,", "change of model hand: '', must be KEY=VALUE,CLASS:KEY=VALUE"),
-        ("L=1", f"change of model hand: has 'L', must be one of {CHANGES}, {', '.join(CONVENTIONS)}"),
-        ("L_n=1", f"change of model hand: has 'L_n', must be one of {CHANGES}, {', '.join(CONVENTIONS)}; did you mean L_ns?"),
+        ("L=1", f"change of model hand: has 'L', must be one of {CHANGES}, {', '.join(OF_ALL)}"),
+        ("L_n=1", f"change of model hand: has 'L_n', must be one of {CHANGES}, {', '.join(OF_ALL)}; did you mean L_ns?"),
         ("L_ns=1,L_ns=2", "change of model hand: L_ns is '1' and '2', must be given once"),
         ("L_ns=fast", "change of model hand: L_ns is 'fast', must be a number from 0 to 1e+12"),
         ("L_ns=", "change of model hand: L_ns is '', must be a number from 0 to 1e+12"),

@@ -122,7 +122,7 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         ("L_ns = 1000", "L_us = 1.0", f"[parameters] has 'L_us', must be one of {OF_PAIRS}; did you mean L_ns?"),
         ("L_ns = 1000", "L_ns = 1\nxyz = 1", f"[parameters] has 'xyz', must be one of {OF_PAIRS}"),
         ('gap = "sending call"\nprogress = "always"', "", f"[conventions] lacks gap, progress, must have all of {ALL_CONVENTIONS}"),
-        ("gap =", "gaps =", f"[conventions] has 'gaps', must be one of {ALL_CONVENTIONS}; did you mean gap?"),
+        ("gap =", "gaps =", f"[conventions] has 'gaps', must be one of {ALL_CONVENTIONS}, inline_bytes; did you mean gap?"),
         ('source = "measured"', "", "top level lacks source, must have all of name, source, assumed, parameters, conventions"),
         (
             "[conventions]",
@@ -134,7 +134,7 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         ('source = "measured"', 'source = ""', "source is '', must be a line of text"),
         ('assumed = ["g_ns"]', 'assumed = "g_ns"', "assumed is 'g_ns', must be a list of keys"),
         ('assumed = ["g_ns"]', "assumed = [1]", "assumed is [1], must be a list of keys"),
-        ('assumed = ["g_ns"]', 'assumed = ["g"]', f"assumed has 'g', must be one of {OF_PAIRS}, {ALL_CONVENTIONS}"),
+        ('assumed = ["g_ns"]', 'assumed = ["g"]', f"assumed has 'g', must be one of {OF_PAIRS}, {ALL_CONVENTIONS}, inline_bytes"),
         ("L_ns = 1000", 'L_ns = "1000"', "L_ns is '1000', must be a number from 0 to 1e+12"),
         ("L_ns = 1000", "L_ns = true", "L_ns is True, must be a number from 0 to 1e+12"),
         ("L_ns = 1000", "L_ns = -1", "L_ns is -1, must be a number from 0 to 1e+12"),

@@ -10,12 +10,10 @@ import numpy as np
 from perwiz.kernels.names import SAME
 from perwiz.loggps.fit.senders import Senders
 from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.model import LIMITS, NO_LIMIT, PAIRS
 from perwiz.trace.arrays import I8, U1, Mask
 
-PAIRS = ("within-node", "between-nodes", "between-metahosts")
-KEYS = ("S_blocking_bytes", "S_nonblocking_bytes", "S_sendrecv_bytes")
-NO_LIMIT = 10**12
-"""The largest limit a model can have."""
+KEYS = tuple(key for key, kind in LIMITS.items() if kind)
 _LEAST = 3
 """Messages that must tell that a size is held, or that groups have limits of their own."""
 _FEW = 0.01
@@ -24,7 +22,7 @@ _OFTEN = 0.25
 """Part of them that is held where messages are sent in place; of those that are copied fewer seem to be, by chance."""
 _SURE = 5
 """How many would have been let go by what was sent in place, were larger messages, none of which was, sent so too."""
-COUNTS = ("gone", "called", "kept", "computed", "moved")
+COUNTS = ("gone", "called", "kept", "computed", "passed", "moved")
 """What is counted by size."""
 _CLEAR = 0.1
 """Part of the messages that may contradict a limit."""
@@ -41,6 +39,7 @@ class Sizes:
     called: I8
     kept: I8
     computed: I8
+    passed: I8
     moved: I8
 
     def __getitem__(self, rows: Mask) -> Sizes:
@@ -69,9 +68,9 @@ class Sizes:
 
     @property
     def held(self) -> Mask:
-        """Which sizes waited for their receive; not below one that is sent in place, as what waited there may have been so too."""
+        """Which sizes waited for their receive, more than went on while it computed; not below one that is sent in place, as what waited there may have been so too."""
         waited = self.kept + self.moved
-        return ~self.eager & (waited >= _LEAST) & (waited > self.computed) & (self.bytes > self.bytes[self.in_place].max(initial=0))
+        return ~self.eager & (waited >= np.maximum(_LEAST, np.maximum(self.passed, self.computed))) & (self.bytes > self.bytes[self.in_place].max(initial=0))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from perwiz.loggps.fit.eager import NO_LIMIT, Sizes, by_size, limits, told, untold
+from perwiz.loggps.fit.eager import Sizes, by_size, limits, told, untold
 from perwiz.loggps.fit.gap import gap
 from perwiz.loggps.fit.handshake import Jump, jump
 from perwiz.loggps.fit.progress import in_place, progress
 from perwiz.loggps.fit.senders import senders
 from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.model import NO_LIMIT
 from perwiz.trace.trace import Trace
 
 

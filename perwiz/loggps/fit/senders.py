@@ -48,6 +48,8 @@ class Senders:
     """Held until the receive was posted."""
     computed: Mask
     """The receive was posted in time; let go well before the receiver entered any call."""
+    passed: Mask
+    """Let go while the receiver computed, well before it came back; it may have been in a call since the message was sent."""
     moved: Mask
     """Held until the receiver came back to some call, well after it had posted the receive."""
     awaited: Mask
@@ -94,6 +96,7 @@ def senders(trace: Trace) -> Senders:
         called=before,
         kept=late & ~moved & (_held_until(trace, waits, posted, back) | (returned & (waits.done >= posted))),
         computed=~late & _well_before(waits, _next_entered(trace, receiver, sent)),
+        passed=(posted <= waits.asked) & _well_before(waits, _next_entered(trace, receiver, waits.asked)),
         moved=moved,
         awaited=(times.enter[done] <= sent) & (operations.KIND[calls.op[done]] == operations.RECV),
         way=times.leave[done] - sent,
@@ -140,8 +143,8 @@ def _came_back(trace: Trace, location: I4, waits: _Waits) -> tuple[I8, I8]:
 
 def _well_before(waits: _Waits, instant: I8) -> Mask:
     """Return which senders were let go long before an instant that is late."""
-    wait = instant - waits.sent
-    return (wait >= waits.least) & (waits.done - waits.sent < _WELL * wait)
+    wait = instant - waits.asked
+    return (wait >= waits.least) & (waits.done - waits.asked < _WELL * wait)
 
 
 def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
