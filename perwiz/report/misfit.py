@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from perwiz import words
 from perwiz.loggps import weigh
-from perwiz.loggps.eager_limit import Held, held_senders
+from perwiz.loggps.fit.eager import Held, held_senders
 from perwiz.loggps.model import Model
 from perwiz.report import blocks, records
 from perwiz.report.blocks import Facts
@@ -45,7 +45,7 @@ def of_run(run: Run) -> Misfit:
 
 def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit) -> Misfit:
     """Return how often the recorded times contradict the model."""
-    return Misfit(**dataclasses.asdict(lowered), held=held_senders(trace, timeline, model))
+    return Misfit(**dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model))
 
 
 def closing(document: Modelled, more: Facts | None = None) -> list[str]:
@@ -79,5 +79,5 @@ def facts(misfit: Misfit, replay_error: int, engine: str = "") -> Facts:
 
 
 def _held(sends: Held) -> str:
-    blocking = f"{sends.messages} of {sends.late} blocking sends of {sends.bytes} bytes and more, whose receiver came late,"
-    return f"{blocking} were held until it came: S_bytes is too large for this machine; see perwiz calibrate --from TRACE"
+    late = f"{sends.messages} of {sends.late} sends of {sends.bytes} bytes and more, whose receiver came late,"
+    return f"{late} were held until it came: S_bytes is too large for this machine; see perwiz calibrate --from TRACE"

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from perwiz.clock.condition import Violations
-from perwiz.loggps.eager_limit import Held
+from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.model import PAIRS
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Correction

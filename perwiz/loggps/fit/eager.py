@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.kernels.names import SAME
-from perwiz.loggps.fit.senders import Senders
+from perwiz.loggps.fit.senders import Senders, senders
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import LIMITS, NO_LIMIT, PAIRS
+from perwiz.loggps.model import LIMITS, NO_LIMIT, PAIRS, Model, Sent
 from perwiz.trace.arrays import I8, U1, Mask
+from perwiz.trace.trace import Trace
 
 KEYS = tuple(key for key, kind in LIMITS.items() if kind)
 _LEAST = 3
@@ -141,9 +142,10 @@ def _apart(sizes: Sizes, column: str) -> list[Sizes]:
 
 
 def _contradicted(sizes: Sizes) -> int:
-    """Return how many senders of late receivers contradict the limit that fewest do; whom his receiver let go only later tells no kind apart."""
-    whole = sizes.together()
-    return separated(whole.bytes, whole.gone * whole.eager, whole.kept * whole.held)[2]
+    """Return how many senders of late receivers contradict the limit that fewest do; who was held by its computation tells no kind apart."""
+    size, row = np.unique(sizes.bytes, return_inverse=True)
+    below, above = (np.bincount(row, which, len(size)) for which in (sizes.gone * sizes.eager, sizes.kept * sizes.held))
+    return separated(size, below.astype("i8"), above.astype("i8"))[2]
 
 
 def separated(size: I8, below: I8, above: I8) -> tuple[int, int, int]:
@@ -223,3 +225,26 @@ def untold(limits: Sequence[Limit]) -> tuple[Unknown, ...]:
 def _unknown(pairs: str, key: str, low: int, high: int, why: str) -> Unknown:
     place = f"{pairs}:{key}" if pairs else key
     return Unknown(key, pairs, (f"{place}={low}", f"{place}={high}"), why)
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """Sends that the eager limit of a model lets go, and that were held until their receiver came."""
+
+    bytes: int
+    """The smallest size of which so many were."""
+    messages: int
+    """How many of that size and larger were."""
+    late: int
+    """Of so many whose receiver came late."""
+
+
+def held_senders(trace: Trace, model: Model) -> Held | None:
+    """Return what says that S of the model is too large for the machine of a run; None if nothing does."""
+    sizes = by_size(senders(trace))
+    sent = Sent(sizes.bytes, sends=sizes.sends, pairs=sizes.pairs)
+    wrong = sizes.held & ~model.is_synchronous(sent) & ~model.is_in_place(sent)
+    if not wrong.any():
+        return None
+    held = int((sizes.kept + sizes.moved)[wrong].sum())
+    return Held(int(sizes.bytes[wrong].min()), held, held + int(sizes.gone[wrong].sum()))

@@ -49,7 +49,7 @@ class Senders:
     computed: Mask
     """The receive was posted in time; let go well before the receiver entered any call."""
     passed: Mask
-    """Let go while the receiver computed, well before it came back; it may have been in a call since the message was sent."""
+    """Let go while the receiver computed that had not yet received it, well before it came back; it may have been in a call since it was sent."""
     moved: Mask
     """Held until the receiver came back to some call, well after it had posted the receive."""
     awaited: Mask
@@ -96,7 +96,9 @@ def senders(trace: Trace) -> Senders:
         called=before,
         kept=late & ~moved & (_held_until(trace, waits, posted, back) | (returned & (waits.done >= posted))),
         computed=~late & _well_before(waits, _next_entered(trace, receiver, sent)),
-        passed=(posted <= waits.asked) & _well_before(waits, _next_entered(trace, receiver, waits.asked)),
+        passed=(posted <= waits.asked)
+        & (times.leave[done] > waits.asked)
+        & _well_before(waits, _next_entered(trace, receiver, waits.asked)),
         moved=moved,
         awaited=(times.enter[done] <= sent) & (operations.KIND[calls.op[done]] == operations.RECV),
         way=times.leave[done] - sent,

@@ -1,0 +1,169 @@
+"""Progress, what is sent in place, the gap, handshakes, and all of the protocol together, worked by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from build import Builder
+from perwiz.loggps.fit import progress as fit
+from perwiz.loggps.fit.eager import limits
+from perwiz.loggps.fit.gap import gap
+from perwiz.loggps.fit.handshake import Jump, jump, request_overheads
+from perwiz.loggps.fit.protocol import protocol
+from perwiz.loggps.fit.senders import senders
+from perwiz.loggps.machine import Estimate, Unknown
+from shown import sizes
+
+ENDS = ("progress=always", "progress=in calls")
+
+
+@pytest.mark.parametrize(
+    ("moved", "computed", "expected"),
+    [
+        (9, 1, Estimate("progress", "", "in calls", 9, 1)),
+        (1, 9, Estimate("progress", "", "always", 9, 1)),
+        (2, 0, "no receiver is seen to compute while a message that it had asked for held its sender"),
+        (8, 2, "8 of 10 messages moved only while their receiver was in a call, 2 before"),
+    ],
+)
+def test_progress(moved, computed, expected):
+    """Of 4096 bytes, above the limit of 8 bytes that 30 held ones tell."""
+    seen = sizes((8, 40, 0, {"computed": 7}), (4096, 0, 30, {"moved": moved, "computed": computed}))
+    expected = expected if isinstance(expected, Estimate) else Unknown("progress", "", ENDS, expected)
+    assert fit.progress(seen, limits(seen)) == expected
+
+
+def test_progress__of_what_is_sent_in_place():
+    """Of 512 bytes 10 went on and 40 and 5 did not, though none needs its receive."""
+    seen = sizes((8, 40, 0), (512, 10, 40, {"moved": 5}))
+    assert fit.progress(seen, limits(seen)) == Estimate("progress", "", "in calls", 45, 0)
+    assert fit.in_place(seen) == Estimate("inline_bytes", "", 8, 80, 0)
+
+
+def test_in_place__none():
+    assert fit.in_place(sizes((8, 40, 0), (4096, 0, 30))) is None
+
+
+def test_in_place__all():
+    assert fit.in_place(sizes((512, 10, 40))) == Estimate("inline_bytes", "", 511, 40, 0)
+
+
+def sends(lasts, idle, count=30):
+    """Return bursts of four sends of 8 bytes, the first of each of 100 ns, the others so long and so far apart."""
+    b, now = Builder(2), 0
+    for k in range(count):
+        now += idle if k % 4 else 1000
+        length = lasts if k % 4 else 100
+        b.send(0, 1, 8, at=(now, now + length))
+        now += length
+    for k in range(count):
+        b.recv(1, 0, at=(now + 200 * k, now + 200 * k + 100))
+    return b.trace()
+
+
+def test_gap():
+    """22 of 30 follow one that returned no longer before than it lasted."""
+    assert gap(sends(100, 20), 100) == (Estimate("g_ns", "", 120.0, 22, 0), Estimate("gap", "", "none", 30, 0))
+    assert gap(sends(149, 20), 100)[1].value == "none"
+    assert gap(sends(150, 20), 100) == (Estimate("g_ns", "", 170.0, 22, 0), Estimate("gap", "", "sending call", 30, 0))
+
+
+def test_gap__not_told():
+    none = (Unknown("g_ns", "", ("gap=none", "gap=sending call"), "no process sends 20 times one message right behind another"),)
+    assert gap(sends(100, 101), 100) == gap(sends(100, 20, 26), 100) == gap(sends(100, 20), 7) == gap(Builder(2).trace(), 100) == none
+
+
+def awaited(*several, count=5):
+    """Return messages (bytes, way) that are awaited, `count` of each, and as many of each whose receiver comes late or early."""
+    b, now = Builder(2, eager=100), 0
+    for size, way in several:
+        for _ in range(count):
+            b.recv(1, 0, at=(now, now + 100 + way))
+            b.send(0, 1, size, at=(now + 100, now + 100 + way))
+            b.send(0, 1, size, at=(now + 10_000, now + 10_010 if size <= 100 else now + 20_010))
+            b.recv(1, 0, at=(now + 20_000, now + 20_100))
+            now += 100_000
+    return b.trace()
+
+
+def test_jump():
+    trace = awaited((64, 300), (96, 400), (128, 1400), (256, 1500))
+    shown = protocol(trace)
+    assert shown.jump == Jump(1000.0, 10)
+    assert shown.estimates[0] == Estimate("S_bytes", "", 96, 20, 0)
+
+
+@pytest.mark.parametrize("several", [((48, 400), (128, 1400)), ((96, 1400), (128, 1400)), ((96, 400),)])
+def test_jump__not_seen(several):
+    """Sizes too far apart, no jump, or one size."""
+    assert protocol(awaited(*several)).jump is None
+
+
+def test_jump__too_few():
+    trace = awaited((96, 400), (128, 1400), count=4)
+    assert jump(senders(trace), protocol_limits(trace)) is None
+
+
+def protocol_limits(trace):
+    return limits(protocol(trace).sizes)
+
+
+def test_request_overheads():
+    """1000 = 2 L + (1 + 3 + 2) o, of which the request has 3."""
+    assert request_overheads(Jump(1000.0, 10), L=200.0, o=100.0, acknowledge_overheads=2) == 3
+    assert request_overheads(Jump(100.0, 10), L=200.0, o=100.0, acknowledge_overheads=2) == 0
+    assert request_overheads(Jump(1000.0, 10), L=200.0, o=0.0, acknowledge_overheads=2) == 0
+
+
+def halo(size, length, steps=10, held=True):
+    """Return a halo of two with computation between posting and waiting, of rank 1 longer; `held`: rank 0 waits until rank 1 does."""
+    b, now = Builder(2), 0
+    for _ in range(steps):
+        waits = {}
+        for rank in (0, 1):
+            waits[rank] = [b.irecv(rank, 1 - rank, at=(now, now + 10)), b.isend(rank, 1 - rank, size, at=(now + 10, now + 20))]
+        end = now + 20 + 2 * length
+        b.wait(0, *waits[0], at=(now + 20 + length, end + 30 if held else now + 50 + length))
+        b.wait(1, *waits[1], at=(end, end + 40))
+        now = end + 100
+    return b.trace()
+
+
+def test_halo__that_moves_only_in_calls():
+    """Ten messages of rank 0 are held for as long as rank 1 computes; ten of rank 1 are not seen to be."""
+    shown = protocol(halo(5000, 12_000))
+    assert shown.estimates == (Estimate("S_bytes", "", 4999, 10, 0), Estimate("progress", "", "in calls", 10, 0))
+    assert [u.key for u in shown.unknown] == ["g_ns"]
+
+
+def test_halo__that_moves_meanwhile():
+    """Whether it is eager or moves by itself no such trace tells."""
+    shown = protocol(halo(5000, 12_000, held=False))
+    assert shown.estimates == ()
+    assert [u.key for u in shown.unknown] == ["S_bytes", "progress", "g_ns"]
+
+
+def test_progress_tells_what_is_eager():
+    """Of 5000 bytes is held until rank 1 comes back; so what is not, of 8 bytes, is eager."""
+    b = Builder(2)
+    for k, size in enumerate([5000, 8] * 5):
+        at = 100_000 * k
+        got, sent = b.irecv(1, 0, at=(at, at + 1)), b.isend(0, 1, size, at=(at + 10, at + 11))
+        b.wait(0, sent, at=(at + 20, at + (50_050 if size > 8 else 100)))
+        b.wait(1, got, at=(at + 50_000, at + 50_100))
+    shown = protocol(b.trace())
+    assert shown.estimates == (Estimate("S_bytes", "", 8, 10, 0), Estimate("progress", "", "in calls", 5, 0))
+
+
+def test_no_message():
+    shown = protocol(Builder(1).trace())
+    assert (shown.estimates, shown.jump, [u.key for u in shown.unknown]) == ((), None, ["S_bytes", "progress", "g_ns"])
+
+
+def test_other_ranks__change_nothing():
+    trace = halo(5000, 12_000)
+    other = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, process=np.array([7, 3], "i4")))
+    assert protocol(other).estimates == protocol(trace).estimates
