@@ -35,7 +35,8 @@ def rechain(trace: Trace, graph: Graph, call: I8, keep: Mask, begins: I8) -> tup
     begun = np.zeros(graph.vertices, bool)
     begun[graph.begun] = True
     old = np.flatnonzero(keep & (graph.kind != GAP) & ((graph.kind != LOCAL) | begun[target]))
-    source = np.where(begins[old] == NONE, program[graph.source[old]], layout.entered[np.maximum(begins[old], 0)])
+    source, others = program[graph.source[old]], np.flatnonzero(begins[old] != NONE)
+    source[others] = layout.entered[begins[old[others]]]
     edges.add(source, program[target[old]], LOCAL, old)
     if (graph.kind == GAP).any():
         add_gaps(trace, layout, edges)

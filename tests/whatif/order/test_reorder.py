@@ -27,7 +27,7 @@ from perwiz.whatif.order.reorder import reorder, stays
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import makespan, replayed
 
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
+ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls", inline_bytes=20)
 """A model with all its parameters in use."""
 
 
