@@ -87,7 +87,7 @@ def stages(path: str) -> None:
     print(f"    {'largest of its worker processes':36}{workers:38.0f} MiB")
     trace = stage("columns to tables, matching", lambda: Builder(found.pop(), path).trace())
     model = load("default")
-    graph = stage("graph", build, trace, synchronous(trace.messages, model), model.gap != "none", model.progress)
+    graph = stage("graph", build, trace, synchronous(trace, model), model.gap != "none", movers(trace, trace.timeline, model))
     weighted = stage("weights", weigh, trace, trace.timeline, graph, model)
     stage("sweep", sweep, graph, weighted.weight)
     del weighted, graph

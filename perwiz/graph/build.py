@@ -35,7 +35,7 @@ def build(
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from a call of the receiver to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `movers` (row of calls per
-    message, -1 none) are the receivers' calls that let them move, where it is not those that post the receive; `supposed` (bool per
+    message, -1 none) are the receivers' calls that let them move, if they are others than post the receives; `supposed` (bool per
     message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives that wait for another
     one, and those, rows of members; with `transfers` a call that completes a transfer waits for it since its receive was posted.
     Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous

@@ -167,7 +167,7 @@ class Model:
     progress: str
     """When messages that hold their sender may move: always, or only while the receiver is in calls. Once posted: see POSTED."""
     inline_bytes: int = NO_LIMIT
-    """Larger ones that are eager are sent in place: where messages move in calls only, they hold their sender until the receiver is in one."""
+    """Larger eager messages are sent in place: where messages move in calls only, they hold their sender until the receiver is in one."""
     collectives: tuple[CollectiveCost, ...] = ()
     """What collectives were found to cost; others cost the rounds of their likely algorithm."""
 

@@ -14,7 +14,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
 from perwiz.trace.trace import Trace
 
-_SENDS = (operations.KIND == operations.ISEND) + 2 * (operations.KIND == operations.SENDRECV).astype("u1")
+SENDS_OF = (operations.KIND == operations.ISEND) + 2 * (operations.KIND == operations.SENDRECV).astype("u1")
 """Row of perwiz.loggps.model.SENDS per op."""
 
 
@@ -25,7 +25,7 @@ def sent(trace: Trace, model: Model, rows: slice | Mask | I4 | I8, size: I8 | No
     return Sent(
         bytes=(table.bytes if size is None else size)[rows],
         mode=table.mode[rows],
-        sends=_SENDS[calls.op[send]] if len(model.limits) > 1 else 0,
+        sends=SENDS_OF[calls.op[send]] if len(model.limits) > 1 else 0,
         pairs=distance(trace.locations, calls.location[send], calls.location[table.receive_done[rows]]) if _classed(model) else ALL_PAIRS,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import sent
+from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace

@@ -68,7 +68,7 @@ def test_transfers__what_a_posting_lets_begin():
 
 
 def test_nonblocking():
-    """The message goes from the Isend to the Wait of the Irecv, the rendezvous from the Irecv, or what lets it move, to the Wait of the Isend."""
+    """The message goes from the Isend to the Wait of the Irecv, the rendezvous from the Irecv, or a mover, to that of the Isend."""
     assert edges(nonblocking(), MESSAGE) == ["e0< -> e3>"]
     assert edges(nonblocking(), RENDEZVOUS) == ["e2< -> e1>"]
     assert edges(nonblocking(), RENDEZVOUS, movers=np.array([3])) == ["e3< -> e1>"]

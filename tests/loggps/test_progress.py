@@ -86,8 +86,6 @@ def test_times():
     assert visible_waits(trace, trace.timeline).tolist() == [80]
 
 
-
-
 def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
     """Rank 0 sends at 1000, and rank 1 computes until 5000 before it sends and then receives; twice as fast it does so at 2500."""
     b = Builder(2)

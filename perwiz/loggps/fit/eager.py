@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Sizes:
 
     @property
     def in_place(self) -> Mask:
-        """Which of these were held as well: sent in place, and let go as soon as the receiver was in some call, of which traces see little."""
+        """Which of these were held as well: sent in place, and let go as soon as the receiver was in some call."""
         held = self.kept + self.called + self.moved
         return self.eager & (held >= np.maximum(_LEAST, _OFTEN * (self.gone + self.kept + self.moved)))
 
@@ -69,9 +70,13 @@ class Sizes:
 
     @property
     def held(self) -> Mask:
-        """Which sizes waited for their receive, more than went on while it computed; not below one that is sent in place, as what waited there may have been so too."""
+        """Which sizes waited for their receive, more than went on while it computed.
+
+        Not below one that is sent in place: what waited there may have been so, too.
+        """
         waited = self.kept + self.moved
-        return ~self.eager & (waited >= np.maximum(_LEAST, np.maximum(self.passed, self.computed))) & (self.bytes > self.bytes[self.in_place].max(initial=0))
+        enough = (waited >= _LEAST) & (waited >= self.passed) & (waited >= self.computed)
+        return ~self.eager & enough & (self.bytes > self.bytes[self.in_place].max(initial=0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,13 +115,13 @@ class Limit:
 def by_size(seen: Senders) -> Sizes:
     """Return what senders show by class of pairs, kind of send and size, in this order."""
     order = np.lexsort((seen.bytes, seen.sends, seen.pairs))
-    columns = [column[order] for column in (seen.pairs, seen.sends, seen.bytes)]
+    pairs, sends, size = seen.pairs[order], seen.sends[order], seen.bytes[order]
     first = np.ones(len(order), bool)
-    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    first[1:] = (pairs[1:] != pairs[:-1]) | (sends[1:] != sends[:-1]) | (size[1:] != size[:-1])
     start = np.flatnonzero(first)
-    shown = {name: getattr(seen, name) for name in COUNTS}
-    counts = {name: np.add.reduceat(which[order].astype("i8"), start) if len(start) else start for name, which in shown.items()}
-    return Sizes(*(column[start] for column in columns), **counts)
+    shown = {name: getattr(seen, name)[order].astype("i8") for name in COUNTS}
+    counts: dict[str, Any] = {name: np.add.reduceat(which, start) if len(start) else start for name, which in shown.items()}
+    return Sizes(pairs[start], sends[start], size[start], **counts)
 
 
 def limits(sizes: Sizes) -> tuple[Limit, ...]:
@@ -142,7 +147,7 @@ def _apart(sizes: Sizes, column: str) -> list[Sizes]:
 
 
 def _contradicted(sizes: Sizes) -> int:
-    """Return how many senders of late receivers contradict the limit that fewest do; who was held by its computation tells no kind apart."""
+    """Return how many senders of late receivers contradict the limit that fewest do; computing receivers tell no kinds apart."""
     size, row = np.unique(sizes.bytes, return_inverse=True)
     below, above = (np.bincount(row, which, len(size)) for which in (sizes.gone * sizes.eager, sizes.kept * sizes.held))
     return separated(size, below.astype("i8"), above.astype("i8"))[2]
@@ -206,9 +211,7 @@ def _surely_held(sizes: Sizes, low: int) -> int:
 
 def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
     """Return the limits that held senders tell."""
-    return tuple(
-        Estimate(limit.key, limit.pairs, limit.value, limit.telling, limit.against) for limit in limits if limit.value is not None
-    )
+    return tuple(Estimate(limit.key, limit.pairs, limit.value, limit.telling, limit.against) for limit in limits if limit.value is not None)
 
 
 def untold(limits: Sequence[Limit]) -> tuple[Unknown, ...]:

@@ -44,7 +44,7 @@ def gap(trace: Trace, most: int) -> tuple[Estimate | Unknown, ...]:
 
 
 def _sends(trace: Trace, most: int) -> tuple[I8, I8, Mask, F8]:
-    """Return calls that send one message of at most `most` bytes, its size, which follow such a call at once, and the time since it returned.
+    """Return calls that send one message of at most `most` bytes, its size, which follow such a call at once, and the time since that.
 
     At once: no later than that call lasted.
     """

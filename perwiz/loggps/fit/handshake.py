@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.loggps.fit.eager import Limit
 from perwiz.loggps.fit.senders import Senders
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import I8
 
 _LEAST = 5
 """Messages of each size that are needed."""
@@ -39,7 +39,7 @@ def jump(seen: Senders, limits: Sequence[Limit]) -> Jump | None:
     return max(found, key=lambda each: each.telling) if found else None
 
 
-def _between(small: I8, soon: F8, large: I8, later: F8) -> Jump | None:
+def _between(small: I8, soon: I8, large: I8, later: I8) -> Jump | None:
     sizes = (_frequent(small)[-1:], _frequent(large)[:1])
     if not len(sizes[0]) or not len(sizes[1]) or sizes[1][0] > _NEAR * max(int(sizes[0][0]), 1):
         return None

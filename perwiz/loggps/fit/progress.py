@@ -33,7 +33,8 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
     if told < _LEAST:
         return Unknown("progress", "", ENDS, "no receiver is seen to compute while a message that it had asked for held its sender")
     if min(moved, meanwhile) > _CLEAR * told:
-        return Unknown("progress", "", ENDS, f"{moved} of {told} messages moved only while their receiver was in a call, {meanwhile} before")
+        both = f"{moved} of {told} messages moved only while their receiver was in a call, {meanwhile} before"
+        return Unknown("progress", "", ENDS, both)
     return Estimate("progress", "", "in calls" if moved > meanwhile else "always", max(moved, meanwhile), min(moved, meanwhile))
 
 

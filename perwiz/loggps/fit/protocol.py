@@ -26,9 +26,9 @@ class Protocol:
 
 
 def protocol(trace: Trace) -> Protocol:
-    """Return the protocol that a trace tells: S_bytes (per class of pairs and kind of send where these differ), progress, inline_bytes, gap, g_ns.
+    """Return the protocol that a trace tells: S_bytes (per class of pairs and kind of send if these differ), inline_bytes, progress, gap.
 
-    Its clocks must be treated, and only its tied part be there. Time grows with messages and calls.
+    And g_ns. Its clocks must be treated, and only its tied part be there. Time grows with messages and calls.
     """
     seen = senders(trace)
     sizes = by_size(seen)

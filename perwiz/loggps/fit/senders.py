@@ -1,8 +1,8 @@
 """What held senders, and what did not: when each sender was let go, beside the times at which its receiver could have let it.
 
-A message of a sender that comes at `sent` and is let go at `done` was free, if that was before its receiver did anything; was sent in place,
-if its receiver only had to be in some call (Open MPI does so with what it neither copies nor announces); or waited for its receive, as
-above the eager limit, and if the library makes progress only inside calls, for the next call of a receiver that had posted it before.
+A message of a sender that comes at `sent` and is let go at `done` was free, if that was before its receiver did anything; was sent in
+place, if its receiver only had to be in some call (Open MPI does so with what it neither copies nor announces); or waited for its
+receive, as above the eager limit, and if the library makes progress only inside calls, for the next call of a receiver that had posted it before.
 
     receiver      ..... computes .....| some call | computes ..| receives
     sender        |sent             called                   posted
@@ -17,6 +17,7 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
+from perwiz.loggps.pairs import SENDS_OF
 from perwiz.loggps.progress import first_after, times_outside, visible_waits
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask
@@ -27,8 +28,6 @@ _WELL = 0.5
 """Part of a wait after which a sender that went on before did not wait, and that a receiver must have been outside of calls."""
 _NEARLY = 0.9
 """Part of a wait to which tests must have found a message unsent."""
-_SENDS = np.full(operations.KIND.max() + 1, NONE, "i1")
-_SENDS[[operations.SEND, operations.ISEND, operations.SENDRECV]] = range(3)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Senders:
     computed: Mask
     """The receive was posted in time; let go well before the receiver entered any call."""
     passed: Mask
-    """Let go while the receiver computed that had not yet received it, well before it came back; it may have been in a call since it was sent."""
+    """Let go, before it was received, while the receiver computed, well before it came back; it may have been in a call since the send."""
     moved: Mask
     """Held until the receiver came back to some call, well after it had posted the receive."""
     awaited: Mask
@@ -82,7 +81,8 @@ def senders(trace: Trace) -> Senders:
     completes, done = table.send_done[row], table.receive_done[row]
     receiver = calls.location[done]
     sent, posted = times.enter[send], times.enter[receive]
-    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), visible_waits(trace, trace.timeline)[row])
+    least = visible_waits(trace, trace.timeline)[row]
+    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), least)
     late = posted - sent >= waits.least
     back, outside = _came_back(trace, receiver, waits)
     returned = _held_until(trace, waits, back, posted) & (outside >= _WELL * (back - waits.asked))
@@ -91,7 +91,7 @@ def senders(trace: Trace) -> Senders:
     return Senders(
         bytes=table.bytes[row],
         pairs=pairs,
-        sends=_SENDS[operations.KIND[calls.op[send]]].astype("u1"),
+        sends=SENDS_OF[calls.op[send]].astype("u1"),
         gone=(late & _well_before(waits, posted)) | before,
         called=before,
         kept=late & ~moved & (_held_until(trace, waits, posted, back) | (returned & (waits.done >= posted))),
@@ -165,7 +165,7 @@ def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
 
 
 def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8, I8]:
-    """Return per message the last instant that let go a send of the same completing call, and when the last message it receives was sent."""
+    """Return per message the last instant that let go a send of its completing call, and when the last message that receives was sent."""
     table, times = trace.messages, trace.timeline.calls
     sends, receives = np.full(len(trace.calls), -FREE), np.full(len(trace.calls), -FREE)
     for each in (instant, other):
