@@ -75,6 +75,7 @@ def stages(path: str) -> None:
     from perwiz.formats.otf2.tables import Builder
     from perwiz.graph.build import build
     from perwiz.loggps.model_file import load
+    from perwiz.loggps.progress import movers
     from perwiz.loggps.weigh import synchronous, weigh
     from perwiz.whatif.predict import predict
 

@@ -228,8 +228,8 @@ class Model:
         """Return a copy changed by `KEY=VALUE,CLASS:KEY=VALUE`, keys as in the model file; its name tells the changes.
 
         A change holds for all classes, sizes and kinds of send, with `CLASS:` for those of one class of pairs, and that goes before one
-        without; so does an eager limit of a kind. o_ns and O_ns_per_byte are those of both ends. A changed key is no longer `assumed`. Raises ModelError naming the first
-        part that cannot be used.
+        without; so does an eager limit of a kind. o_ns and O_ns_per_byte are those of both ends. A changed key is no longer `assumed`.
+        Raises ModelError naming the first part that cannot be used.
         """
         place = f"change of model {self.name}"
         changes = _parse_changes(place, text)

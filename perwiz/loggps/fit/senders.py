@@ -2,7 +2,8 @@
 
 A message of a sender that comes at `sent` and is let go at `done` was free, if that was before its receiver did anything; was sent in
 place, if its receiver only had to be in some call (Open MPI does so with what it neither copies nor announces); or waited for its
-receive, as above the eager limit, and if the library makes progress only inside calls, for the next call of a receiver that had posted it before.
+receive, as above the eager limit, and if the library makes progress only inside calls, for the next call of a receiver that had posted
+it before.
 
     receiver      ..... computes .....| some call | computes ..| receives
     sender        |sent             called                   posted
