@@ -116,6 +116,14 @@ def test_never_split():
     same(HAND.with_changes("s_bytes=0,S_bytes=10000").ready(sent(10_000)), 26198)
 
 
+def test_is_in_place():
+    """Standard and ready sends above 50 bytes that are eager; none where messages move always."""
+    model = dataclasses.replace(HAND, inline_bytes=50, progress="in calls")
+    sent = Sent(ns(50, 51, model.S, model.S + 1, 51, 51, 51), ns(0, 0, 0, 0, 1, 2, 3))
+    assert model.is_in_place(sent).tolist() == [False, True, True, False, True, False, False]
+    assert not dataclasses.replace(model, progress="always").is_in_place(sent).any()
+
+
 def test_is_synchronous():
     """Above S = 100 for standard and ready sends, always for synchronous, never for buffered ones."""
     modes = np.array([STANDARD, READY, BUFFERED, SYNCHRONOUS], "u1")

@@ -307,3 +307,14 @@ def test_classes_refused(tmp_path, content, message):
     with pytest.raises(ModelError) as caught:
         load(path)
     assert str(caught.value) == f"{path}: {message}"
+
+
+def test_inline_bytes__may_be_left_out(tmp_path):
+    """Without it nothing is sent in place, and no file says so."""
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE + "inline_bytes = 256\n", encoding="utf-8")
+    model = load(str(path))
+    assert model == dataclasses.replace(MINE, inline_bytes=256)
+    assert MINE.with_changes("inline_bytes=256").inline_bytes == 256
+    assert text(model).splitlines()[-1] == "inline_bytes = 256          # larger ones are sent in place"
+    assert "inline" not in text(MINE)

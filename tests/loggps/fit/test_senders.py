@@ -111,7 +111,7 @@ def test_waitall__tells_of_the_receiver_that_came_last():
     b = Builder(3)
     sends = [b.isend(0, to, 8, at=(to, to)) for to in (1, 2)]
     b.wait(0, *sends, at=(10, LATE + 50))
-    b.recv(1, 0, at=(20_000, 20_100))
+    b.recv(1, 0, at=(40_000, 40_100))
     b.recv(2, 0, at=(LATE, LATE + 100))
     assert shown(b.trace()) == ["", "kept"]
 
