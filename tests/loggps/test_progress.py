@@ -101,8 +101,8 @@ def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
         assert int(predict(trace, ["speed rank:1=2"], model).predicted.calls.leave[0]) == leave
 
 
-def test_in_place__another_order_keeps_the_place():
-    """The send of rank 1, and what it computes before, comes behind its receive: then that lets the message of rank 0 move at once."""
+def test_in_place__another_order_holds_nobody():
+    """The send of rank 1, and what it computes before, comes behind its receive: nothing then holds rank 0."""
     b = Builder(2)
     b.call(1, "Wtime", at=(0, 0))
     b.send(0, 1, 200, at=(1000, 4020))

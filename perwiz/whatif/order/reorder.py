@@ -82,7 +82,7 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     changed = np.zeros(len(old.trace.locations), bool)
     changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
     trace = trace_in_order(program, place, (call, region, message), changed)
-    graph, edge = rechain(trace, old.graph, call, stays(old), _movers(old, call))
+    graph, edge = rechain(trace, old.graph, call, stays(old) & ~_stale(old, changed), _begins(old, call))
     graph.cause[:] = _causes(graph, message)
     size = scatter(old.size, message)
     result = dataclasses.replace(
@@ -106,18 +106,39 @@ def stays(weighted: Weighted) -> Mask:
     return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
 
 
-def _movers(old: Weighted, call: I8) -> I8:
+def _movers(old: Weighted) -> tuple[I8, I8]:
+    """Return the rendezvous edges that begin in another call than that which posts the receive, and the rows of these calls."""
+    row = np.full(old.graph.vertices, NONE)
+    row[old.graph.entered] = np.arange(len(old.graph.entered))
+    edge = np.flatnonzero(old.graph.kind == RENDEZVOUS)
+    mover = row[old.graph.source[edge]]
+    others = mover != old.trace.messages.receive[old.graph.cause[edge]]
+    return edge[others], mover[others]
+
+
+def _begins(old: Weighted, call: I8) -> I8:
     """Return per edge the call, new row, that lets a message move in the new order, -1 where that is the call that did so before.
 
-    Any call does it, so it is the one that comes in its place; but none before the receive is posted, if that had to be.
+    Any call does it, so it is the one that comes in its place; but none before the receive is posted.
     """
-    graph, out = old.graph, np.full(old.graph.edges, NONE)
-    row = np.full(graph.vertices, NONE)
-    row[graph.entered] = np.arange(len(graph.entered))
-    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
-    mover, receive = row[graph.source[edge]], old.trace.messages.receive[graph.cause[edge]]
-    edge, mover, receive = (column[mover != receive] for column in (edge, mover, receive))
+    edge, mover = _movers(old)
+    out = np.full(old.graph.edges, NONE)
+    receive = old.trace.messages.receive[old.graph.cause[edge]]
     out[edge] = np.where(receive < mover, np.maximum(mover, call[receive]), mover)
+    return out
+
+
+def _stale(old: Weighted, changed: Mask) -> Mask:
+    """Return which edges let go what was sent in place before its receive was posted, the order of sender or receiver being changed.
+
+    Which call comes first behind the message then no recording tells, so it is taken to hold nobody; bool per edge.
+    """
+    edge, mover = _movers(old)
+    table, location = old.trace.messages, old.trace.calls.location
+    message = old.graph.cause[edge]
+    moved = changed[location[table.send[message]]] | changed[location[mover]]
+    out = np.zeros(old.graph.edges, bool)
+    out[edge] = (mover < table.receive[message]) & moved
     return out
 
 
