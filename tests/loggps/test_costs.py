@@ -1,20 +1,24 @@
 """How weights grow with a parameter: by hand, and against `reweigh`, which rounds."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import build
-from build import Builder, hand_model
+from build import Builder, hand_model, placed
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
 from perwiz.loggps.costs import recorded, rest, slopes
+from perwiz.loggps.model import PAIRS
 from perwiz.loggps.weigh import CUT, lags, reweigh
 from perwiz.whatif.limits.curve import parameter
 from perwiz.whatif.run import replayed
 
 WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending call", progress="in calls")
 """All costs are whole ns."""
+COSTS = ("L", "o_s", "o_r", "g", "G", "O_s", "O_r")
 LETTERS = ("L", "o", "o_s", "o_r", "g", "G", "O", "O_s", "O_r")
 
 
@@ -73,6 +77,45 @@ def test_synchronous_message_gap_and_barrier__by_hand():
     assert {slope for kind, slope in latencies[2] if kind == COLLECTIVE} == {1}
 
 
+def test_overheads_apart__by_hand():
+    """Eager: o_s to send and on the way, o_r to receive. Synchronous: the REQ is o_s, taken in o_r; the ACK and the message one each."""
+    trace = late_receive((0, 1042))
+    assert grows(trace, "o_s") == {0: [(LOCAL, 1)], 1: [(LOCAL, 0), (MESSAGE, 1)]}
+    assert grows(trace, "o_r") == {0: [(LOCAL, 0)], 1: [(LOCAL, 1), (MESSAGE, 1)]}
+    assert grows(trace, "O_s") == {0: [(LOCAL, 10)], 1: [(LOCAL, 0), (MESSAGE, 10)]}
+    assert grows(trace, "O_r") == {0: [(LOCAL, 0)], 1: [(LOCAL, 10), (MESSAGE, 10)]}
+    b = Builder(2, eager=100)
+    b.send(0, 1, 1000, work=5000)
+    b.recv(1, 0, work=5000)
+    trace = b.trace()
+    assert grows(trace, "o_s")[0][0] == (LOCAL, 1 + 1 + 1)
+    assert grows(trace, "o_r")[0][0] == (LOCAL, 1)
+    assert grows(trace, "o_s")[1] == [(LOCAL, 2), (MESSAGE, 1 + 2)]
+    assert grows(trace, "o_r")[1] == [(LOCAL, 1 + 1 + 1), (MESSAGE, 3)]
+
+
+def test_rows_that_differ_grow_in_proportion__by_hand():
+    """L is 10 in the node and 40 between nodes, o_s 2 and o_r 8: the larger is the value, and the smaller grows by a quarter of it."""
+    b = Builder(3)
+    b.compute(0, 100)
+    for other in (1, 2):
+        b.send(0, other, 10, at=(98 + 2 * other, 100 + 2 * other))
+        b.recv(other, 0, at=(0, 200))
+    trace = placed(b.trace(), [0, 0, 1])
+    model = hand_model().with_changes("between-nodes:L_ns=40,o_r_ns=8")
+    weighted = replayed(trace, model, "none").weighted
+    edge = np.flatnonzero(weighted.graph.kind == MESSAGE)
+
+    def found(key):
+        return recorded(weighted, key), slopes(weighted, key)[edge].tolist()
+
+    assert found("L_ns") == (40, [0.25, 1])
+    assert found("within-node:L_ns") == (10, [1, 0])
+    assert found("between-nodes:L_ns") == (40, [0, 1])
+    assert found("o_ns") == (8, [1.25, 1.25])
+    assert found("within-node:o_r_ns") == (8, [1, 0])
+
+
 def test_rest_is_what_is_left_behind_waits():
     weighted = replayed(late_receive((0, 1042)), hand_model(), "none").weighted
     assert rest(weighted, lags(weighted.trace, weighted.graph, weighted.model)).tolist() == [10, 30]
@@ -105,3 +148,22 @@ def test_law__reweigh_rounds_it__catalogue(name, letter):
 @given(build.traces(), st.sampled_from(LETTERS), st.integers(0, 3000))
 def test_law__reweigh_rounds_it__random(trace, letter, value):
     check(trace, WHOLE, letter, value)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces(), build.models(whole=True), st.sampled_from(LETTERS), st.sampled_from(["", *PAIRS]))
+def test_law__reweigh_rounds_it__classes(trace, model, letter, pairs):
+    """Where rows differ, twice the value is twice that of every row, of the class or of all."""
+    trace = placed(trace, [0, 0, 1, 2][: len(trace.locations)], [0, 0, 0, 1][: len(trace.locations)])
+    model = dataclasses.replace(model, acknowledge_overheads=2)
+    weighted = replayed(trace, model, "none").weighted
+    key = parameter(f"{pairs}:{letter}" if pairs else letter)
+    ends = [end for end in COSTS if end == letter or (letter in "oO" and end.startswith(f"{letter}_"))]
+    own = [dataclasses.replace(row, pairs=pairs) for row in model.rows_of(pairs)] if pairs else list(model.costs)
+    twice = [dataclasses.replace(row, **{end: 2 * getattr(row, end) for end in ends}) for row in own]
+    kept = [row for row in model.costs if pairs and row.pairs != pairs]
+    other = dataclasses.replace(model, costs=(*kept, *twice))
+    expected = reweigh(weighted, other, trace.messages.bytes)
+    found = weighted.weight + slopes(weighted, key) * recorded(weighted, key)
+    assert (np.abs(found - expected)[expected != CUT] <= 1).all()

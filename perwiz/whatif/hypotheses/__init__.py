@@ -55,7 +55,7 @@ KINDS = (
         "network",
         "network:Network",
         "MODEL",
-        "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,G_ns_per_byte=0.1",
+        "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,between-nodes:L_ns=9000",
     ),
     Kind(
         "advance",
