@@ -74,6 +74,19 @@ def models(draw, whole=False):
     return Model(name="drawn", source='a "test"', assumed=tuple(draw(assumed)), costs=tuple(rows), limits=tuple(limits), **fixed)
 
 
+_ROW = Costs(L=800, o_s=90, o_r=120, g=500, G=0.3, O_s=0.1, O_r=0.2, s=10)
+ODD = dataclasses.replace(
+    hand_model(gap="sending call", progress="in calls", inline_bytes=20),
+    costs=(
+        _ROW,
+        dataclasses.replace(_ROW, pairs="within-node", L=700),
+        dataclasses.replace(_ROW, pairs="within-node", from_bytes=900, g=650),
+    ),
+    limits=(Limit(50), Limit(1000, sends="nonblocking"), Limit(20, "between-nodes")),
+)
+"""A model with all its parameters in use, by class of pairs, size and kind of send."""
+
+
 def table(kind, /, **columns):
     """Return a table from lists."""
     return kind(**{name: np.array(columns[name], dtype) for name, dtype in dtypes(kind).items()})

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from build import Builder, hand_model
 from perwiz.clock.condition import Violations
+from perwiz.loggps.model import OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.records import CallPlace
 from perwiz.trace.trace import Counts
@@ -167,6 +168,28 @@ def test_model__units_source_and_what_is_assumed():
         ("assumed", "g_ns, s_bytes (not in the source)"),
     ]
     assert block.parameters.gap == "none"
+
+
+def test_model__classes():
+    """A row says what differs, one that differs in nothing that it does not; what both ends have alike is said once."""
+    model = dataclasses.replace(
+        hand_model().with_changes("between-nodes:L_ns=40,o_r_ns=4,within-node:S_blocking_bytes=1048576,between-metahosts:O_ns_per_byte=0"),
+        assumed=("o_s_ns", "o_r_ns", "within-node:o_s_ns"),
+        name="by hand",
+    )
+    block = blocks.model(model)
+    assert blocks.model_facts(block) == [
+        ("model", "by hand: L_ns=10 o_s_ns=2 o_r_ns=4 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
+        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
+        ("", "within-node: S_blocking_bytes=1048576"),
+        ("", "between-nodes: L_ns=40"),
+        ("", "between-metahosts: as all"),
+        ("source", "the test"),
+        ("assumed", "o_ns, within-node:o_s_ns (not in the source)"),
+    ]
+    assert to_builtins(block.classes[1]) == {"pairs": "between-nodes", "from_bytes": 0, "L_ns": 40.0} | dict.fromkeys(
+        key for key in OF_PAIRS if key != "L_ns"
+    )
 
 
 def test_model__nothing_assumed():

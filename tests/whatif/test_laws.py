@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import build
-from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps import model_file
@@ -21,8 +20,6 @@ from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 
 MODELS = "default", "perwiz-cluster"
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls", inline_bytes=20)
-"""A model with all its parameters in use."""
 
 
 def predicted(trace, *texts, model=None, engine="sweep"):
@@ -45,7 +42,7 @@ def earlier(one, other):
 @pytest.mark.parametrize("engine", ["sweep", "replay"])
 def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
     trace = build.CATALOGUE[name]()
-    for model in (*MODELS, ODD):
+    for model in (*MODELS, build.ODD):
         found = predicted(trace, model=model, engine=engine)
         assert same(found.predicted, trace.timeline)
         assert (found.replay_error, found.gain) == (0, 0)
@@ -55,7 +52,7 @@ def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
 
 
 @pytest.mark.slow
-@given(build.traces(), st.sampled_from([*MODELS, ODD]))
+@given(build.traces(), st.sampled_from([*MODELS, build.ODD]))
 def test_no_hypothesis_gives_the_recording__random(trace, model):
     for engine in ("sweep", "replay"):
         assert same(predicted(trace, model=model, engine=engine).predicted, trace.timeline)
@@ -90,14 +87,14 @@ def faster(trace):
 def test_engines_agree_under_hypotheses(name):
     trace = build.CATALOGUE[name]()
     for texts in [[question] for question in questions(trace)] + [questions(trace)]:
-        one, other = (predicted(trace, *texts, model=ODD, engine=engine) for engine in ("sweep", "replay"))
+        one, other = (predicted(trace, *texts, model=build.ODD, engine=engine) for engine in ("sweep", "replay"))
         assert same(one.predicted, other.predicted)
         assert one.waits_after.time.tolist() == other.waits_after.time.tolist()
 
 
 def check_faster(trace):
     for text in faster(trace):
-        found = predicted(trace, text, model=ODD)
+        found = predicted(trace, text, model=build.ODD)
         assert earlier(found.predicted, trace.timeline)
         assert found.gain >= 0
         assert (found.predicted.calls.enter <= found.predicted.calls.leave).all()
@@ -140,7 +137,7 @@ def check_nested(trace, timeline):
 def test_predicted_times_are_nested__catalogue(name):
     trace = build.CATALOGUE[name]()
     for text in questions(trace):
-        check_nested(trace, predicted(trace, text, model=ODD).predicted)
+        check_nested(trace, predicted(trace, text, model=build.ODD).predicted)
 
 
 @pytest.mark.slow
@@ -148,12 +145,12 @@ def test_predicted_times_are_nested__catalogue(name):
 @given(build.traces())
 def test_predicted_times_are_nested__random(trace):
     for text in questions(trace):
-        check_nested(trace, predicted(trace, text, model=ODD).predicted)
+        check_nested(trace, predicted(trace, text, model=build.ODD).predicted)
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from([*MODELS, ODD]))
+@given(build.traces(), st.sampled_from([*MODELS, build.ODD]))
 def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
     """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
     for text in questions(trace):
@@ -177,13 +174,13 @@ def test_renaming_ranks_changes_nothing(drawn):
     for text in [None, *questions(trace)]:
         if text and text.startswith("balance"):
             continue
-        before = predicted(trace, *[text] * bool(text), model=ODD)
+        before = predicted(trace, *[text] * bool(text), model=build.ODD)
         if text and "rank:" in text:
             rank = int(text.partition("rank:")[2].partition("=")[0])
             text = text.replace(f"rank:{rank}", f"rank:{new[rank]}")
         elif text and text.partition(" ")[2].startswith("e"):
             text = text.partition(" ")[0] + " " + ",".join(f"e{call[int(part[1:])]}" for part in text.partition(" ")[2].split(","))
-        after = predicted(other, *[text] * bool(text), model=ODD)
+        after = predicted(other, *[text] * bool(text), model=build.ODD)
         for part, rows in (("calls", call), ("regions", region), ("locations", new)):
             one, two = getattr(before.predicted, part), getattr(after.predicted, part)
             assert one.enter.tolist() == two.enter[list(rows)].tolist()
@@ -219,10 +216,10 @@ def test_hypotheses_compose(name):
 @settings(max_examples=40)
 @given(build.traces())
 def test_neutral_hypotheses_change_nothing(trace):
-    texts = ["speed rank:0=1", f"network L_ns={ODD.costs[0].L}", *[f"scale {name}=1" for name in trace.names]]
+    texts = ["speed rank:0=1", "network request_overheads=1,gap=sending call", *[f"scale {name}=1" for name in trace.names]]
     for text in texts:
-        assert same(predicted(trace, text, model=ODD).predicted, trace.timeline)
-    assert same(predicted(trace, *texts, model=ODD).predicted, trace.timeline)
+        assert same(predicted(trace, text, model=build.ODD).predicted, trace.timeline)
+    assert same(predicted(trace, *texts, model=build.ODD).predicted, trace.timeline)
 
 
 @pytest.mark.slow

@@ -14,8 +14,6 @@ from perwiz.whatif.limits.critical import KINDS, critical, critical_of
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth import worth
 
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
-"""A model with all its parameters in use."""
 FREE = hand_model(L=0, o=0)
 """Messages cost nothing."""
 
@@ -164,7 +162,7 @@ def check(trace, model, regions=True):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_laws__catalogue(name):
-    for model in (ODD, FREE, hand_model()):
+    for model in (build.ODD, FREE, hand_model()):
         check(build.CATALOGUE[name](), model, regions=name != "improper_regions")
 
 
@@ -172,7 +170,7 @@ def test_laws__catalogue(name):
 @settings(max_examples=60)
 @given(build.traces())
 def test_laws__random(trace):
-    for model in (ODD, FREE):
+    for model in (build.ODD, FREE):
         check(trace, model)
 
 
@@ -189,7 +187,7 @@ def later(found, call, more):
 @settings(max_examples=60)
 @given(build.traces(), st.data())
 def test_law__slack_is_what_a_call_may_return_later(trace, data):
-    found = critical(trace, ODD, clock="none")
+    found = critical(trace, build.ODD, clock="none")
     if not len(trace.calls):
         return
     call = data.draw(st.integers(0, len(trace.calls) - 1))

@@ -65,6 +65,15 @@ def test_by_hand(of, corners, slopes):
     assert [found.at(x) for x, _ in corners] == pytest.approx([y for _, y in corners], abs=1e-6)
 
 
+def test_a_class_by_hand():
+    """L is 10 within the node, where all are, and o_s is half of o_r: per ns of o_r the path through the message grows by 1.5."""
+    model = hand_model().with_changes("between-nodes:L_ns=40,o_r_ns=4")
+    found = {of: curve(late_sender(), of, most=100.0, model=model) for of in ("L", "within-node:L", "o", "within-node:o_r")}
+    assert [each.recorded for each in found.values()] == [10, 10, 4, 4]
+    assert [each.recorded_slope for each in found.values()] == [1, 1, 1.5, 1]
+    assert segments(found["L"]) == segments(found["within-node:L"])
+
+
 def test_tolerance__by_hand():
     """The run of 1100 ns is 1 % slower 11 ns later: at L = 21. Of rank 0 both paths count: 1000 x + 100 and 1085 x + 10 reach 1111."""
     found = curve(late_sender(), "L", model=hand_model())
@@ -123,6 +132,13 @@ def test_node():
             "rank:",
             {},
             "'rank:': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME",
+        ),
+        ("between-nodes:L", {}, "between-nodes:L_ns: no message or collective of late.alog is between-nodes, all are within-node"),
+        (
+            "between-nodes:S",
+            {},
+            "'between-nodes:S': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or "
+            "region:NAME",
         ),
         ("rank:9", {}, "rank:9: no such rank, the trace has ranks 0 to 1"),
         ("node:x", {}, "node:x: no such node, the trace has none"),

@@ -27,9 +27,6 @@ from perwiz.whatif.order.reorder import reorder, stays
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import makespan, replayed
 
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls", inline_bytes=20)
-"""A model with all its parameters in use."""
-
 
 def same_trace(one, other):
     """Check that two traces are the same in every table."""
@@ -45,7 +42,7 @@ def times(weighted):
 
 
 def check_identity(trace):
-    weighted = replayed(trace, ODD, "none").weighted
+    weighted = replayed(trace, build.ODD, "none").weighted
     program = Program(weighted)
     same = reorder(program, np.arange(len(program.length)))
     same_trace(same.trace, trace)
@@ -73,7 +70,7 @@ def test_the_same_order_changes_nothing__random(trace):
 def orders(draw):
     """Draw a trace, weighted, and it with two neighbouring blocks of a location swapped; None if that cannot be."""
     trace = draw(st.one_of(build.traces(), st.sampled_from(sorted(build.CATALOGUE)).map(lambda name: build.CATALOGUE[name]())))
-    weighted = replayed(trace, ODD, "none").weighted
+    weighted = replayed(trace, build.ODD, "none").weighted
     if len(trace.calls) < 2:
         return weighted, None
     last = draw(st.integers(1, len(trace.calls) - 1))
@@ -156,7 +153,7 @@ def test_advance_of_anything(trace, data):
         return
     for text in questions(trace, data.draw):
         with contextlib.suppress(UsageError):
-            found = [predict(trace, [text], ODD, engine, clock="none") for engine in ("sweep", "replay")]
+            found = [predict(trace, [text], build.ODD, engine, clock="none") for engine in ("sweep", "replay")]
             assert found[0].predicted.calls == found[1].predicted.calls
             assert found[0].predicted.regions == found[1].predicted.regions
             one = found[0]
@@ -167,16 +164,16 @@ def test_advance_of_anything(trace, data):
                 assert one.predicted.calls == trace.timeline.calls
             out = predicted_trace(one)
             check(out)
-            again = predict(out, (), ODD, clock="none")
+            again = predict(out, (), build.ODD, clock="none")
             assert (again.replay_error, again.recorded.makespan) == (0, one.predicted.makespan)
 
 
 def test_advance__without_a_wait_changes_nothing():
     trace = build.CATALOGUE["ring"]()
-    run = replayed(trace, ODD, "none")
+    run = replayed(trace, build.ODD, "none")
     still = int(np.flatnonzero(run.waits.time == 0)[0])
     assert move_earlier(run.weighted, still) is None
-    assert predict(trace, [f"advance e{still}"], ODD).predicted.calls == trace.timeline.calls
+    assert predict(trace, [f"advance e{still}"], build.ODD).predicted.calls == trace.timeline.calls
 
 
 def ordered_program():

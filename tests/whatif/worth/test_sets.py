@@ -24,8 +24,6 @@ from perwiz.whatif.worth import sets as sets_module
 from perwiz.whatif.worth.families import FAMILIES, family
 from perwiz.whatif.worth.sets import makespans, rank_sets
 
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
-"""A model with all its parameters in use."""
 QUESTIONS = "zero-wait", "zero-time"
 SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[3] / "traces").iterdir() if path.suffix != ".md")
 
@@ -70,7 +68,7 @@ def check(trace, model):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_sets__catalogue(name):
-    for model in ("default", ODD):
+    for model in ("default", build.ODD):
         check(build.CATALOGUE[name](), model)
 
 
@@ -83,7 +81,7 @@ def placed(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from(["default", ODD]), st.booleans())
+@given(build.traces(), st.sampled_from(["default", build.ODD]), st.booleans())
 def test_sets__random_traces(trace, model, places):
     check(placed(trace) if places else trace, model)
 
@@ -92,7 +90,7 @@ def test_sets__random_traces(trace, model, places):
 @pytest.mark.parametrize("path", [path for path in SAMPLES if path.is_dir() or path.stat().st_size < 100_000], ids=lambda path: path.name)
 def test_sets__samples(path):
     """What pays most, and what the prune leaves out."""
-    run = replayed(read(str(path)), ODD)
+    run = replayed(read(str(path)), build.ODD)
     for word in FAMILIES:
         for question in QUESTIONS:
             found, whole = (rank_sets(run, word, question, prune) for prune in (True, False))

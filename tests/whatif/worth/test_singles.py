@@ -20,8 +20,6 @@ from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth.singles import singles, singles_of
 
-ODD = hand_model(G=0.3, g=500, O=0.1, S=50, s=10, L=800, o=90, gap="sending call", progress="in calls")
-"""A model with all its parameters in use."""
 SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[3] / "traces").iterdir() if path.suffix != ".md")
 
 
@@ -38,7 +36,7 @@ def check(found, weighted, rows):
 
 
 def check_trace(trace, model, clock="none"):
-    run = replayed(trace, model, clock, ["network S_bytes=8"] if model != ODD else [])
+    run = replayed(trace, model, clock, ["network S_bytes=8"] if model != build.ODD else [])
     found = singles(run)
     assert found.makespan == run.makespan == trace.timeline.makespan
     check(found, run.weighted, range(len(trace.calls)))
@@ -101,13 +99,13 @@ def test_singles__random_graphs(drawn):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_singles__catalogue(name):
-    for model in ("default", "perwiz-cluster", ODD):
+    for model in ("default", "perwiz-cluster", build.ODD):
         check_trace(build.CATALOGUE[name](), model)
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from(["default", ODD]))
+@given(build.traces(), st.sampled_from(["default", build.ODD]))
 def test_singles__random_traces(trace, model):
     check_trace(trace, model)
 
@@ -117,7 +115,7 @@ def test_singles__random_traces(trace, model):
 @given(build.traces())
 def test_singles__under_hypotheses(trace):
     """What each call is worth once others do not wait and the network is another."""
-    run = replayed(trace, ODD, "none", ["network S_bytes=8"])
+    run = replayed(trace, build.ODD, "none", ["network S_bytes=8"])
     hypotheses = [ZeroWait(",".join(f"e{e}" for e in range(0, len(trace.calls), 3)))] if len(trace.calls) else []
     weighted = apply(run.weighted, hypotheses)
     check(singles_of(weighted, sweep(weighted.graph, weighted.weight)), weighted, range(len(trace.calls)))
@@ -127,7 +125,7 @@ def test_singles__under_hypotheses(trace):
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_singles__samples(path):
     """All calls that change something, and some of those that do not."""
-    for model in ("default", ODD):
+    for model in ("default", build.ODD):
         run = replayed(read(str(path)), model)
         found = singles(run)
         changing = np.flatnonzero((found.zero_wait < found.makespan) | (found.zero_time < found.makespan))
