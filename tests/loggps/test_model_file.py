@@ -225,6 +225,9 @@ def test_classes(tmp_path):
         dataclasses.replace(far, from_bytes=1024, G=0.25),
     )
     assert found.limits == (Limit(100), Limit(50, "between-nodes"), Limit(60, "between-nodes", "nonblocking"))
+    more = "[[classes]]\npairs = 'between-nodes'\nfrom_bytes = 4096\ng_ns = 1"
+    last = load(written(tmp_path, f"{CLASSED}{more}")).costs[-1]
+    assert last == dataclasses.replace(far, from_bytes=4096, G=0.25, g=1.0)
 
 
 def test_classes__written():

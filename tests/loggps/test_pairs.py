@@ -133,6 +133,21 @@ def test_gap_by_the_largest_message__by_hand():
     several = dataclasses.replace(trace.messages, send=np.array([0, 0, 1], "i4"))
     trace = dataclasses.replace(trace, messages=several)
     assert gaps(np.array([8, 80, 8]))[0] == 500
+    assert gaps(np.array([80, 8, 8]))[0] == 500
+
+
+def test_a_call_posts_once__by_hand():
+    """Rank 0 posts two synchronous sends in one call, between nodes and within: it takes the larger o_s, once; rank 1 an o_r to post."""
+    b = Builder(3)
+    requests = [b.isend(0, 1, 10, mode="S"), b.isend(0, 2, 10, mode="S")]
+    b.waitall(0, *requests)
+    for other in (1, 2):
+        b.wait(other, b.irecv(other, 0))
+    trace = placed(b.trace(), [0, 0, 1])
+    together = dataclasses.replace(trace.messages, send=np.array([0, 0], "i4"))
+    assert work(trace, FAR)[:2].tolist() == [2, 30]
+    assert work(dataclasses.replace(trace, messages=together), FAR)[:2].tolist() == [30, 0]
+    assert work(trace, FAR)[[3, 5]].tolist() == [2, 50]
 
 
 def test_balanced_messages_find_their_rows_anew():

@@ -20,6 +20,7 @@ from perwiz.graph.rechain import Cycle
 from perwiz.trace import tables
 from perwiz.trace.trace import check
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.limits.message_sizes import Resized
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.blocks import Blocks, Torn
 from perwiz.whatif.order.program import Program
@@ -252,6 +253,7 @@ def test_gaps_are_made_anew():
     """Gap of g = 50 between sends: e0 at 0 and e1 at 100 become neighbours the other way round; 50 ns lie between their returns again.
 
     recorded  e0 at 0 returns at 5, e1 at 100; moved: e1 is entered at 95, returns at 100, e0 is entered at once, returns not before 150.
+    With 20 bytes more in e1, at 1 ns each, not before 170.
     """
     b = Builder(2, work=5)
     b.send(0, 1, 1, tag=1)
@@ -259,9 +261,11 @@ def test_gaps_are_made_anew():
     b.send(0, 1, 1, tag=2)
     b.recv(1, 0, tag=1)
     b.recv(1, 0, tag=2)
-    weighted = replayed(b.trace(), hand_model(g=50, gap="sending call", o=1, L=1), "none").weighted
-    moved = parse("move e1 before e0").apply(weighted)
-    time = sweep(moved.graph, moved.weight)
-    assert time[moved.graph.entered[:2]].tolist() == [95, 100]
-    assert time[moved.graph.returned[:2]].tolist() == [100, 150]
-    assert makespan(moved.graph, time) > 0
+    weighted = replayed(b.trace(), hand_model(g=50, G=1, gap="sending call", o=1, L=1), "none").weighted
+    for size, returned in ((1, 150), (21, 170)):
+        longer = Resized("e1", np.array([1, size])).apply(weighted)
+        moved = parse("move e1 before e0").apply(longer)
+        time = sweep(moved.graph, moved.weight)
+        assert time[moved.graph.entered[:2]].tolist() == [95, 100]
+        assert time[moved.graph.returned[:2]].tolist() == [100, returned]
+        assert makespan(moved.graph, time) > 0
