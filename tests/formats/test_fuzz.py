@@ -368,6 +368,7 @@ def test_cubes(tmp_path):
 def test_models(tmp_path):
     rng, read = random.Random(7), 0
     text = (pathlib.Path(__file__).resolve().parents[2] / "models" / "viola-fzj.toml").read_bytes()
+    text += b'[[classes]]\npairs = "between-nodes"\nL_ns = 5e4\nS_bytes = 16384\n[[classes]]\nfrom_bytes = 1024\ng_ns = 5.0\n'
     for _ in range(400):
         (tmp_path / "m.toml").write_bytes(rng.choice([reworded, flipped])(rng, text))
         try:
