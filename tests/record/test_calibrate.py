@@ -174,7 +174,7 @@ def test_from_trace__writes_a_model(capsys):
     assert "mine.toml: from 120 messages on one node of run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on" in out
     model = load("mine.toml")
     assert "S_bytes" in model.assumed
-    assert model.o == pytest.approx(1500, rel=0.01)
+    assert (model.costs[0].o_s, model.costs[0].o_r) == (pytest.approx(1500, rel=0.01), pytest.approx(1500, rel=0.01))
     assert cli.main(["predict", "run.alog", "--model", "mine.toml"]) == 0
 
 
@@ -185,11 +185,11 @@ def test_measured__writes_a_model(pretend, capsys):
     assert err == ""
     assert out.startswith("mine.toml: measured between two processes on one node, here, Open MPI v9.9, by perwiz calibrate on ")
     model = load("mine.toml")
-    assert (model.name, model.S, model.s, model.progress) == ("mine", 1601, 0, "in calls")
+    assert (model.name, model.S, model.progress) == ("mine", 1601, "in calls")
     assert model.source == out.splitlines()[0].removeprefix("mine.toml: ")
-    assert (model.L, model.o, model.g) == (pytest.approx(1000, rel=0.01), pytest.approx(250, rel=0.01), pytest.approx(1000, rel=0.01))
+    expected = {"L_ns": 1000, "o_s_ns": 200, "o_r_ns": 300, "g_ns": 1000, "G_ns_per_byte": 0.5, "O_s_ns_per_byte": 0, "O_r_ns_per_byte": 0}
     values = model.parameters()
-    assert (values["G_ns_per_byte"], values["O_s_ns_per_byte"], values["O_r_ns_per_byte"]) == (pytest.approx(0.5, rel=0.01), 0, 0)
+    assert {key: values[key] for key in expected} == pytest.approx(expected, rel=0.01)
     assert not os.path.exists("mine-node.toml")
 
 
@@ -208,7 +208,7 @@ def test_mpi__writes_a_model_that_predicts(mpi, capfd):
     assert "mine.toml: measured between two processes on one node" in capfd.readouterr().out
     model = load("mine.toml")
     # Any machine: a message takes from 50 ns to 1 ms, and its protocol changes somewhere.
-    assert 50 < 2 * model.o + model.L < 10**6
+    assert 50 < model.costs[0].o_s + model.costs[0].o_r + model.costs[0].L < 10**6
     assert 0 < model.S < 65536
     assert "S_bytes" not in model.assumed
     trace(30)

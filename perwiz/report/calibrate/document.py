@@ -13,7 +13,7 @@ from perwiz.loggps import model_file
 from perwiz.loggps.calibrate import Calibration
 from perwiz.loggps.model import CONVENTIONS, LETTERS
 from perwiz.report import blocks
-from perwiz.report.records import Cost, Document, Parameters, Record, choice
+from perwiz.report.records import Cost, Document, Model, Record, choice
 
 _ROWS = (
     ("L", "ns", "latency: what a short message takes beyond both overheads"),
@@ -55,16 +55,11 @@ class Gap(Record):
     slope_ns_per_byte: float
 
 
-class CalibratedModel(Record):
-    """The model of a pair of processes: two on two nodes, or two on one node."""
+class CalibratedModel(Model):
+    """The model of a pair of processes: two on two nodes, or two on one node. What is assumed was not measured."""
 
     file: str
     """The model file that was written."""
-    name: str
-    source: str
-    assumed: list[str]
-    """Parameters that were not measured."""
-    parameters: Parameters
     estimates: dict[str, Estimate]
     """By LogGPS letter; o_s, o_r, O_s and O_r are those of the sender and the receiver."""
     misfit: ModelMisfit
