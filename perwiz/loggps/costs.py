@@ -19,8 +19,8 @@ from perwiz.loggps.weigh import CUT, Weighted, lags, work
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import NONE
 
-_WHOLE = 2.0
-"""What a parameter is set to for its counts: an acknowledgement may take half an overhead of each end."""
+_WHOLE = 2.0**16
+"""What a parameter is set to for its counts: an acknowledgement may take half an overhead, a collective any part of its rounds."""
 
 
 def rest(weighted: Weighted, lag: I8) -> I8:
@@ -52,7 +52,7 @@ def slopes(weighted: Weighted, key: str) -> F8:
 
     lag, count = lags(trace, graph, model), counted(lambda unit: lags(trace, graph, unit))
     left, explained = rest(weighted, lag), work(trace, model)
-    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, unit))
+    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, model, network=unit))
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
     returning, gap = owner[edge], graph.kind[edge] == GAP

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model, placed
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
+from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.costs import recorded, rest, slopes
 from perwiz.loggps.model import PAIRS
 from perwiz.loggps.weigh import CUT, lags, reweigh
@@ -131,6 +132,18 @@ def check(trace, model, letter, value):
     alive = expected != CUT
     assert (np.abs(found - expected)[alive] <= 1).all()
     assert ((weighted.weight == CUT) == ~alive).all()
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_found_costs_of_collectives_grow_as_their_rounds(letter):
+    """A barrier was found to take 700, where the letters say other rounds: on another network it takes in proportion to those."""
+    b = Builder(4, latency=4000)
+    for at, routine, size in ((0, "Barrier", 0), (50_000, "Allreduce", 3000)):
+        b.everyone(routine, bytes=size, at=[(at + 5000 * rank, at + 40_000) for rank in range(4)])
+    costs = tuple(CollectiveCost(routine, 4, "all", 0, 700.0, 0.25) for routine in ("MPI_Barrier", "MPI_Allreduce"))
+    model = dataclasses.replace(WHOLE, collectives=costs)
+    for value in (0, 3000):
+        check(b.trace(), model, letter, value)
 
 
 @pytest.mark.slow

@@ -127,7 +127,8 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         (
             "[conventions]",
             "[convention]",
-            "top level has 'convention', must be one of name, source, assumed, parameters, conventions, classes, collectives; did you mean conventions?",
+            "top level has 'convention', must be one of name, source, assumed, parameters, conventions, classes, collectives; "
+            "did you mean conventions?",
         ),
         ('name = "mine"', "name = 5", "name is 5, must be a line of text"),
         ('name = "mine"', 'name = "a\\nb"', "name is 'a\\nb', must be a line of text"),

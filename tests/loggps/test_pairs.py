@@ -73,7 +73,8 @@ def test_costs_by_class__by_hand():
     lag = lags(trace, graph, FAR)
     edge = np.flatnonzero(graph.kind == MESSAGE)
     assert dict(zip(graph.cause[edge].tolist(), lag[edge].tolist(), strict=True)) == {0: 12, 1: 1030, 2: 9002, 3: 12}
-    # Sends 2, 30, 2, 2; receives 2, 50, 2; the barrier of four a round between nodes, 80 + 1000, and one between metahosts, 4 + 9000, the allreduce of two in a node 2 + 2 + 10.
+    # Sends 2, 30, 2, 2; receives 2, 50, 2; the barrier of four a round between nodes, 80 + 1000, and one between metahosts, 4 + 9000;
+    # the allreduce of two in a node 2 + 2 + 10.
     found = work(trace, FAR)
     at = {name: found[trace.calls.op == OP[f"MPI_{name}"]].tolist() for name in ("Send", "Recv", "Barrier", "Allreduce")}
     assert at == {"Send": [2, 30, 2], "Recv": [2, 50, 2], "Barrier": [1080 + 9004] * 4, "Allreduce": [14] * 2}
