@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perwiz.commands import options
 
 if TYPE_CHECKING:
-    from perwiz.loggps.calibrate import Calibration
+    from perwiz.loggps.fit.fit import Fit
 
 HELP = "run an MPI program and record what it does"
 _ENDING = """
@@ -157,37 +157,38 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in given.items() if value}
 
 
-def _models(output: str, command: list[str], mpicc: str) -> dict[str, Calibration]:
-    """Return what the launcher of a command measures, by the file of the run it belongs into."""
-    import os
-
+def _measured(place: str, command: list[str], mpicc: str) -> Fit:
+    """Return what the launcher of a command measures, named after the model file of its run."""
     from perwiz.commands import calibrate
-    from perwiz.formats.recorded.read import MODEL
     from perwiz.record import programs
 
-    return calibrate.measured(programs.launcher(command), mpicc, os.path.join(output, MODEL))
+    return calibrate.measured(programs.launcher(command), mpicc, place)
 
 
 def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
+    import os
+
     from perwiz.commands import calibrate
     from perwiz.errors import PerwizError
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
+    from perwiz.formats.recorded.read import MODEL
     from perwiz.record import launch
 
     launch.check(command)
     settings = _settings(args)
     library = _library(command, mpicc)
     folder, token = launch.open_folder(args.output)
+    place = os.path.join(args.output, MODEL)
     try:
-        models = _models(args.output, command, mpicc) if args.calibrate else {}
+        measured = _measured(place, command, mpicc) if args.calibrate else None
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
     lines = launch.outcome(args.output, recorded_files.stopped(folder)) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
     _say(launch.ended(code, command) + lines)
-    if any_recorded:
-        calibrate.write(models)
+    if any_recorded and measured:
+        calibrate.write(place, measured)
         with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
             recorded_sites.resolve(folder)
     return launch.exit_code(code)

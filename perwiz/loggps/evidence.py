@@ -34,8 +34,9 @@ def telling(trace: Trace, ahead: F8) -> Mask:
     sent, came = times.enter[send] + ahead, times.leave[done].astype("f8")
     way = came - sent
     gaps = _time_in_gaps(trace)
-    late = gaps[done] - _gaps_until(trace, gaps, location[done], sent)
-    back = _last_entered(trace, location[send], came - ahead)
+    last, back = np.split(_last_entered(trace, location[np.append(done, send)], np.append(sent, came - ahead)), 2)
+    left = times.leave[last]
+    late = gaps[done] - gaps[last] - np.where(sent > left, sent - left, 0.0)
     held = gaps[back] - gaps[send]
     ready = np.full(len(trace.calls), -np.inf)
     np.maximum.at(ready, done, sent + held)
@@ -56,12 +57,6 @@ def _time_in_gaps(trace: Trace) -> F8:
     gap = np.append(0, np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], 0))[: len(location)]
     total = np.cumsum(gap).astype("f8")
     return np.asarray(total - total[trace.first_calls[location]])
-
-
-def _gaps_until(trace: Trace, gaps: F8, location: I4, time: F8) -> F8:
-    """Return how long locations were outside MPI before these times, since their first calls; before that, less than 0."""
-    last = _last_entered(trace, location, time)
-    return np.asarray(gaps[last] + np.where(time > trace.timeline.calls.leave[last], time - trace.timeline.calls.leave[last], 0.0))
 
 
 def _last_entered(trace: Trace, location: I4, time: F8) -> I8:

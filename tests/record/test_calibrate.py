@@ -144,37 +144,32 @@ def trace(messages, computing=2):
     files.write(build.trace(), "run.alog")
 
 
-def test_refused__too_few_messages(capsys):
+def test_from_trace__too_few_messages_are_no_evidence(capsys):
     trace(7)
-    refused(
-        ["-o", "mine.toml", "--from", "run.alog"],
-        "run.alog: 7 messages between processes, must be 20 or more to calibrate from",
-        capsys,
-        code=3,
-    )
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
+    why = "no evidence: 7 messages, must be 20 or more to tell"
+    assert f"L_ns (from L_ns=0.0 to L_ns={load('mine.toml').costs[0].L}): {why}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_refused__receivers_that_compute(capsys):
+def test_from_trace__receivers_that_compute_are_bad_evidence(capsys):
+    """A ring in which nearly all messages wait for a receiver that computes; nearly, for the first is received at once."""
     trace(120, computing=4)
-    refused(
-        ["-o", "mine.toml", "--from", "run.alog"],
-        "run.alog: L cannot be told: 119 of 120 messages waited for a process that computed, or for another request of the same call;"
-        " must be 20 or more that did not",
-        capsys,
-        code=3,
-    )
-    assert not os.path.exists("mine.toml")
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
+    why = "bad evidence: 119 of 120 messages waited for a process that computed, or for another request of the same call"
+    assert why in " ".join(capsys.readouterr().out.split())
+    assert "L_ns" in load("mine.toml").assumed
 
 
 def test_from_trace__writes_a_model(capsys):
     trace(120)
-    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog", "--plot", "mine.png"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "mine.toml: from 120 messages on one node of run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on" in out
+    told = " ".join(out.split())
+    assert "mine.toml: fitted to 61 of 120 messages of run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on" in told
+    assert pathlib.Path("mine.png").stat().st_size > 1000
     model = load("mine.toml")
     assert "S_bytes" in model.assumed
-    assert (model.costs[0].o_s, model.costs[0].o_r) == (pytest.approx(1500, rel=0.01), pytest.approx(1500, rel=0.01))
     assert cli.main(["predict", "run.alog", "--model", "mine.toml"]) == 0
 
 
@@ -186,19 +181,20 @@ def test_measured__writes_a_model(pretend, capsys):
     assert out.startswith("mine.toml: measured between two processes on one node, here, Open MPI v9.9, by perwiz calibrate on ")
     model = load("mine.toml")
     assert (model.name, model.S, model.progress) == ("mine", 1601, "in calls")
-    assert model.source == out.splitlines()[0].removeprefix("mine.toml: ")
-    expected = {"L_ns": 1000, "o_s_ns": 200, "o_r_ns": 300, "g_ns": 1000, "G_ns_per_byte": 0.5, "O_s_ns_per_byte": 0, "O_r_ns_per_byte": 0}
-    values = model.parameters()
-    assert {key: values[key] for key in expected} == pytest.approx(expected, rel=0.01)
-    assert not os.path.exists("mine-node.toml")
+    (row,) = [row for row in model.costs if not row.from_bytes]
+    assert (row.L, row.g, row.s) == (pytest.approx(1000, rel=0.01), pytest.approx(1000, rel=0.01), 0)
+    assert (row.o_s, row.o_r) == (pytest.approx(200, rel=0.01), pytest.approx(300, rel=0.01))
+    assert (row.G, row.O_s, row.O_r) == (pytest.approx(0.5, rel=0.01), 0, 0)
 
 
 @pytest.mark.slow
-def test_measured__two_nodes_make_two_models(pretend, capsys):
+def test_measured__two_nodes_make_two_classes(pretend, capsys):
     assert cli.main(["calibrate", "-o", "mine.toml", "--", pretend(measured("node", "across")), "-n", "3"]) == 0
-    assert "mine-node.toml: measured between two processes on one node, here, " in capsys.readouterr().out
-    assert load("mine.toml").source.startswith("measured between two processes on two nodes, here and there, Open MPI v9.9, ")
-    assert load("mine-node.toml").name == "mine-node"
+    where = "measured between two processes on one node, here, and on two nodes, here and there, Open MPI v9.9, by perwiz calibrate on "
+    assert " ".join(capsys.readouterr().out.split()).startswith(f"mine.toml: {where}")
+    model = load("mine.toml")
+    assert {row.pairs for row in model.costs} == {"", "within-node", "between-nodes"}
+    assert not os.path.exists("mine-node.toml")
 
 
 @pytest.mark.slow
@@ -244,21 +240,26 @@ def checked(text):
 
 @pytest.mark.slow
 def test_json__is_what_the_schema_says(pretend, capsys):
-    """The machine of PAIR: L 1000, o 250, and messages of more than 1601 bytes wait for their receiver."""
+    """The machine of PAIR: L 1000, and messages of more than 1601 bytes wait for their receiver."""
     assert cli.main(["calibrate", "-o", "mine.toml", "--json", "--", pretend(measured("node", "across")), "-n", "3"]) == 0
-    across, node = sorted(checked(capsys.readouterr().out)["models"], key=lambda model: len(model["file"]))
-    assert (across["file"], node["file"]) == ("mine.toml", "mine-node.toml")
-    assert across["estimates"]["S"]["value"] == across["parameters"]["S_bytes"] == 1601
-    assert across["estimates"]["L"]["value"] == pytest.approx(1000, rel=0.01)
-    assert across["estimates"]["L"]["unit"] == "ns"
+    told = checked(capsys.readouterr().out)
+    assert (told["file"], told["model"]["name"], told["unknown"]) == ("mine.toml", "mine", [])
+    found = {(each["pairs"], each["key"]): each["value"] for each in told["estimates"]}
+    assert found["within-node", "S_bytes"] == found["between-nodes", "S_bytes"] == told["model"]["parameters"]["S_bytes"] == 1601
+    assert found["between-nodes", "L_ns"] == pytest.approx(1000, rel=0.01)
+    ends = {(each["pairs"], each["key"]): (each["low"], each["high"]) for each in told["intervals"]}
+    assert ends["within-node", "L_ns"] == pytest.approx((1000, 1000), rel=0.01)
+    assert [(each["bytes"], each["free"]) for each in told["senders"][:3]] == [(1, 1), (1601, 1), (6401, 0)]
+    assert [each["bytes"] for each in told["points"] if each["pairs"] == "within-node" and each["waits"]] == [6401, 25601]
 
 
 def test_json__from_a_trace(capsys):
     trace(120)
     assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog", "--json"]) == 0
-    (model,) = checked(capsys.readouterr().out)["models"]
-    assert "S_bytes" in model["assumed"]
-    assert "S" not in model["estimates"]
+    told = checked(capsys.readouterr().out)
+    assert "S_bytes" in told["model"]["assumed"]
+    assert "S_bytes" in [each["key"] for each in told["unknown"]]
+    assert told["intervals"] == []
 
 
 def test_run__its_model_has_its_name(capsys):

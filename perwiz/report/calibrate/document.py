@@ -1,147 +1,170 @@
-"""The report of `perwiz calibrate`: a JSON document, the text made from it, and the model files."""
+"""The report of `perwiz calibrate`: a JSON document, the text made from it, and the model file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from msgspec import Meta
-from msgspec.structs import asdict
+import numpy as np
 
 from perwiz import words
+from perwiz.kernels.names import NODE
 from perwiz.loggps import model_file
-from perwiz.loggps.calibrate import Calibration
-from perwiz.loggps.model import CONVENTIONS, LETTERS
+from perwiz.loggps.fit.costs import Seen
+from perwiz.loggps.fit.fit import Fit, Senders
+from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, PAIRS, Sent
+from perwiz.loggps.model import Model as LogGPS
 from perwiz.report import blocks
-from perwiz.report.records import Cost, Document, Model, Record, choice
+from perwiz.report.records import Cost, Document, Model, Natural, Positive, Record, choice
+from perwiz.trace.arrays import F8
+from perwiz.trace.tables import STANDARD, SYNCHRONOUS
 
-_ROWS = (
-    ("L", "ns", "latency: what a short message takes beyond both overheads"),
-    ("o_s", "ns", "overhead of sending"),
-    ("o_r", "ns", "overhead of receiving what has arrived"),
-    ("O_s", "ns/B", "more for each byte"),
-    ("O_r", "ns/B", "more for each byte"),
-    ("g", "ns", "gap between messages in a row"),
-    ("G", "ns/B", "more for each byte on its way"),
-    ("S", "B", "larger messages wait for their receiver"),
-)
-_KEYS = {**{letter: key for key, letter in LETTERS.items()}, "S": "S_bytes"}
-
-
-class Estimate(Record):
-    """What was found for a LogGPS letter."""
-
-    value: float
-    unit: Annotated[str, choice("ns", "ns/B", "B")]
-    low: float | None
-    """Begin of the 95 % interval."""
-    high: float | None
-    """Its end."""
+MEANINGS = {
+    "L_ns": "latency: what a short message takes beyond both overheads",
+    "o_s_ns": "overhead of sending",
+    "o_r_ns": "overhead of receiving what has arrived",
+    "O_s_ns_per_byte": "of sending, for each byte",
+    "O_r_ns_per_byte": "of receiving, for each byte",
+    "g_ns": "gap between messages in a row",
+    "G_ns_per_byte": "for each byte on its way",
+    "S_bytes": "larger messages wait for their receiver",
+    "inline_bytes": "larger eager messages are sent in place",
+    "progress": "when messages move that wait for their receiver",
+    "gap": "what keeps sends of a process apart",
+    "request_overheads": "o_r's to handle a request to send",
+}
 
 
 class ModelMisfit(Record):
-    """Deviation of the model's way of a message from the one seen, over that."""
+    """Deviation of the model's way of a message from the shortest seen, over that, by size; null if no message tells."""
 
-    typical: Cost
-    worst: Cost
-
-
-class Gap(Record):
-    """A line of the gap between messages in a row, by size."""
-
-    from_bytes: int
-    to_bytes: int
-    first_ns: float
-    slope_ns_per_byte: float
+    typical: Cost | None
+    worst: Cost | None
 
 
-class CalibratedModel(Model):
-    """The model of a pair of processes: two on two nodes, or two on one node. What is assumed was not measured."""
+class Interval(Record):
+    """Between which ends 95 % of values lie, if the measured rounds are drawn again and again."""
 
-    file: str
-    """The model file that was written."""
-    estimates: dict[str, Estimate]
-    """By LogGPS letter; o_s, o_r, O_s and O_r are those of the sender and the receiver."""
-    misfit: ModelMisfit
-    gaps: list[Gap]
-    notes: list[str]
+    pairs: Annotated[str, choice("", *PAIRS)]
+    key: str
+    low: float
+    high: float
+
+
+class Point(Record):
+    """The shortest way of the messages of a size, from the sending call to the return of a receiver that waits for it."""
+
+    pairs: Annotated[str, choice("", *PAIRS)]
+    bytes: Natural
+    waits: bool
+    """For its receiver, being larger than the eager limit."""
+    way_ns: Cost
+    model_ns: Cost
+    messages: Positive
 
 
 class CalibrateDocument(Document, kw_only=True):
-    """Models of a machine."""
+    """The model of a machine."""
 
     command: Literal["calibrate"] = "calibrate"
-    models: Annotated[list[CalibratedModel], Meta(min_length=1)]
+    file: str
+    """The model file that was written."""
+    model: Model
+    estimates: list[Estimate]
+    intervals: list[Interval]
+    """Of what was measured; none from a trace."""
+    unknown: list[Unknown]
+    misfit: ModelMisfit
+    points: list[Point]
+    senders: list[Senders]
+    notes: list[str]
 
 
-def document(calibrations: Mapping[str, Calibration]) -> CalibrateDocument:
-    """Return calibrations, by the model file each was written to."""
-    return CalibrateDocument(models=[_calibrated(calibration, path) for path, calibration in calibrations.items()])
-
-
-def _calibrated(calibration: Calibration, path: str) -> CalibratedModel:
-    measured = [row for row in _ROWS if row[0] in calibration.values and _KEYS.get(row[0]) not in calibration.model.assumed]
-    gaps = ((segment.low, segment.high, segment.line) for segment in calibration.segments)
-    return CalibratedModel(
-        file=path,
-        **asdict(blocks.model(calibration.model)),
-        estimates={letter: _estimate(calibration, letter, unit) for letter, unit, _ in measured},
-        misfit=ModelMisfit(typical=calibration.typical, worst=calibration.worst),
-        gaps=[Gap(int(low), int(high), first_ns=float(line.first), slope_ns_per_byte=float(line.slope)) for low, high, line in gaps],
-        notes=list(calibration.notes),
+def document(fit: Fit, file: str) -> CalibrateDocument:
+    """Return what is known of a machine, and the model file that it was written to."""
+    told = list(points(fit))
+    off = np.array([abs(point.model_ns / max(point.way_ns, 1.0) - 1) for point in told])
+    return CalibrateDocument(
+        file=file,
+        model=blocks.model(fit.machine.model),
+        estimates=list(fit.machine.estimates),
+        intervals=[Interval(*_place(place), low, fit.high[place]) for place, low in fit.low.items()],
+        unknown=list(fit.machine.unknown),
+        misfit=ModelMisfit(typical=float(np.median(off)), worst=float(off.max())) if len(off) else ModelMisfit(None, None),
+        points=told,
+        senders=list(fit.senders),
+        notes=list(fit.notes),
     )
 
 
-def _estimate(calibration: Calibration, letter: str, unit: str) -> Estimate:
-    low, high = (None if end is None else float(end) for end in (calibration.low.get(letter), calibration.high.get(letter)))
-    return Estimate(value=float(calibration.values[letter]), unit=unit, low=low, high=high)
+def _place(text: str) -> tuple[str, str]:
+    pairs, _, key = text.rpartition(":")
+    return pairs, key
+
+
+def points(fit: Fit) -> Iterator[Point]:
+    """Yield the shortest ways that the model was laid through, by class of pairs, those that wait for their receiver last, and size."""
+    for seen in fit.seen:
+        for waits, told in ((False, seen.eager), (True, seen.waiting)):
+            modelled = way(fit.machine.model, seen, told.size.astype("f8"), waits)
+            rows = zip(told.size.tolist(), told.time.tolist(), modelled.tolist(), told.messages.tolist(), strict=True)
+            for size, time, model, messages in rows:
+                yield Point(seen.pairs, size, waits, time, model, messages)
+
+
+def way(model: LogGPS, seen: Seen, size: F8, waits: bool) -> F8:
+    """Return the ns a model gives messages of a class from the sending call to the return of a receiver that waits for them."""
+    pairs = PAIRS.index(seen.pairs) + NODE if seen.pairs else ALL_PAIRS
+    messages = Sent(size.astype("i8"), mode=SYNCHRONOUS if waits else STANDARD, pairs=pairs)
+    return np.asarray(model.ready(messages) + model.receive_work(messages), "f8")
 
 
 def text(document: CalibrateDocument) -> str:
-    """Return the document as text: of each model the table of parameters, how well they fit, and what is only assumed."""
-    return "\n\n".join("\n".join(_model_lines(model)) for model in document.models)
+    """Return the document as text: the table of what was found, how well it fits, what nothing tells, and what is only assumed."""
+    head = words.wrapped(f"{words.shown(document.file)}: {document.model.source}", 2)
+    facts = [("misfit", _misfit(document.misfit))]
+    facts += [("unknown" if not number else "", _unknown(each)) for number, each in enumerate(document.unknown)]
+    facts += [("note", note) for note in document.notes]
+    facts += [("assumed", ", ".join(document.model.assumed))] if document.model.assumed else []
+    chosen = " ".join(f"{key}={getattr(document.model.parameters, key)!r}" for key in CONVENTIONS)
+    return "\n".join([*head, "", *_table(document), "", *words.facts([*facts, ("conventions", chosen)])])
 
 
-def _model_lines(model: CalibratedModel) -> list[str]:
-    head = words.wrapped(f"{words.shown(model.file)}: {model.source}", 2)
-    misfit = f"{_percent(model.misfit.typical)} of a message's way for a typical size, {_percent(model.misfit.worst)} at most"
-    facts = [("misfit", misfit)]
-    facts += [
-        ("gaps", f"{gap.from_bytes} to {gap.to_bytes} B: {gap.first_ns:.0f} ns and {gap.slope_ns_per_byte:.4f} ns/B") for gap in model.gaps
-    ]
-    facts += [("note", note) for note in model.notes]
-    facts += [("assumed", ", ".join(model.assumed))] if model.assumed else []
-    parameters = asdict(model.parameters)
-    chosen = " ".join(f"{key}={parameters[key]!r}" for key in CONVENTIONS)
-    return [*head, "", *_table(model.estimates), "", *words.facts([*facts, ("conventions", chosen)])]
+def _table(document: CalibrateDocument) -> list[str]:
+    ends = {(each.pairs, each.key): (each.low, each.high) for each in document.intervals}
+    rows = []
+    for each in document.estimates:
+        low, high = ends.get((each.pairs, each.key), (None, None))
+        figures = (_number(value, each.key) for value in (each.value, low, high))
+        rows.append([each.pairs or "all", each.key, *figures, str(each.telling), str(each.against), MEANINGS.get(each.key, "")])
+    head = ["pairs", "parameter", "value", "95 % from", "to", "told by", "against", ""]
+    return words.table(head, rows, left=(0, 1, 7)) if rows else ["nothing is told of the machine"]
 
 
-def _table(estimates: Mapping[str, Estimate]) -> list[str]:
-    rows = [[letter, *_figures(estimates[letter], letter), unit, meaning] for letter, unit, meaning in _ROWS if letter in estimates]
-    return words.table(["parameter", "value", "95 % from", "to", "unit", ""], rows, left=(0, 4, 5))
+def _number(value: float | str | None, key: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:.4f}" if "per_byte" in key else f"{value:.1f}" if key.endswith("_ns") else f"{value:.0f}"
 
 
-def _figures(estimate: Estimate, letter: str) -> list[str]:
-    return ["-" if value is None else _number(value, letter) for value in (estimate.value, estimate.low, estimate.high)]
+def _misfit(misfit: ModelMisfit) -> str:
+    if misfit.typical is None or misfit.worst is None:
+        return "no message tells how long one takes"
+    return f"{100 * misfit.typical:.1f} % of a message's way for a typical size, {100 * misfit.worst:.1f} % at most"
 
 
-def _number(value: float, letter: str) -> str:
-    return f"{value:.4f}" if letter[0] in "GO" else f"{value:.0f}" if letter == "S" else f"{value:.1f}"
+def _unknown(each: Unknown) -> str:
+    ends = f" (from {each.ends[1]} to {each.ends[0]})" if len(each.ends) > 1 else ""
+    return f"{each.pairs}:{each.key}{ends}: {each.why}" if each.pairs else f"{each.key}{ends}: {each.why}"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def toml(calibration: Calibration) -> str:
-    """Return the model file, intervals and misfit in its comments."""
-    misfit = f"{_percent(calibration.typical)} of a message's way for a typical size, {_percent(calibration.worst)} at most"
-    notes = [f"Misfit {misfit}.", *calibration.notes]
+def toml(fit: Fit) -> str:
+    """Return the model file; how well it fits, intervals and what nothing tells are in its comments."""
+    told = document(fit, "")
+    notes = [f"Misfit: {_misfit(told.misfit)}.", *(f"Unknown: {_unknown(each)}" for each in told.unknown), *told.notes]
     lines = [line for note in notes for line in words.wrapped(note[:1].upper() + note[1:])]
-    lines += [_interval(calibration, row[0], row[1]) for row in _ROWS if row[0] in calibration.values and row[0] in calibration.low]
-    return model_file.text(calibration.model, lines)
-
-
-def _interval(calibration: Calibration, letter: str, unit: str) -> str:
-    value, low, high = _figures(_estimate(calibration, letter, unit), letter)
-    return f"{letter} is {value}, 95 % from {low} to {high}"
+    for each in told.intervals:
+        place = f"{each.pairs}:{each.key}" if each.pairs else each.key
+        lines.append(f"{place}: 95 % from {_number(each.low, each.key)} to {_number(each.high, each.key)}")
+    return model_file.text(fit.machine.model, lines)
