@@ -82,11 +82,11 @@ def _view(trace: Trace, path: str) -> None:
     from perwiz.clock.condition import violations
     from perwiz.clock.treatment import Treated
     from perwiz.report.perfetto import write as perfetto
-    from perwiz.whatif.run import choose_model, graph_of, replay_of, summable
+    from perwiz.whatif.run import graph_of, machine_of, replay_of, summable
 
-    origin, model = trace.timeline.origin, choose_model(None, trace)
+    origin, machine = trace.timeline.origin, machine_of(None, trace)
     clocks = summable(Treated(trace, violations(trace, trace.timeline), None))
-    run = replay_of(clocks, graph_of(trace, model), model)
+    run = replay_of(clocks, graph_of(trace, machine.model), machine)
     view = perfetto.View("recorded" if origin.measured else str(origin), trace.timeline, run.waits)
     perfetto.write(trace, [view], path)
 

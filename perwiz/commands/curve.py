@@ -33,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     parser.add_argument("--of", metavar="WHAT", default="L_ns", help="the parameter (default L_ns)")
     parser.add_argument("--from", dest="least", type=_number, metavar="X", help="where the curve begins (default 0)")
-    parser.add_argument("--to", dest="most", type=_number, metavar="X", help="where it ends (default 10 times the recorded value)")
+    most = "where it ends (default 10 times the recorded value; of one that is 0, 10 times that of the model default)"
+    parser.add_argument("--to", dest="most", type=_number, metavar="X", help=most)
     parser.add_argument("--points", type=options.count, default=0, metavar="N", help="print N samples too, evenly spaced, each exact")
     parser.add_argument("--exact", action="store_true", help="find all segments, however long it takes")
     options.model(parser)

@@ -22,16 +22,24 @@ def trace(parser: argparse.ArgumentParser) -> None:
 
 def model(parser: argparse.ArgumentParser) -> None:
     """Declare --model."""
-    own = "default: what was measured when the trace was recorded, if that was, else the shipped model default"
-    meaning = f"LogGPS model of the machine the run was recorded on: a shipped name, a TOML file or a platform of SimGrid ({own})"
-    parser.add_argument("--model", metavar="NAME|FILE", help=meaning)
+    meaning = (
+        "LogGPS model of the machine the run was recorded on (default: fitted to the trace): a shipped name, a TOML file or a"
+        " platform of SimGrid, or changes of the fit such as S_bytes=4040 or between-nodes:L_ns=2000,progress='in calls'"
+    )
+    parser.add_argument("--model", metavar="NAME|FILE|KEY=VALUE,...", help=meaning)
 
 
-def machine(args: argparse.Namespace) -> Model | None:
-    """Return the model asked for, None if none was: then the trace's own is used, or "default". Raises ModelError."""
+def machine(args: argparse.Namespace) -> Model | str | None:
+    """Return what was asked for: a model; changes of the fitted one; None if nothing was. Raises ModelError."""
+    from dataclasses import replace
+
     from perwiz.loggps.model_file import load
+    from perwiz.whatif.run import is_changes
 
-    return None if args.model is None else load(args.model)
+    if args.model is None or not is_changes(args.model):
+        return args.model and load(args.model)
+    replace(load("default"), name="fitted to the trace").with_changes(args.model)
+    return str(args.model)
 
 
 def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     own = collect(args.own, BUILT_IN)
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     computed = None if args.reference is None else computation(tied_part(files.read(args.reference)))
-    replay = replayed(arranged(files.read(args.trace), args.topology), args.model, args.clock)
+    replay = replayed(arranged(files.read(args.trace), args.topology), options.machine(args), args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)

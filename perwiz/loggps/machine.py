@@ -38,8 +38,10 @@ class Unknown:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A model and where it comes from. One that was asked for by name or file has no estimates and nothing unknown."""
+    """A model and where it comes from. One that was given whole, by name or file, has no estimates and nothing unknown."""
 
     model: Model
     estimates: tuple[Estimate, ...] = ()
     unknown: tuple[Unknown, ...] = ()
+    given: bool = False
+    """The model was given whole: the trace may contradict it."""

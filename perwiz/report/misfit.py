@@ -10,19 +10,19 @@ from perwiz.loggps import weigh
 from perwiz.loggps.fit.eager import Held, held_senders
 from perwiz.loggps.model import Model
 from perwiz.report import blocks, records
+from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Misfit
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.run import Run
-
-_MANY = 0.1
-"""Part of the messages from which on they say so."""
+from perwiz.whatif.sure.doubts import SHARE, Doubt, doubts_of
 
 
 class Modelled(Protocol):
     """A document whose times come from a model."""
 
     model: records.Model
+    machine: records.Machine
     misfit: Misfit
     replay_error_ns: int
     health: Health
@@ -32,6 +32,7 @@ def modelled(run: Run) -> dict[str, Any]:
     """Return what a document tells of a run and its model, the fields of Modelled."""
     return {
         "model": blocks.model(run.weighted.model),
+        "machine": machines.machine(run.machine),
         "misfit": of_run(run),
         "replay_error_ns": run.replay_error,
         "health": blocks.health(run.health()),
@@ -40,32 +41,58 @@ def modelled(run: Run) -> dict[str, Any]:
 
 def of_run(run: Run) -> Misfit:
     """Return the misfit of a run."""
-    return misfit(run.trace, run.trace.timeline, run.weighted.model, run.weighted.misfit)
+    return misfit(run.trace, run.trace.timeline, run.weighted.model, run.weighted.misfit, doubts_of(run).told())
 
 
-def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit) -> Misfit:
+def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit, doubts: tuple[Doubt, ...]) -> Misfit:
     """Return how often the recorded times contradict the model."""
-    return Misfit(**dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model))
+    return Misfit(**dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model), doubts=list(doubts))
+
+
+def first(misfit: Misfit, machine: records.Machine) -> Facts:
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it could change it by more than SHARE."""
+    doubt = max(misfit.doubts, key=lambda doubt: doubt.share, default=None)
+    if doubt is None or doubt.share <= SHARE:
+        return []
+    why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
+    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.share, 1)})"
+    return [("doubtful", f"{path}: {why}; {_remedy(doubt, machine)}")]
+
+
+_DOUBTS = {
+    "fast": "{} messages came sooner than the model says",
+    "slow": "{} messages took more than twice as long as the model says, and nothing recorded says why",
+    "held": "{} senders of messages that are eager by the model stood still until their receiver came",
+    "free": "{} messages that are synchronous by the model did not hold their sender",
+}
+"""What a doubt says, of how many messages."""
+
+
+def _remedy(doubt: Doubt, machine: records.Machine) -> str:
+    if machine.given:
+        return "without --model it is fitted to this run"
+    return f"see --model {doubt.change}" if doubt.change else "measure with perwiz calibrate"
 
 
 def closing(document: Modelled, more: Facts | None = None) -> list[str]:
     """Return the end of a report in words: the model, replay and misfit, `more`, and the health of the trace."""
-    model = blocks.model_facts(document.model) + facts(document.misfit, document.replay_error_ns)
+    model = machines.facts(document.machine, document.model) + facts(document.misfit, document.model, document.replay_error_ns)
     return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health)]
 
 
-def facts(misfit: Misfit, replay_error: int, engine: str = "") -> Facts:
+def facts(misfit: Misfit, model: records.Model, replay_error: int, engine: str = "") -> Facts:
     """Return in words how far recording and model contradict each other."""
+    gap = model.parameters.gap != "none"
     replayed = f"is at most {words.duration(replay_error)} off the recorded one" if replay_error else "is exactly the recorded one"
     lines = []
     if misfit.messages:
-        lines.append(f"messages that came faster than the model says: {misfit.messages_lowered} of {misfit.messages}")
-    if misfit.messages_lowered > _MANY * misfit.messages:
-        lines.append("so many say that the model is of another machine: see perwiz calibrate")
+        slow = next((f"; more than twice as slow: {doubt.messages}" for doubt in misfit.doubts if doubt.what == "slow"), "")
+        lines.append(f"messages that came faster than the model says: {misfit.messages_lowered} of {misfit.messages}{slow}")
     if misfit.requests_lowered:
         lines.append(f"synchronous sends shorter than their own request: {misfit.requests_lowered} of {misfit.requests}")
     if misfit.gaps_lowered:
-        lines.append(f"sends that followed the one before sooner than the model says: {misfit.gaps_lowered} of {misfit.gaps}")
+        sooner = f"sends that followed the one before sooner than the model says: {misfit.gaps_lowered} of {misfit.gaps}"
+        lines.append(f"{sooner}{'' if gap else '; so its gap is not applied'}")
     if misfit.eager_after_all:
         lines.append(f"messages above S_bytes that did not hold their sender: {misfit.eager_after_all}")
     if misfit.violations:

@@ -14,9 +14,11 @@ import msgspec
 
 from perwiz.clock.condition import Violations
 from perwiz.loggps.fit.eager import Held
+from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.model import PAIRS
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Correction
+from perwiz.whatif.sure.doubts import Doubt
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 """A count, or ns that are never negative."""
@@ -34,8 +36,6 @@ Makespan = Annotated[Natural, msgspec.Meta(description="From the first to the la
 ReplayError = Annotated[Natural, msgspec.Meta(description="Largest distance of the unchanged run, replayed, from the recorded one.")]
 _SHARES = "What percentages are of: the ns after MPI_Init, if the trace shows it and no gain is as large; else the makespan."
 SharesOf = Annotated[Natural, msgspec.Meta(description=_SHARES)]
-_RANGE = "Smallest and largest makespan if the model's costs were half, one or two times as large."
-Range = Annotated[tuple[Natural, Natural], msgspec.Meta(description=_RANGE)]
 
 
 def choice(*words: str) -> msgspec.Meta:
@@ -165,6 +165,38 @@ class Model(Record):
     classes: list[PairClass]
 
 
+class Machine(Record):
+    """What the trace told of the machine, and what it did not; both empty of a model that was given whole."""
+
+    given: bool
+    """The model was given by --model, by name or file."""
+    estimates: list[Estimate]
+    unknown: list[Unknown]
+
+
+class Possible(Record):
+    """Another answer that the trace does not rule out."""
+
+    changes: list[str]
+    """Of the model, as --model takes them."""
+    makespan_ns: Natural
+
+
+class Span(Record):
+    """Between which makespans the true one lies, as far as the trace tells."""
+
+    least_ns: Natural
+    most_ns: Natural
+    noise_ns: Natural
+    """Two standard deviations of the computation on the critical path, included in both."""
+    varies: Cost | None
+    """Standard deviation of computation that repeats, as part of its length; null if none does."""
+    others: list[Possible]
+    """What else could come out, farthest from the answer first."""
+    stops: list[str]
+    """Changes of the model under which the program could not run so."""
+
+
 class Misfit(Record):
     """How the recording contradicts the model."""
 
@@ -182,6 +214,8 @@ class Misfit(Record):
     """Waits inside rooted collectives, taken to be for the last process that came before they ended."""
     held: Held | None
     """Null: nothing says that S of the model is too large."""
+    doubts: list[Doubt]
+    """What of it weighs on the critical path, most first."""
 
 
 class Health(Record):

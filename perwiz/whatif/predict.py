@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
@@ -14,11 +15,13 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
-from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import COSTS, Run, replayed, swept_makespan, under, with_costs
+from perwiz.whatif.run import Run, Start, replayed, under
+from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
+from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.sure.span import Answer, Span, exactly, spans
 from perwiz.whatif.waits import Waits
 
 
@@ -28,7 +31,8 @@ class Prediction:
 
     trace: Trace
     """The recorded run, its clocks made consistent."""
-    model: Model
+    machine: Machine
+    """Whose model split the recording."""
     hypotheses: tuple[Hypothesis, ...]
     engine: str
     recorded: Timeline
@@ -42,12 +46,13 @@ class Prediction:
     zeroed: I8
     """Calls whose wait was zeroed."""
     misfit: Misfit
+    doubts: tuple[Doubt, ...]
+    """Where the recording contradicts the model, what weighs most in the recorded run or the answer first."""
     health: Health
     deadlocks: int
     """Messages that would be synchronous under the hypotheses, and then make the program deadlock; their senders are not held here."""
-    range: tuple[int, int] | None
-    """Smallest and largest predicted makespan, ns, if all costs of the model were half or twice as large; None if a
-    hypothesis changes the network."""
+    span: Span
+    """Between which makespans the true one lies, as far as the trace tells; without hypotheses the recorded one."""
     matching: Matching
     """Choices among messages that the predicted run would make otherwise."""
     order: Reordered | None
@@ -58,6 +63,11 @@ class Prediction:
         return f"<Prediction of {self.trace.path} under {asked}: {self.recorded.makespan} ns becomes {self.predicted.makespan} ns>"
 
     @property
+    def model(self) -> Model:
+        """The model of the machine."""
+        return self.machine.model
+
+    @property
     def gain(self) -> int:
         """Recorded minus predicted makespan, ns."""
         return self.recorded.makespan - self.predicted.makespan
@@ -66,34 +76,33 @@ class Prediction:
 def predict(
     trace: Trace,
     hypotheses: Asked = (),
-    model: Model | str | None = None,
+    model: Start = None,
     engine: str = "sweep",
     clock: str = "clc",
 ) -> Prediction:
     """Return the run that the tied part of a trace would become under hypotheses, all times int64 ns.
 
-    A hypothesis is a Hypothesis or its text; `model` is a Model, a shipped name or a file (default: that recorded
-    with the trace, else "default"); `engine` is sweep or
-    replay; `clock` says what to do about clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes
-    the times as they are. Hypotheses are applied network and messages first, then computation, then single calls, then the order of calls;
-    within each in the order given. Raises UsageError, ModelError, ClockError.
+    A hypothesis is a Hypothesis or its text; `model` is a Machine, a Model, a shipped name, a file, or changes such as
+    `S_bytes=4040` of what is fitted to the trace, which is the default; `engine` is sweep or replay; `clock` says what to do about
+    clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes the times as they are. Hypotheses
+    are applied network and messages first, then computation, then single calls, then the order of calls; within each in the order given.
+    Raises UsageError, ModelError, ClockError.
     """
     asked = parse_all(hypotheses)
     base = replayed(trace, model, clock, asked, engine)
-    makespans = spread(base, asked)
-    changed = under(base, asked, engine)
-    return between(base, changed, asked, engine, makespans)
+    doubts = doubts_of(base)
+    return between(base, under(base, asked, engine), asked, engine, doubts)
 
 
-def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, makespans: tuple[int, ...] | None) -> Prediction:
-    """Return the prediction that a recorded run and what hypotheses make of it are; `makespans` are those under other costs.
+def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts) -> Prediction:
+    """Return the prediction that a recorded run and what hypotheses make of it are, with the doubts of the former.
 
     It keeps what the runs say, not their weights and vertex times, which only further questions need.
     """
     order, trace, size = changed.order, base.trace, changed.weighted.size
     return Prediction(
         trace=trace,
-        model=base.weighted.model,
+        machine=base.machine,
         hypotheses=hypotheses,
         engine=engine,
         recorded=trace.timeline,
@@ -106,8 +115,9 @@ def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine:
         waits_after=changed.waits,
         zeroed=_zeroed(trace, hypotheses),
         misfit=base.weighted.misfit,
+        doubts=doubts.told((changed.weighted, changed.time)),
         deadlocks=base.graph.deadlocks,
-        range=None if makespans is None else (min(changed.makespan, *makespans), max(changed.makespan, *makespans)),
+        span=_span(base, changed, hypotheses, doubts),
         order=order,
     )
 
@@ -120,13 +130,17 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
     return np.flatnonzero(mask)
 
 
-def spread(base: Run, hypotheses: Sequence[Hypothesis]) -> tuple[int, ...] | None:
-    """Return the makespans, ns, of the run under hypotheses, its model's costs times COSTS; None if a hypothesis changes the model."""
-    if any(isinstance(hypothesis, Network) for hypothesis in hypotheses):
-        return None
+def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts) -> Span:
     if not hypotheses:
-        return (base.trace.timeline.makespan,)
-    return tuple(swept_makespan(change(with_costs(base, factor), hypotheses)) for factor in COSTS)
+        return exactly(base.trace.timeline.makespan)
+    noise = noise_of(base.trace)
+    found = Answer(
+        question=lambda weighted: change(weighted, hypotheses),
+        makespan=changed.makespan,
+        noise=noise.along_path(changed.weighted, changed.time),
+        relative=noise.relative,
+    )
+    return spans(base, [found], hypotheses, doubts)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
+from perwiz.clock import offsets
 from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
@@ -15,13 +16,16 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
+from perwiz.loggps.fit.fit import fitted
 from perwiz.loggps.inner import inner_waits
-from perwiz.loggps.model import POSTED, Model
+from perwiz.loggps.machine import Estimate, Machine, Unknown
+from perwiz.loggps.model import LIMITS, POSTED, Model
 from perwiz.loggps.progress import movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back
+from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
@@ -29,8 +33,10 @@ from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.waits import Waits, recorded_waits, waiting
 
 ENGINES = {"sweep": sweep, "replay": replay}
-COSTS = (0.5, 2.0)
-"""Factors on the costs of a model between which the true ones are taken to lie."""
+Start = Machine | Model | str | None
+"""What a question starts from: a machine, a model, its name or file, changes of the fit such as `S_bytes=4040`, or None, the fit alone."""
+_GAPS = 0.1
+"""Part of the gaps of a model that a recording may contradict."""
 _MOST = 2**60
 """ns that all locations may take together, and bytes of all messages: sums of them are whole numbers of 64 bits."""
 
@@ -40,6 +46,8 @@ class Run:
     """A run, weighted under a model and swept: the recorded one, or what hypotheses make of it; all times int64 ns."""
 
     clocks: Treated
+    machine: Machine
+    """What the question started from: its model split the recording."""
     weighted: Weighted
     time: I8
     """Per vertex, by position."""
@@ -87,14 +95,14 @@ class Run:
         return health(self.trace, self.graph.contradictions, self.clocks)
 
 
-def replayed(trace: Trace, model: Model | str | None = None, clock: str = "clc", hypotheses: Asked = (), engine: str = "sweep") -> Run:
+def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: Asked = (), engine: str = "sweep") -> Run:
     """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
-    asked, model, engine = parse_all(hypotheses), choose_model(model, trace), check_engine(engine)
+    asked, machine, engine = parse_all(hypotheses), machine_of(model, trace), check_engine(engine)
     clocks = treated(trace, clock)
-    return replay_of(clocks, graph_of(clocks.trace, model, asked), model, engine)
+    return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 
 
 def treated(trace: Trace, clock: str = "clc") -> Treated:
@@ -114,10 +122,19 @@ def summable(clocks: Treated) -> Treated:
     return clocks
 
 
-def replay_of(clocks: Treated, graph: Graph, model: Model, engine: str = "sweep") -> Run:
-    """Return the run of a trace of treated clocks over a graph that is there already."""
+def replay_of(clocks: Treated, graph: Graph, machine: Machine, engine: str = "sweep") -> Run:
+    """Return the run of a trace of treated clocks over a graph that is there already.
+
+    Where a tenth or more of the sends follow the one before sooner than the model lets them, the gap between sends is not applied: no
+    answer is to wait for what the run did not wait for.
+    """
     trace = clocks.trace
-    return run_of(clocks, weigh(trace, trace.timeline, graph, model), trace.timeline.origin, engine)
+    weighted = weigh(trace, trace.timeline, graph, machine.model)
+    seen = weighted.misfit
+    if seen.gaps_lowered and seen.gaps_lowered >= _GAPS * seen.gaps:
+        machine = changed_machine(machine, "gap=none")
+        weighted = dataclasses.replace(weigh(trace, trace.timeline, graph, machine.model), misfit=seen)
+    return run_of(clocks, machine, weighted, trace.timeline.origin, engine)
 
 
 def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> Run:
@@ -129,19 +146,43 @@ def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> 
         return run
     reversing = run.origin.effects_may_precede_causes or any(hypothesis.effects_may_precede_causes for hypothesis in hypotheses)
     origin = Origin("predicted", hypotheses=tuple(map(str, hypotheses)), effects_may_precede_causes=reversing)
-    return run_of(run.clocks, change(run.weighted, hypotheses), origin, engine)
+    return run_of(run.clocks, run.machine, change(run.weighted, hypotheses), origin, engine)
 
 
-def run_of(clocks: Treated, weighted: Weighted, origin: Origin, engine: str = "sweep") -> Run:
+def run_of(clocks: Treated, machine: Machine, weighted: Weighted, origin: Origin, engine: str = "sweep") -> Run:
     """Return the run that a weighted graph gives."""
     time = ENGINES[engine](weighted.graph, weighted.weight)
     waits = waiting(weighted, time)
     give_back()
-    return Run(clocks, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
+    return Run(clocks, machine, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
 
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:
     """Return the graph of a trace under a model, with the rendezvous edges that it or one of the hypotheses needs."""
+    asked = protocol(trace, model, hypotheses)
+    graph = build(
+        trace, asked.waits, asked.gaps, asked.mover, asked.supposed, inner_waits(trace, model), transfers=model.progress == POSTED
+    )
+    give_back()
+    return graph
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Protocol:
+    """What a model, and hypotheses on it, ask of the graph of a trace; all but `gaps` per message."""
+
+    waits: Mask
+    """Holds its sender under the model."""
+    supposed: Mask
+    """Only under a hypothesis."""
+    mover: I4
+    """The receiver's call that lets it move if it holds its sender, or -1."""
+    gaps: bool
+    """Whether sends are kept apart."""
+
+
+def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Protocol:
+    """Return what a model, and hypotheses on it, ask of the graph of a trace."""
     waits = holding(trace, model)
     supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
     network, size = model, trace.messages.bytes
@@ -149,26 +190,55 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         network, size = hypothesis.protocol(trace, network, size)
         supposed |= holding(trace, network, size)
         gaps |= network.gap != "none"
-    moves, posted = movers(trace, trace.timeline, model), model.progress == POSTED
-    graph = build(trace, waits, gaps, moves, supposed & ~waits, inner_waits(trace, model), posted)
-    give_back()
-    return graph
+    return Protocol(waits, supposed & ~waits, movers(trace, trace.timeline, model), gaps)
 
 
-def with_costs(run: Run, factor: float) -> Weighted:
-    """Return the graph of a run weighted anew, under its model with all costs times a factor; thresholds stay."""
-    model = run.weighted.model
-    costs = dataclasses.replace(model, costs=tuple(row.times(factor) for row in model.costs))
-    return weigh(run.trace, run.weighted.timeline, run.graph, costs)
+def machine_of(model: Start, trace: Trace) -> Machine:
+    """Return the machine that questions on a trace start from.
 
-
-def choose_model(model: Model | str | None, trace: Trace) -> Model:
-    """Return a model, given itself, its name or its file; None is that recorded with the trace, else "default". Raises ModelError."""
-    if model is None and trace.model:
+    By default it is fitted to the trace, with the model that was measured when the trace was recorded as evidence; one whose
+    times were computed under a model has that. Changes replace some keys of the fit, which are then known; a name, a file or a model
+    replace all of it. Raises ModelError.
+    """
+    if isinstance(model, Machine):
+        return model
+    if isinstance(model, Model):
+        return Machine(model, given=True)
+    if model is not None and not is_changes(model):
+        return Machine(model_file.load(model), given=True)
+    if model is None and trace.model and trace.timeline.origin.predicted:
         own = model_file.load(trace.model)
-        told = trace.timeline.origin if trace.timeline.origin.predicted else "recorded with the trace"
-        return dataclasses.replace(own, source=f"{own.source}; {told}")
-    return model if isinstance(model, Model) else model_file.load(model or "default")
+        return Machine(dataclasses.replace(own, source=f"{own.source}; {trace.timeline.origin}"), given=True)
+    machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None)
+    return machine if model is None else changed_machine(machine, model)
+
+
+def is_changes(text: str) -> bool:
+    """Return whether what stands for a model is changes of the fitted one, `KEY=VALUE,...`, and no name or file."""
+    return "=" in text and "/" not in text and not text.endswith(".toml")
+
+
+def changed_machine(machine: Machine, changes: str) -> Machine:
+    """Return a machine whose model is changed; what is changed has no estimate, and is not unknown. Raises ModelError."""
+    model = machine.model.with_changes(changes)
+    given = [_kind(*part.partition("=")[0].strip().rpartition(":")[::2]) for part in changes.split(",")]
+
+    def told(known: Estimate | Unknown) -> bool:
+        pairs, key = _kind(known.pairs, known.key)
+        return any(of in ("", pairs) and key.startswith(name) for of, name in given)
+
+    return dataclasses.replace(
+        machine,
+        model=model,
+        estimates=tuple(known for known in machine.estimates if not told(known)),
+        unknown=tuple(unknown for unknown in machine.unknown if not told(unknown)),
+    )
+
+
+def _kind(pairs: str, key: str) -> tuple[str, str]:
+    """Return the class of pairs and how all keys begin that a change of this one settles: S of S_blocking_bytes, o_ of o_s_ns."""
+    key = key.replace("_bytes", "") if key in LIMITS else key
+    return pairs, {"o_ns": "o_", "O_ns_per_byte": "O_"}.get(key, key)
 
 
 def check_engine(engine: str) -> str:

@@ -20,7 +20,7 @@ def compare(capsys):
     """Return compare(*words): exit code, output and complaint of `perwiz compare`."""
 
     def run(*words):
-        code = main(["compare", *words])
+        code = main(["compare", "--model", "default", *words])
         return code, *capsys.readouterr()
 
     return run
@@ -30,7 +30,7 @@ def compare(capsys):
 def predicted(tmp_path, capsys):
     """Return the trace of srtest without the wait of e25."""
     path = str(tmp_path / "predicted.alog")
-    assert main(["predict", SRTEST, "--zero-wait", "e25", "-o", path]) == 0
+    assert main(["predict", SRTEST, "--model", "default", "--zero-wait", "e25", "-o", path]) == 0
     capsys.readouterr()
     return path
 
@@ -62,7 +62,7 @@ def test_hypotheses__as_if_predicted_before(compare, predicted):
     one, other = block(compare, predicted, SRTEST), block(compare, SRTEST, SRTEST, "--zero-wait", "e25")
     assert (other["hypotheses"], other["model"]["name"], one["model"]) == (["zero-wait e25"], "default", None)
     assert one["first"]["made_by"] == other["first"]["made_by"] == "predicted under zero-wait e25"
-    left = ("first", "hypotheses", "model")
+    left = ("first", "hypotheses", "model", "machine")
     assert {key: one[key] for key in one if key not in left} == {key: other[key] for key in other if key not in left}
 
 

@@ -250,7 +250,7 @@ def test_replaces_an_archive(convert):
 
 @pytest.mark.slow
 def test_predict_writes_an_archive(capsys):
-    assert main(["predict", SRTEST, "--zero-wait", "e25", "-o", "out.otf2"]) == 0
+    assert main(["predict", SRTEST, "--zero-wait", "e25", "--model", "default", "-o", "out.otf2"]) == 0
     assert capsys.readouterr().err == ""
     trace = perwiz.read("out.otf2")
     assert (trace.timeline.makespan, str(trace.timeline.origin)) == (403_130_934, "predicted under zero-wait e25")

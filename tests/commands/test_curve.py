@@ -15,7 +15,7 @@ SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 
 
 def test_text(capsys):
-    assert main(["curve", SRTEST]) == 0
+    assert main(["curve", SRTEST, "--model", "default"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(
@@ -26,7 +26,9 @@ def test_text(capsys):
 
 
 def test_json(capsys):
-    assert main(["curve", SRTEST, "--of", "G", "--from", "1", "--to", "30", "--points", "100", "--exact", "--json"]) == 0
+    assert (
+        main(["curve", SRTEST, "--model", "default", "--of", "G", "--from", "1", "--to", "30", "--points", "100", "--exact", "--json"]) == 0
+    )
     block = json.loads(capsys.readouterr().out)
     valid(block, "curve")
     assert (block["of"], block["interval"], len(block["points"])) == ("G_ns_per_byte", [1, 30], 100)
@@ -36,13 +38,13 @@ def test_json(capsys):
 def test_agrees_with_predict():
     """18 latencies of 10000 ns more; predict rounds, but costs are whole here and no lag is lowered."""
     trace = perwiz.read(SRTEST)
-    found = perwiz.curve(trace, "L").at(12_500)
-    assert found == perwiz.predict(trace, [perwiz.Network("L_ns=12500")]).predicted.makespan == 412_568_000 + 18 * 10_000
+    found = perwiz.curve(trace, "L", model="default").at(12_500)
+    assert found == perwiz.predict(trace, [perwiz.Network("L_ns=12500")], "default").predicted.makespan == 412_568_000 + 18 * 10_000
 
 
 @pytest.mark.slow
 def test_plot(capsys, tmp_path):
-    assert main(["curve", SRTEST, "--plot", str(tmp_path / "curve.png")]) == 0
+    assert main(["curve", SRTEST, "--model", "default", "--plot", str(tmp_path / "curve.png")]) == 0
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
     assert [file.name for file in tmp_path.iterdir()] == ["curve.png"]
 
@@ -60,5 +62,5 @@ def test_plot(capsys, tmp_path):
     ],
 )
 def test_refusals(asked, message, capsys):
-    assert main(["curve", SRTEST, *asked]) == 2
+    assert main(["curve", SRTEST, "--model", "default", *asked]) == 2
     assert capsys.readouterr() == ("", f"perwiz: {message}\n")

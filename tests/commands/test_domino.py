@@ -22,7 +22,7 @@ def domino(capsys):
     """Return domino(*words): exit code, output and complaint of `perwiz domino traces/srtest.alog`."""
 
     def run(*words, trace=SRTEST):
-        code = main(["domino", trace, *words])
+        code = main(["domino", trace, "--model", "default", *words])
         return code, *capsys.readouterr()
 
     return run
@@ -47,6 +47,7 @@ def test_text(domino):
         f"{SRTEST}: what to change first\n\n"
         "recorded      412.6 ms; all processes together wait 430.7 ms in 18 of 36 calls\n"
         "at best       393.8 ms, gain 18.72 ms (4.5 %), if no call waited: --zero-wait all\n"
+        "              393.8 ms to 393.9 ms: computation that repeats varies by 2.0 %\n"
         "              rank 2 takes that long without waiting for anybody, 251.0 ms of it before it began: see perwiz critical\n"
         "best call     --zero-wait e25: 403.1 ms, gain 9.437 ms (2.3 %); it waits 9.437 ms, then 2 others 18.87 ms less\n"
     )
@@ -58,7 +59,7 @@ def test_text(domino):
 def test_changes__are_what_predict_takes(document, capsys):
     block = document("-n", "3", "--by", "routine")
     for row in block["changes"] + block["sets"]:
-        assert main(["predict", SRTEST, *row["change"].split(), "--json"]) == 0
+        assert main(["predict", SRTEST, "--model", "default", *row["change"].split(), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["predicted_ns"] == row["makespan_ns"]
 
 
@@ -157,7 +158,7 @@ def test_refusals__before_the_trace_is_read(domino):
 
 
 def test_api():
-    found = perwiz.domino(perwiz.read(SRTEST))
+    found = perwiz.domino(perwiz.read(SRTEST), "default")
     assert repr(found) == f"<Domino of {SRTEST}: zero-wait e25: 412568000 ns becomes 403130934 ns>"
     assert found.ranked(2).tolist() == [25, 12]
 

@@ -22,7 +22,7 @@ def info(capsys):
     """Return info(*words): exit code and output of `perwiz info`, which must leave standard error empty."""
 
     def run(*words):
-        code = main(["info", *words])
+        code = main(["info", "--model", "default", *words])
         out, err = capsys.readouterr()
         assert err == ""
         return code, out

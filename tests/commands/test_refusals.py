@@ -136,18 +136,18 @@ def test_clock__taken_as_it_is(refused, capsys):
         ("--speed step=2", "'step' is no rank, must be like rank:3"),
         ("--speed rank:5=2", "rank:5: no such rank, the trace has ranks 0 to 1"),
         ("--network moon", f"no model 'moon', must be one of {MODELS}, or a path to a .toml file, or a platform (.xml)"),
-        ("--network L=5", f"change of model default: has 'L', must be one of {KEYS}, {CONVENTIONS}"),
+        ("--network L=5", f"change of model fitted: has 'L', must be one of {KEYS}, {CONVENTIONS}"),
         (
             "--network between-nodes:L_ns=1000",
             "network between-nodes:L_ns=1000: no message or collective of good.alog is between-nodes, all are within-node",
         ),
         (
             "--network between-node:L_ns=5",
-            "change of model default: has 'between-node', must be one of within-node, between-nodes, between-metahosts; "
+            "change of model fitted: has 'between-node', must be one of within-node, between-nodes, between-metahosts; "
             "did you mean between-nodes?",
         ),
-        ("--network L_ns=-5", "change of model default: L_ns is -5.0, must be a number from 0 to 1e+12"),
-        ("--network gap=never", "change of model default: gap is 'never', must be 'sending call' or 'none'"),
+        ("--network L_ns=-5", "change of model fitted: L_ns is -5.0, must be a number from 0 to 1e+12"),
+        ("--network gap=never", "change of model fitted: gap is 'never', must be 'sending call' or 'none'"),
         ("--model moon", f"no model 'moon', must be one of {MODELS}, or a path to a .toml file, or a platform (.xml)"),
         ("--model moon.toml", "moon.toml: cannot be read: No such file or directory, must be a model file"),
         (

@@ -18,7 +18,7 @@ def report(capsys, tmp_path):
     """Return report(*words): exit code, output and complaint of `perwiz report`, which writes run.html."""
 
     def run(*words):
-        code = main(["report", *words, "-o", str(tmp_path / "run.html")])
+        code = main(["report", "--model", "default", *words, "-o", str(tmp_path / "run.html")])
         out, err = (text.replace(str(tmp_path), "DIR") for text in capsys.readouterr())
         return code, out, err
 
@@ -39,12 +39,12 @@ def test_page__says_the_command_line(report, tmp_path):
     assert report(SRTEST, "--zero-wait", "op:MPI_Recv", "--speed", "rank:1=2", "--clock", "none")[0] == 0
     facts = naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8")).data("health")["blocks"][-1]["facts"]
     assert dict(facts)["command"] == (
-        f"perwiz report {SRTEST} --zero-wait op:MPI_Recv --speed rank:1=2 --clock none -o {tmp_path / 'run.html'}"
+        f"perwiz report {SRTEST} --zero-wait op:MPI_Recv --speed rank:1=2 --model default --clock none -o {tmp_path / 'run.html'}"
     )
 
 
 def test_against(report, tmp_path):
-    assert main(["predict", SRTEST, "--advance", "e25", "-o", str(tmp_path / "after.alog")]) == 0
+    assert main(["predict", SRTEST, "--model", "default", "--advance", "e25", "-o", str(tmp_path / "after.alog")]) == 0
     code, out, _ = report(SRTEST, "--advance", "e25", "--against", str(tmp_path / "after.alog"))
     assert code == 0
     assert "403.1 ms under advance e25" in out

@@ -14,6 +14,7 @@ import viewers
 from perwiz.cli import main
 from perwiz.errors import UsageError
 from perwiz.formats import files
+from perwiz.whatif.run import replayed
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 SRTEST = str(TRACES / "srtest.alog")
@@ -48,7 +49,7 @@ def test_convert__perfetto(run):
     assert (len([s for s in slices if s.category == "mpi"]), len(arrows)) == (36, 15)
     assert {s.group for s in slices} == {"recorded"}
     wait = next(s for s in slices if s.category == "wait" and s.parent.args["call"] == "e25")
-    assert (wait.leave - wait.enter, wait.parent.args["waits_for"]) == (9_437_066, "e14")
+    assert (wait.leave - wait.enter, wait.parent.args["waits_for"]) == (replayed(perwiz.read(SRTEST)).waits.time[25], "e14")
 
 
 def test_convert__paraver(run):
@@ -101,7 +102,7 @@ def test_predict__another_order(run):
 
 
 def test_predict__paraver(run):
-    assert run("predict", SRTEST, "--zero-wait", "e25", "-o", "out.prv")[0] == 0
+    assert run("predict", SRTEST, "--zero-wait", "e25", "--model", "default", "-o", "out.prv")[0] == 0
     assert viewers.paraver(pathlib.Path("out.prv").read_text()).end == 403_130_934
 
 

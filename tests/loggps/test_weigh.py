@@ -190,17 +190,32 @@ def test_gap():
     assert waits(trace, model, ["speed rank:0=1000"])[1] == (0, -1)
 
 
-def test_gap__lowered():
-    """The second send returns 50 after the first, so the gap is 50 at most; this is counted."""
+def spaced(second):
+    """Return a trace of 12 sends: the second returns at `second`, the others 150 after the one before; each takes 10."""
     b = Builder(2)
-    b.send(0, 1, 5, at=(0, 10))
-    b.send(0, 1, 5, at=(50, 60))
-    for _ in range(2):
-        b.recv(1, 0, at=(500, 500))
-    trace, model = b.trace(), hand_model(g=100, gap="sending call")
-    assert leaves(trace, "speed rank:0=1000", model=model)[1] == 10 + 50
-    misfit = predict(trace, model=model).misfit
-    assert (misfit.gaps, misfit.gaps_lowered) == (1, 1)
+    leave = [10, second, *(second + 150 * k for k in range(1, 11))]
+    for time in leave:
+        b.send(0, 1, 5, at=(time - 10, time))
+    for _ in leave:
+        b.recv(1, 0, at=(5000, 5000))
+    return b.trace()
+
+
+def test_gap__lowered():
+    """The second send returns 50 after the first, so the gap is 50 at most; this is counted. One of eleven is less than a tenth."""
+    trace, model = spaced(60), hand_model(g=100, gap="sending call")
+    assert leaves(trace, "speed rank:0=1000", model=model)[1:3] == [10 + 50, 10 + 50 + 100]
+    found = predict(trace, model=model)
+    assert (found.misfit.gaps, found.misfit.gaps_lowered, found.model.gap) == (11, 1, "sending call")
+
+
+def test_gap__contradicted_is_not_applied():
+    """A gap of 151 is contradicted by all: ten sends return 150 after the one before."""
+    trace, model = spaced(60), hand_model(g=151, gap="sending call")
+    assert leaves(trace, "speed rank:0=1000", model=model)[1:3] == [20, 30]
+    found = predict(trace, model=model)
+    assert (found.misfit.gaps, found.misfit.gaps_lowered, found.model.gap) == (11, 11, "none")
+    assert found.model.name == "by hand with gap=none"
 
 
 def test_packets():

@@ -105,7 +105,6 @@ def test_predicted_trace__has_the_balanced_sizes(size, mean):
     assert trace.calls.bytes_sent.tolist() == [mean, sum(size) - mean]
     assert trace.calls.bytes_received.tolist() == [sum(size) - mean, mean]
     assert trace.timeline == prediction.predicted
-    assert prediction.range is not None
 
 
 def test_own_clocks__make_a_trace_incomplete():

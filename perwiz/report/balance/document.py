@@ -8,10 +8,27 @@ import numpy as np
 from msgspec import Meta
 
 from perwiz import words
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Cost, Health, Makespan, Misfit, Model, Natural, Positive, Record, ReplayError, SharesOf, TraceDocument
+from perwiz.report.records import (
+    Cost,
+    Health,
+    Machine,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Positive,
+    Record,
+    ReplayError,
+    SharesOf,
+    Span,
+    TraceDocument,
+)
 from perwiz.trace.arrays import I8, Mask
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.computation import BalanceTime
+from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.limits import balance as limits
 from perwiz.whatif.limits.balance import Balance, Balanced
 
@@ -75,17 +92,21 @@ class BalanceDocument(TraceDocument, kw_only=True):
     replay_error_ns: ReplayError
     predicted_ns: Natural
     """Makespan if computation and messages of all steps of all regions were balanced."""
+    predicted_span: Span
     gain_ns: int
     """Recorded minus predicted makespan."""
     regions: Annotated[list[Region], Meta(min_length=1)]
     steps: list[Step]
     """Those that gain most first, without the whole program."""
+    best_span: Span | None
+    """Of what pays more in the first of them, computation or messages balanced; null if there is none."""
     whole_program: list[Step]
     """Steps that hold 95 % of all computation, unless there is no other step: no answer to which step to balance."""
     deadlocks: Natural
     """Messages that balancing makes synchronous so that the program would deadlock; their senders are not held."""
     misfit: Misfit
     model: Model
+    machine: Machine
     health: Health
 
 
@@ -98,18 +119,35 @@ def gains(balance: Balance, region: Balanced) -> I8:
 def document(balance: Balance, steps: int) -> BalanceDocument:
     """Return what balancing gives with at most so many steps, those that gain most first."""
     run, whole = balance.run, balance.whole()
+    paying = _steps(balance, ~whole, steps)
+    best = _question(paying[0]) if paying else None
     return BalanceDocument(
         **blocks.head(run.trace),
         recorded_ns=run.makespan,
         shares_of_ns=blocks.shares_of(run.trace, run.makespan, run.makespan - balance.everything),
         predicted_ns=balance.everything,
+        predicted_span=spans.span(limits.span(balance)),
         gain_ns=run.makespan - balance.everything,
         regions=[_region(run.makespan, region) for region in balance.regions],
-        steps=_steps(balance, ~whole, steps),
+        steps=paying,
+        best_span=spans.span(limits.span(balance, [best])) if best else None,
         whole_program=_steps(balance, whole, len(whole)),
         deadlocks=run.graph.deadlocks,
         **misfit.modelled(run),
     )
+
+
+def _question(step: Step) -> Hypothesis:
+    """Return what pays more in a step, as a hypothesis."""
+    _, balanced = _better(step)
+    return (BalanceTime if balanced == "computation" else BalanceMessages)(f"{step.region}#{step.step}")
+
+
+def _better(step: Step) -> tuple[Predicted, str]:
+    """Return what pays more in a step, and its word: computation or messages."""
+    if step.balance_messages and step.balance_messages.gain_ns > step.balance_time.gain_ns:
+        return step.balance_messages, "messages"
+    return step.balance_time, "computation"
 
 
 def _predicted(before: int, makespan: int) -> Predicted:
@@ -183,20 +221,20 @@ def _answer(balance: BalanceDocument) -> Facts:
     many = words.several(sum(region.steps for region in balance.regions), "step")
     facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded)]
     facts.append(("balanced", f"{_gained(balance, whole)} if computation and messages of all {many} were balanced"))
+    facts += spans.facts(balance.predicted_span, balance.predicted_ns)
     facts += blocks.unrecorded_waits(balance.health)
     if balance.steps:
         best, answer = _best(balance.steps[0], whole)
         facts.append(("best step", answer if best.gain_ns > 0 else "none: balancing any single step gains nothing"))
+        facts += spans.facts(balance.best_span, best.predicted_ns) if best.gain_ns > 0 else []
     if balance.whole_program:
         facts.append(("whole program", f"{_best(balance.whole_program[0], whole)[1]} if balanced: all at once, no step to work at"))
-    return facts
+    return [*facts, *misfit.first(balance.misfit, balance.machine)]
 
 
 def _best(step: Step, whole: int) -> tuple[Predicted, str]:
     """Return what pays more in a step, computation or messages balanced, and that in words."""
-    best, balanced = step.balance_time, "computation"
-    if step.balance_messages and step.balance_messages.gain_ns > best.gain_ns:
-        best, balanced = step.balance_messages, "messages"
+    best, balanced = _better(step)
     return best, f"{balanced} of {_label(step)}: {_gained(best, whole)}"
 
 

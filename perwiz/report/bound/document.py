@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Location, Makespan, Misfit, Model, Natural, Record, ReplayError, TraceDocument, choice
+from perwiz.report.records import Health, Location, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, TraceDocument, choice
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
 
@@ -83,6 +83,7 @@ class BoundDocument(TraceDocument, kw_only=True):
     """Names of user regions in the trace."""
     misfit: Misfit
     model: Model
+    machine: Machine
     health: Health
 
 
@@ -136,6 +137,7 @@ def _answer(bound: BoundDocument) -> Facts:
         facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
     facts += blocks.unrecorded_waits(bound.health)
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
+    facts += misfit.first(bound.misfit, bound.machine)
     if not bound.user_regions:
         facts.append(("regions", "none: mark some with PRGN_BEGIN and PRGN_END (perwiz record --print-include) to get bounds for them"))
     return facts

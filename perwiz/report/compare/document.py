@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.report import blocks
+from perwiz.report import machine as machines
 from perwiz.report.compare.records import (
     Calls,
     CompareDocument,
@@ -45,7 +46,8 @@ def document(comparison: Comparison, calls: int, most: float | None = None) -> C
         difference_is=comparison.kind,
         reference="first" if comparison.reference is comparison.first else "second",
         hypotheses=[str(hypothesis) for hypothesis in comparison.hypotheses],
-        model=blocks.model(comparison.model) if comparison.model else None,
+        model=blocks.model(comparison.machine.model) if comparison.machine else None,
+        machine=machines.machine(comparison.machine) if comparison.machine else None,
         start=comparison.start,
         difference_ns=comparison.difference,
         difference=finite(comparison.share),

@@ -6,7 +6,21 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from perwiz.report.records import RESERVED, Call, CallId, Cost, Document, Health, Location, Makespan, Model, Natural, Positive, Record
+from perwiz.report.records import (
+    RESERVED,
+    Call,
+    CallId,
+    Cost,
+    Document,
+    Health,
+    Location,
+    Machine,
+    Makespan,
+    Model,
+    Natural,
+    Positive,
+    Record,
+)
 
 
 class Run(Record):
@@ -158,6 +172,7 @@ class CompareDocument(Document, kw_only=True):
     hypotheses: list[str]
     """Under which the first trace was predicted here, as on the command line, without the two dashes."""
     model: Model | None
+    machine: Machine | None
     """Null without hypotheses."""
     start: Annotated[str, Meta(pattern="^(start|init|e(0|[1-9][0-9]*))$")] = field(name="from")
     """The first instant of each run; when the last process has left MPI_Init; or when this call of the first trace returns."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from perwiz import words
 from perwiz.report import blocks
+from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, Run
 from perwiz.whatif.compare.compare import share
@@ -47,7 +48,7 @@ def text(comparison: CompareDocument) -> str:
     routines = [(row.routine, row.first_ns, row.second_ns, row.difference_ns) for row in comparison.routines]
     lines += _table("routine", routines, said, "routines, time of all processes")
     lines += _furthest(comparison.furthest, said)
-    lines += ["", *words.facts(blocks.model_facts(comparison.model))] if comparison.model else []
+    lines += ["", *words.facts(machines.facts(comparison.machine, comparison.model))] if comparison.machine and comparison.model else []
     return "\n".join([*lines, *_health(comparison, said)])
 
 

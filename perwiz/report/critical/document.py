@@ -13,6 +13,7 @@ from perwiz.report.records import (
     RESERVED,
     CallId,
     Health,
+    Machine,
     Makespan,
     Misfit,
     Model,
@@ -135,6 +136,7 @@ class CriticalDocument(TraceDocument, kw_only=True):
     """Slack of every call, by its number; null unless asked for."""
     replay_error_ns: ReplayError
     model: Model
+    machine: Machine
     misfit: Misfit
     health: Health
 

@@ -51,7 +51,8 @@ def _answer(critical: CriticalDocument) -> Facts:
     facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one process to another"))
     counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)
     base = f"{words.duration(whole)} after MPI_Init" if whole != makespan else "makespan"
-    return [*facts, ("slack", f"of {words.several(slack.calls, 'call')} {counts} of the {base}")]
+    facts.append(("slack", f"of {words.several(slack.calls, 'call')} {counts} of the {base}"))
+    return [*facts, *misfit.first(critical.misfit, critical.machine)]
 
 
 def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.loggps.model import PAIRS
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument
+from perwiz.report.records import Health, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument
 from perwiz.whatif.limits.curve import NETWORK, Curve, of_network
 
 SHARES = (0.01, 0.02, 0.05, 0.1)
@@ -96,6 +96,7 @@ class CurveDocument(TraceDocument, kw_only=True):
     """Sweeps over the graph that it took."""
     replay_error_ns: ReplayError
     model: Model
+    machine: Machine
     misfit: Misfit
     health: Health
 
@@ -189,6 +190,7 @@ def _answer(curve: CurveDocument) -> Facts:
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
+        *misfit.first(curve.misfit, curve.machine),
     ]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import asdict
 
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import spent
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Pace, Path, PathStep, RankedChange, Target
+from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Pace, Path, PathStep, Target
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.worth import worth
@@ -29,8 +29,13 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
     groups = gaining(run, family, question, most, tell) if question in worth.QUESTIONS else []
-    sets = [*(np.array([call]) for call in calls), *(group.choice.calls for group in groups)]
-    ranges = worth.spreads(run, question, sets, [*domino.value[calls].tolist(), *(group.makespan for group in groups)])
+    waiting = int(run.waits.time.sum())
+    best_set = best_of([group.wait for group in groups], waiting)
+    every = np.arange(len(trace.calls))
+    best = [np.array(calls[:1], "i8")] if calls else []
+    best += [groups[best_set].choice.calls] if best_set is not None else []
+    found = [spans.span(span) for span in worth.spans(run, question, best)]
+    bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
     shares_of = blocks.shares_of(trace, run.makespan, run.makespan - domino.bound)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
@@ -42,18 +47,30 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
         replayed_ns=run.makespan,
         shares_of_ns=shares_of,
         bound_ns=domino.bound,
+        bound_span=bound,
         pace=_pace(domino) if little and len(trace.calls) else None,
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
-        waiting_ns=int(run.waits.time.sum()),
+        waiting_ns=waiting,
         gaining_calls=int((domino.value < run.makespan).sum()),
-        changes=[_ranked(domino, call, spread) for call, spread in zip(calls, ranges[: len(calls)], strict=True)],
+        changes=[_change(domino, call) for call in calls],
+        best_span=found[0] if calls else None,
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
         family=family,
-        sets=[_set(run.makespan, group, spread) for group, spread in zip(groups, ranges[len(calls) :], strict=True)],
+        sets=[_set(run.makespan, group) for group in groups],
+        best_set=best_set,
+        set_span=found[-1] if best_set is not None else None,
         **misfit.modelled(run),
     )
+
+
+def best_of(waits: Sequence[int], waiting: int) -> int | None:
+    """Return which of some sets, largest gain first, to name: the first whose calls do not wait for all that is waited, if there is one.
+
+    Sets that wait 600 and 62 ns of 600 -> 1.
+    """
+    return next((k for k, wait in enumerate(waits) if wait < waiting), 0) if waits else None
 
 
 def _pace(domino: Domino) -> Pace:
@@ -69,10 +86,6 @@ def _pace(domino: Domino) -> Pace:
         without_gaps_ns=worth.without_gaps(run),
         gap=max(gaps, key=gaps.__getitem__) if any(gaps.values()) else None,
     )
-
-
-def _ranked(domino: Domino, call: int, spread: tuple[int, int]) -> RankedChange:
-    return RankedChange(**asdict(_change(domino, call)), range_ns=spread)
 
 
 def _change(domino: Domino, call: int) -> Change:
@@ -121,7 +134,7 @@ def _step(domino: Domino, step: Step) -> PathStep:
     )
 
 
-def _set(before: int, group: Group, spread: tuple[int, int]) -> ChangedSet:
+def _set(before: int, group: Group) -> ChangedSet:
     return ChangedSet(
         change=blocks.option(group.choice.hypothesis) if group.choice.hypothesis else None,
         name=group.choice.name,
@@ -130,7 +143,6 @@ def _set(before: int, group: Group, spread: tuple[int, int]) -> ChangedSet:
         wait_ns=group.wait,
         makespan_ns=group.makespan,
         gain_ns=before - group.makespan,
-        range_ns=spread,
     )
 
 
@@ -157,8 +169,5 @@ def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
 
 def target(domino: Domino, asked: str, plan: Plan) -> Target:
     """Return how a target is reached, or how far the fixes go."""
-    spread = None
-    if plan.fixes:
-        makespan = worth.makespan_after(domino.run, domino.question, plan.calls)
-        (spread,) = worth.spreads(domino.run, domino.question, [plan.calls], [makespan])
-    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), range_ns=spread)
+    span = spans.span(worth.spans(domino.run, domino.question, [plan.calls])[0]) if plan.fixes else None
+    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), span=span)

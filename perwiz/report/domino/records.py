@@ -12,17 +12,18 @@ from perwiz.report.records import (
     CallId,
     CallPlace,
     Health,
+    Machine,
     Makespan,
     Misfit,
     Model,
     Natural,
     Option,
     Positive,
-    Range,
     Record,
     RegionPath,
     ReplayError,
     SharesOf,
+    Span,
     TraceDocument,
     choice,
 )
@@ -55,12 +56,6 @@ class Change(Record, kw_only=True):
     """Receives ahead of which it would run (question advance): whether it needs what they bring the trace does not tell."""
     zero_wait_ns: Natural
     """Makespan if this call alone did not wait."""
-
-
-class RankedChange(Change, kw_only=True):
-    """A change of one call that gains."""
-
-    range_ns: Range
 
 
 class PathStep(Change, kw_only=True):
@@ -108,7 +103,6 @@ class ChangedSet(Record):
     makespan_ns: Natural
     """If all its calls are changed."""
     gain_ns: int
-    range_ns: Range
 
 
 class NextFix(Record):
@@ -145,7 +139,7 @@ class Target(Record):
     reached: bool
     """If it is not, the command exits with 5."""
     fixes: list[NextFix]
-    range_ns: Range | None
+    span: Span | None
     """Of all fixes together; null without any."""
 
 
@@ -175,6 +169,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     replay_error_ns: ReplayError
     bound_ns: Natural
     """Makespan if all calls are changed (question advance: if no call waited)."""
+    bound_span: Span
     pace: Pace | None
     """Null where zero waits gain a twentieth of shares_of_ns or more, for the question zero-time, and without calls."""
     calls: Natural
@@ -182,8 +177,10 @@ class DominoDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     gaining_calls: Natural
     """Calls of which each alone gains."""
-    changes: list[RankedChange]
+    changes: list[Change]
     """Largest gain first; of equal ones that which waits least."""
+    best_span: Span | None
+    """Of the first change; null if there is none."""
     longest_wait: Change | None
     """The call that waits longest, changed."""
     path: Path
@@ -191,10 +188,15 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Which sets of calls."""
     sets: list[ChangedSet]
     """Largest gain first; empty for the question advance."""
+    best_set: Natural | None
+    """Row of the set that gains most, of those that do not hold every wait if there are such; null if there is none."""
+    set_span: Span | None
+    """Of that set."""
     fixes: Fixes | None = None
     """Null unless asked for."""
     target: Target | None = None
     """Null unless asked for."""
     model: Model
+    machine: Machine
     misfit: Misfit
     health: Health

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, RankedChange, Target
+from perwiz.report.domino.records import Change, DominoDocument, Fixes, NextFix, Target
 from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _WHOLE = 20, 4000
@@ -64,6 +64,7 @@ def _answer(domino: DominoDocument) -> Facts:
         first = domino.changes[0]
         does = f"it {_WORDS[domino.question][1]} {words.duration(_removed(domino, first))}{_others(domino)}"
         facts.append(("best call", f"{first.change}: {_gain(domino, first.makespan_ns)}; {does}"))
+        facts += spans.facts(domino.best_span, first.makespan_ns)
         facts += [("", f"only if it needs nothing of the {_receives(first)} it then runs ahead of")] if first.receives_passed else []
     elif gain and domino.question == "advance":
         facts.append(("best call", "none: what the waits that are worth something wait for cannot run earlier, or that gains nothing"))
@@ -71,7 +72,7 @@ def _answer(domino: DominoDocument) -> Facts:
         facts.append(("best call", "none: several paths through the run are equally long, and one call shortens only one of them"))
     else:
         facts += [("best call", f"none: the run would take as long if {none}"), *pace(domino)]
-    return [*facts, *_best_set(domino), *_longest(domino)]
+    return [*facts, *_best_set(domino), *_longest(domino), *misfit.first(domino.misfit, domino.machine)]
 
 
 def _none(domino: DominoDocument) -> str:
@@ -82,7 +83,8 @@ def _none(domino: DominoDocument) -> str:
 def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
     label, asked = "no waits" if domino.question == "advance" else "at best", "zero-time" if domino.question == "zero-time" else "zero-wait"
-    return [(label, f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all"), *pace(domino)]
+    answer = (label, f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all")
+    return [answer, *spans.facts(domino.bound_span, domino.bound_ns), *pace(domino)]
 
 
 def pace(domino: DominoDocument) -> Facts:
@@ -106,11 +108,12 @@ def pace(domino: DominoDocument) -> Facts:
 
 def _best_set(domino: DominoDocument) -> Facts:
     """Return the set that gains most, of those that do not hold every wait if there are such."""
-    if not domino.sets:
+    if domino.best_set is None:
         return []
-    best = next((row for row in domino.sets if row.wait_ns < domino.waiting_ns), domino.sets[0])
+    best = domino.sets[domino.best_set]
     calls = f"its {words.several(best.calls, 'call')} wait {words.duration(best.wait_ns)}"
-    return [(f"best {_SETS[domino.family][0]}", f"{best.change or best.name}: {_gain(domino, best.makespan_ns)}; {calls}")]
+    answer = f"{best.change or best.name}: {_gain(domino, best.makespan_ns)}; {calls}"
+    return [(f"best {_SETS[domino.family][0]}", answer), *spans.facts(domino.set_span, best.makespan_ns)]
 
 
 def _others(domino: DominoDocument) -> str:
@@ -155,24 +158,15 @@ def _made(row: Change) -> tuple[str, str, str]:
     return words.rank(row.rank, row.thread), row.routine, blocks.partner(row.partner)
 
 
-def _range(spread: tuple[int, int]) -> str:
-    return " to ".join(map(words.duration, spread))
-
-
-def _spread(row: RankedChange | ChangedSet) -> str:
-    """Return the range, `same` if it cannot be told from the makespan."""
-    return "same" if {*map(words.duration, row.range_ns)} == {words.duration(row.makespan_ns)} else _range(row.range_ns)
-
-
 def _changes(domino: DominoDocument) -> list[str]:
     """Return the table of single calls, each with what to paste behind `perwiz predict TRACE`."""
     also = domino.question == "advance"
-    extra = ["zero-wait", "passes"] if also else ["costs /2 to *2"]
+    extra = ["zero-wait", "passes"] if also else []
     head = ["change", "gain", "", "makespan", *extra, _WORDS[domino.question][1], "rank", "routine", "waits for", "where"]
     rows = [
         [
             *(row.change, words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns)),
-            *(words.duration(row.makespan_ns), *(_promise(row) if also else [_spread(row)])),
+            *(words.duration(row.makespan_ns), *(_promise(row) if also else [])),
             *(words.duration(_removed(domino, row)), *_made(row), _where(row)),
         ]
         for row in domino.changes
@@ -217,11 +211,11 @@ def _more(paths: int) -> str:
 
 def _sets(domino: DominoDocument) -> list[str]:
     """Return the table of sets of calls, each with what to paste behind `perwiz predict TRACE`, uncut."""
-    head = ["gain", "", "makespan", "costs /2 to *2", "waits", "of all", "calls", "change"]
+    head = ["gain", "", "makespan", "waits", "of all", "calls", "change"]
     rows = [
         [
             *(words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)),
-            *(_spread(row), words.duration(row.wait_ns), words.percent(row.wait_ns, domino.waiting_ns)),
+            *(words.duration(row.wait_ns), words.percent(row.wait_ns, domino.waiting_ns)),
             str(row.calls),
             words.shown(row.change or f"({row.name})", _WHOLE),
         ]
@@ -229,7 +223,7 @@ def _sets(domino: DominoDocument) -> list[str]:
     ]
     title = f"{_SETS[domino.family][1]} that pay, all calls of one at once"
     long = [_NO_OPTION] if any(not row.change for row in domino.sets) else []
-    return [title, *words.table(head, rows, (7,)), *long] if rows else [f"{title}: none"]
+    return [title, *words.table(head, rows, (6,)), *long] if rows else [f"{title}: none"]
 
 
 def _fixes(domino: DominoDocument, fixes: Fixes) -> list[str]:
@@ -273,7 +267,7 @@ def _target(domino: DominoDocument, target: Target) -> list[str]:
         verdict = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"
     command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(fix.change or f"({fix.name})" for fix in fixes)])
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
-    if not target.range_ns:
+    if target.span is None:
         return lines
-    spread = words.facts([("", f"{_range(target.range_ns)} if the model's costs were half or twice as large")])
-    return [*lines, *spread, *_steps(domino, fixes), f"perwiz predict {command}"]
+    between = words.facts(spans.facts(target.span, makespan))
+    return [*lines, *between, *_steps(domino, fixes), f"perwiz predict {command}"]

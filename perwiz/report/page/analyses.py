@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from perwiz.loggps.model import Model
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
@@ -17,7 +16,7 @@ from perwiz.whatif.hypotheses.base import Asked, parse_all
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
-from perwiz.whatif.run import Run, choose_model, replayed
+from perwiz.whatif.run import Run, Start, machine_of, replayed
 from perwiz.whatif.worth.domino import Domino, domino_of
 
 Tell = Callable[[int, int], object]
@@ -79,7 +78,7 @@ class Report:
 def gathered(
     trace: Trace,
     hypotheses: Asked = (),
-    model: Model | str | None = None,
+    model: Start = None,
     clock: str = "clc",
     against: Trace | None = None,
     command: str = "",
@@ -89,7 +88,7 @@ def gathered(
 
     `tell` is told how many of how many steps are done.
     """
-    asked, machine = parse_all(hypotheses), choose_model(model, trace)
+    asked, machine = parse_all(hypotheses), machine_of(model, trace)
     tell(0, 4)
     run = replayed(trace, machine, clock)
     tell(1, 4)

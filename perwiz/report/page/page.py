@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import blocks, misfit, spans
+from perwiz.report import machine as machines
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -42,7 +43,8 @@ def head(report: Report) -> PanelData:
         "best": not report.asked,
         "recorded": report.run.trace.timeline.makespan,
         "predicted": prediction.predicted.makespan if prediction else None,
-        "range": list(prediction.range) if prediction and prediction.range else None,
+        "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction else None,
+        "doubts": [text for _, text in misfit.first(misfit.of_run(report.run), machines.machine(report.run.machine))],
         "waiting": int(report.run.waits.time.sum()),
         "replay_error": report.run.replay_error,
         "comparison": _comparison(report.comparison),

@@ -156,13 +156,14 @@ const page = window.perwiz = (function () {
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
     const facts = [many(head.processes, "process", "processes"), many(head.calls, "MPI call", "MPI calls"), many(head.messages, "message", "messages"),
       "waiting " + time(head.waiting) + " in all"];
-    if (head.range && time(head.range[0]) !== time(head.range[1])) facts.push(head.range.map(time).join(" to ") + " if the model's costs were half or twice as large");
+    if (head.span) facts.unshift(head.span);
     const box = document.getElementById("head");
     if (head.incomplete) {
       box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "INCOMPLETE trace. "),
         head.holes.length ? "What is left out or missing waits for nobody here and delays nobody: " + head.holes.join("; ") + ". " : "",
         head.repairs.length ? "Inferred, and may be otherwise: " + head.repairs.join("; ") + "." : ""));
     }
+    for (const doubt of head.doubts) box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "Doubtful: "), doubt + "."));
     box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, facts.join(" \u00b7 ")));
     if (head.asked.length) box.append(node("p", {class: "sub"}, head.best ? "the best single call: " : "asked: ", node("code", {}, head.asked.join("; "))));
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +17,13 @@ from perwiz.patterns.library import grid
 from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.patterns import causes, tables
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
+from perwiz.report.records import Span
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
+from perwiz.whatif.worth import worth as fixes
 
 _TWINS = frozenset(twin.name for twin in grid.TWINS)
 
@@ -43,6 +46,8 @@ def document(
     chosen = _below(findings, pattern)
     base = blocks.shares_of(run.trace, run.makespan, run.makespan - worth.every)
     part = _shares(run, findings, base)
+    paths = _call_paths(findings, worth, run.makespan, chosen, rows)
+    bound, best = _spans(run, paths)
     return PatternsDocument(
         **blocks.head(run.trace),
         makespan_ns=run.makespan,
@@ -50,9 +55,11 @@ def document(
         waiting_ns=worth.waiting,
         model_waiting_ns=int(run.waits.time.sum()),
         bound_ns=worth.every,
+        bound_span=bound,
+        best_span=best,
         of=pattern,
         metrics=[_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
-        call_paths=_call_paths(findings, worth, run.makespan, chosen, rows),
+        call_paths=paths,
         instances=_instances(run, findings, [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1], rows),
         statistics=tables.statistics(findings, list(findings.instances) if pattern is None else chosen),
         causes=causes.causes(explained, rows),
@@ -64,6 +71,14 @@ def document(
         eager_late_receivers=_eager(run, findings),
         **misfit.modelled(run),
     )
+
+
+def _spans(run: Run, paths: Sequence[WaitingPath]) -> tuple[Span, Span | None]:
+    """Return between which makespans the true ones lie if no call waited, and if none of the first call path did."""
+    first = [path.change for path in paths[:1] if path.change and path.gain_ns]
+    calls = [np.arange(len(run.trace.calls)), *(np.flatnonzero(selectors.calls(run.trace, shlex.split(change)[1])) for change in first)]
+    found = [spans.span(span) for span in fixes.spans(run, "zero-wait", calls)]
+    return found[0], found[1] if len(found) > 1 else None
 
 
 def _below(findings: Findings, pattern: str | None) -> list[str]:

@@ -11,6 +11,7 @@ from perwiz.report.records import (
     Cost,
     Health,
     Location,
+    Machine,
     Makespan,
     Misfit,
     Model,
@@ -19,6 +20,7 @@ from perwiz.report.records import (
     Record,
     ReplayError,
     SharesOf,
+    Span,
     TraceDocument,
     choice,
 )
@@ -196,6 +198,9 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """How long all calls wait under the model, as in perwiz info, predict and domino."""
     bound_ns: Natural
     """Makespan, replayed, if no call waited: --zero-wait all."""
+    bound_span: Span
+    best_span: Span | None
+    """Of the first of `call_paths`; null if that gains nothing, or no option of perwiz predict names its calls."""
     of: str | None
     """The pattern asked for."""
     metrics: list[MetricTotal]
@@ -220,6 +225,7 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """Late receivers whose messages hold up no sender by the model."""
     replay_error_ns: ReplayError
     model: Model
+    machine: Machine
     misfit: Misfit
     health: Health
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.patterns.analysis.causes import NAMES
 from perwiz.patterns.metrics import NS
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.patterns import causes, tables
 from perwiz.report.patterns.records import PatternsDocument, WaitingPath
@@ -51,12 +51,14 @@ def _answer(document: PatternsDocument) -> Facts:
     facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
     facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
+    facts += spans.facts(document.bound_span, document.bound_ns)
     best = document.call_paths[0] if document.call_paths else None
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
         facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}"))
-    return [*facts, *causes.answer(document.causes), *_eager(document)]
+        facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
+    return [*facts, *causes.answer(document.causes), *misfit.first(document.misfit, document.machine), *_eager(document)]
 
 
 def _eager(document: PatternsDocument) -> Facts:

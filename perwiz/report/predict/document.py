@@ -10,7 +10,8 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.loggps import model as loggps
 from perwiz.loggps.instances import likely
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
+from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.predict import order
 from perwiz.report.predict.order import Matching, Moved
@@ -18,14 +19,15 @@ from perwiz.report.records import (
     ComparedWait,
     Health,
     Location,
+    Machine,
     Makespan,
     Misfit,
     Model,
     Natural,
-    Range,
     Record,
     ReplayError,
     SharesOf,
+    Span,
     TraceDocument,
     choice,
 )
@@ -72,8 +74,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     gain_ns: int
     """Recorded minus predicted."""
     shares_of_ns: SharesOf
-    predicted_range_ns: Range | None
-    """Null when the model itself is changed."""
+    predicted_span: Span
+    """Without hypotheses the recorded makespan."""
     replay_error_ns: ReplayError
     calls: Natural
     calls_moved: Natural
@@ -86,6 +88,7 @@ class PredictDocument(TraceDocument, kw_only=True):
     """Of all processes together, recorded."""
     waiting_predicted_ns: Natural
     model: Model
+    machine: Machine
     networks: list[Model]
     """The other networks asked about, in the order they are applied."""
     collectives: list[str]
@@ -115,7 +118,7 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         predicted_ns=predicted.makespan,
         gain_ns=prediction.gain,
         shares_of_ns=blocks.shares_of(trace, recorded.makespan, abs(prediction.gain)),
-        predicted_range_ns=prediction.range,
+        predicted_span=spans.span(prediction.span),
         replay_error_ns=prediction.replay_error,
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
@@ -125,10 +128,11 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         waiting_ns=int(before.time.sum()),
         waiting_predicted_ns=int(after.time.sum()),
         model=blocks.model(prediction.model),
+        machine=machines.machine(prediction.machine),
         networks=[blocks.model(network) for network in networks],
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
-        misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit),
+        misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit, prediction.doubts),
         health=blocks.health(prediction.health),
         processes=_processes(prediction),
         waits_before=blocks.compared(trace, before, after, waits),
@@ -177,12 +181,12 @@ def text(predict: PredictDocument) -> str:
         lines += ["", "longest waits in the recorded run", *blocks.wait_lines(predict.waits_before, *head)]
     if asked and predict.waits_after:
         lines += ["", "longest waits in the predicted run", *blocks.wait_lines(predict.waits_after, "predicted", "recorded")]
-    facts = blocks.model_facts(predict.model)
+    facts = machines.facts(predict.machine, predict.model)
     facts += [fact for network in predict.networks for fact in blocks.model_facts(network, "network")]
     facts += [("" if k else "likely", line) for k, line in enumerate(predict.collectives[:_ALGORITHMS])]
     if len(predict.collectives) > _ALGORITHMS:
         facts.append(("", f"and {len(predict.collectives) - _ALGORITHMS} more (--json)"))
-    facts += misfit.facts(predict.misfit, predict.replay_error_ns, predict.engine)
+    facts += misfit.facts(predict.misfit, predict.model, predict.replay_error_ns, predict.engine)
     return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
 
 
@@ -196,16 +200,11 @@ def _answer(predict: PredictDocument) -> Facts:
     ]
     waits = f"{words.duration(predict.waiting_ns)} recorded"
     if predict.hypotheses:
-        facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", _range(predict.predicted_range_ns))]
+        facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", spans.text(predict.predicted_span, predict.predicted_ns))]
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
+    facts += misfit.first(predict.misfit, predict.machine)
     facts.append(("waiting", f"{waits}, all processes together"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
-
-
-def _range(range: tuple[int, int] | None) -> str:
-    if range is None:
-        return "no range: it would tell nothing where the model itself is changed"
-    return f"{words.duration(range[0])} to {words.duration(range[1])} if the model's costs were half or twice as large"
 
 
 def _effect(predict: PredictDocument) -> Facts:

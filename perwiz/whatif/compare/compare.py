@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from perwiz.errors import TraceError, UsageError
-from perwiz.loggps.model import Model
+from perwiz.loggps.machine import Machine
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -22,7 +22,7 @@ from perwiz.whatif.compare.align import Alignment, align
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import choose_model, treated
+from perwiz.whatif.run import Start, machine_of, treated
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Comparison:
     """Rows of the alignment: the pairs of calls that are not over before the start."""
     hypotheses: tuple[Hypothesis, ...] = ()
     """Under which the first run was predicted here."""
-    model: Model | None = None
+    machine: Machine | None = None
     """By which it was; None without hypotheses."""
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ def compare(
     second: Trace,
     start: str | None = None,
     hypotheses: Asked = (),
-    model: Model | str | None = None,
+    model: Start = None,
     clock: str = "clc",
 ) -> Comparison:
     """Return two runs beside each other; under hypotheses the first is predicted before, as `perwiz.predict` does.
@@ -153,7 +153,7 @@ def compare(
     Raises UsageError for a start that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
     asked = parse_all(hypotheses)
-    machine = choose_model(model, first) if asked else None
+    machine = machine_of(model, first) if asked else None
     both = _first(first, asked, machine, clock), _treated(second, clock)
     (one, _), (other, _) = both
     pairs = align(one, other)
@@ -165,10 +165,10 @@ def compare(
     return Comparison(sides[0], sides[1], pairs, word, _after(sides, pairs, word), asked, machine)
 
 
-def _first(trace: Trace, hypotheses: Sequence[Hypothesis], model: Model | None, clock: str) -> tuple[Trace, Health]:
+def _first(trace: Trace, hypotheses: Sequence[Hypothesis], machine: Machine | None, clock: str) -> tuple[Trace, Health]:
     if not hypotheses:
         return _treated(trace, clock)
-    prediction = predict(trace, hypotheses, model, clock=clock)
+    prediction = predict(trace, hypotheses, machine, clock=clock)
     return predicted_trace(prediction), prediction.health
 
 

@@ -42,8 +42,10 @@ class Network(Messages):
     word = "network"
 
     def model(self, recorded: Model) -> Model:
-        """Return the model of the other network, given the one the run was recorded under. Raises ModelError."""
-        model = recorded.with_changes(self.argument) if "=" in self.argument else model_file.load(self.argument)
+        """Return the model of the other network, given the one the run was recorded under, whose progress stays. Raises ModelError."""
+        if "=" not in self.argument:
+            return dataclasses.replace(model_file.load(self.argument), progress=recorded.progress)
+        model = recorded.with_changes(self.argument)
         if model.progress != recorded.progress:
             raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
         return model

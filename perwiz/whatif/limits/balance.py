@@ -12,10 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.clock.treatment import Treated
 from perwiz.errors import UsageError
-from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -24,7 +21,9 @@ from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.stretch import Segments, level
 from perwiz.whatif.limits.message_sizes import Sizes
-from perwiz.whatif.run import Run, choose_model, graph_of, replay_of, swept_makespan, treated
+from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, swept_makespan, treated
+from perwiz.whatif.sure.span import Span as Sure
+from perwiz.whatif.sure.span import span_under
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
@@ -102,26 +101,30 @@ class Balance:
         return np.asarray(whole & (not whole.all()))
 
 
-def balance(
-    trace: Trace, regions: Sequence[str] = (), model: Model | str | None = None, clock: str = "clc", report: Report | None = None
-) -> Balance:
+def balance(trace: Trace, regions: Sequence[str] = (), model: Start = None, clock: str = "clc", report: Report | None = None) -> Balance:
     """Return what balancing each step of some regions (default: all parallel regions) would give; all times int64 ns.
 
     `report` is progress how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
-    clocks, model = treated(trace, clock), choose_model(model, trace)
+    machine, clocks = machine_of(model, trace), treated(trace, clock)
     trace = clocks.trace
     names = chosen(trace, regions)
     sizes = [Sizes(trace, name) for name in names]
     asked = [question for size in sizes for question in size.questions()]
-    graph = graph_of(trace, model, asked)
-    run = replay_of(clocks, graph, model)
-    asker = _Asker(clocks, run.weighted, model)
+    graph = graph_of(trace, machine.model, asked)
+    run = replay_of(clocks, graph, machine)
+    asker = _Asker(run)
     segments, progress = Segments(run.weighted), _Progress(report, 2 * sum(size.count for size in sizes))
     balanced = tuple(_region(asker, segments, size, progress) for size in sizes)
     both = [question for size in sizes for question in size.whole()]
     everything = asker.makespan(both) if len(sizes) > 1 else balanced[0].all_both
     return Balance(run, balanced, everything, int(segments.length.sum()))
+
+
+def span(balance: Balance, asked: Sequence[Hypothesis] = ()) -> Sure:
+    """Return between which makespans the true one lies under hypotheses; by default if all steps of all regions were balanced."""
+    asked = asked or [question for region in balance.regions for question in Sizes(balance.run.trace, region.name).whole()]
+    return span_under(_Asker(balance.run).run(asked), asked)
 
 
 def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
@@ -157,17 +160,20 @@ class _Progress:
 class _Asker:
     """Answers hypotheses on one weighted graph; where that had to leave out rendezvous edges, on a graph of their own."""
 
-    def __init__(self, clocks: Treated, weighted: Weighted, model: Model) -> None:
-        self._clocks, self.weighted, self._model = clocks, weighted, model
-        self.exact = weighted.graph.deadlocks == 0
+    def __init__(self, run: Run) -> None:
+        self._run, self.weighted = run, run.weighted
+        self.exact = run.graph.deadlocks == 0
+
+    def run(self, asked: Sequence[Hypothesis]) -> Run:
+        """Return the recorded run, over a graph that has what hypotheses need."""
+        if self.exact:
+            return self._run
+        clocks, machine = self._run.clocks, self._run.machine
+        return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine)
 
     def makespan(self, asked: Sequence[Hypothesis]) -> int:
         """Return the makespan, ns, that `perwiz.predict` gives."""
-        weighted = self.weighted
-        if not self.exact:
-            graph = graph_of(self._clocks.trace, self._model, asked)
-            weighted = replay_of(self._clocks, graph, self._model).weighted
-        return swept_makespan(apply(weighted, asked))
+        return swept_makespan(apply(self.run(asked).weighted, asked))
 
 
 def _region(asker: _Asker, segments: Segments, sizes: Sizes, progress: _Progress) -> Balanced:

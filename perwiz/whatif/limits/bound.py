@@ -14,14 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.loggps.model import Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
-from perwiz.whatif.run import Run, replayed
+from perwiz.whatif.run import Run, Start, replayed
 
 PARTS = ("computation", "other", "sending", "receiving", "collective", "waiting")
 """What a process does: rows of a breakdown. Other is calls without known partner."""
@@ -71,7 +70,7 @@ class Bounds:
         return f"<Bounds of {self.run.trace.path}: {whole.time()} ns recorded, at least {whole.time((0, 1, 2))} ns if all were balanced>"
 
 
-def bound(trace: Trace, regions: Sequence[str] = (), model: Model | str | None = None, clock: str = "clc") -> Bounds:
+def bound(trace: Trace, regions: Sequence[str] = (), model: Start = None, clock: str = "clc") -> Bounds:
     """Return lower bounds, int64 ns, of the whole program and some regions: by default all parallel ones, or else those at the top.
 
     Raises UsageError for an unknown region, ModelError, ClockError.

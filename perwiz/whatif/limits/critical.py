@@ -15,13 +15,12 @@ import numpy as np
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.loggps.costs import recorded, rest, slopes
-from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import lags
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.stretch import Segments
-from perwiz.whatif.run import Run, replayed
+from perwiz.whatif.run import Run, Start, replayed
 
 KINDS = ("start", "computation", "calls", "transfer", "gap")
 """Kinds of pieces."""
@@ -81,7 +80,7 @@ class Critical:
         return {key: round(recorded(weighted, key) * float(slopes(weighted, key)[edges].sum())) for key in keys}
 
 
-def critical(trace: Trace, model: Model | str | None = None, clock: str = "clc") -> Critical:
+def critical(trace: Trace, model: Start = None, clock: str = "clc") -> Critical:
     """Return one critical path of the recorded run, its pieces adding up to the makespan, and the slack of every call, int64 ns.
 
     `model` and `clock` as in `predict`. Raises UsageError, ModelError, ClockError.

@@ -20,14 +20,15 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
 from perwiz.loggps.costs import recorded, slopes
-from perwiz.loggps.model import PAIRS, Model
+from perwiz.loggps.model import BOTH_ENDS, LETTERS, PAIRS
+from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import check_classes
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
-from perwiz.whatif.run import Run, replayed
+from perwiz.whatif.run import Run, Start, replayed
 
 _LETTERS = {"L": "L_ns", "o": "o_ns", "o_s": "o_s_ns", "o_r": "o_r_ns", "g": "g_ns", "G": "G_ns_per_byte"}
 _LETTERS |= {"O": "O_ns_per_byte", "O_s": "O_s_ns_per_byte", "O_r": "O_r_ns_per_byte"}
@@ -133,12 +134,14 @@ def curve(
     of: str = "L_ns",
     least: float | None = None,
     most: float | None = None,
-    model: Model | str | None = None,
+    model: Start = None,
     clock: str = "clc",
     exact: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Curve:
-    """Return the makespan of a run as a function of `of` from `least` (default 0) to `most` (default 10 times the recorded value).
+    """Return the makespan of a run as a function of `of` from `least` (default 0) to `most`.
+
+    The default of `most` is 10 times the recorded value, or of one that is 0 the same of the default model.
 
     `of` is L, o, g, G or O of the network, o_s, o_r, O_s or O_r of one end (also as the key of a model file), or one of them of a class
     of pairs, such as between-nodes:L; or rank:R, node:NAME or region:NAME: a factor on the time of its computation. Long runs have
@@ -216,9 +219,11 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
 
 
 def _interval(key: str, recorded: float, least: float | None, most: float | None) -> tuple[float, float]:
-    if most is None and not recorded:
+    own = key.rpartition(":")[2]
+    usual = recorded or getattr(load("default").costs[0], LETTERS.get(BOTH_ENDS.get(own, (own,))[0], ""), 0.0)
+    if most is None and not usual:
         raise UsageError(f"{key} is 0 in the model: ten times that is no interval, must be given an end")
-    first, last = 0.0 if least is None else least, _DEFAULT * recorded if most is None else most
+    first, last = 0.0 if least is None else least, _DEFAULT * float(usual) if most is None else most
     if not 0 <= first < last <= _LARGEST:
         raise UsageError(f"{key} from {first:g} to {last:g}: must rise, from 0 to at most {_LARGEST:g}")
     return first, last

@@ -23,10 +23,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from perwiz.loggps.model import Model
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import Run, replayed
+from perwiz.whatif.run import Run, Start, replayed
 from perwiz.whatif.worth import worth
 
 LISTED = 100
@@ -106,9 +105,7 @@ class Domino:
         return _steps(self, most)
 
 
-def domino(
-    trace: Trace, model: Model | str | None = None, clock: str = "clc", question: str = "zero-wait", tell: worth.Tell | None = None
-) -> Domino:
+def domino(trace: Trace, model: Start = None, clock: str = "clc", question: str = "zero-wait", tell: worth.Tell | None = None) -> Domino:
     """Return what changing each single call is worth, and the domino paths; times int64 ns.
 
     `question` is zero-wait (the call does not wait), zero-time (it takes no time), advance (what it waits for runs earlier) or

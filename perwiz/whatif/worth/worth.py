@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import COSTS, Run, run_of, swept_makespan, with_costs
+from perwiz.whatif.run import Run, run_of, swept_makespan
+from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.span import Span
 from perwiz.whatif.worth.singles import singles
 
 Tell = Callable[[int, int], object]
@@ -113,7 +116,7 @@ def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
 def after(run: Run, question: str, calls: I8 | Sequence[int], name: str = "") -> Run:
     """Return the run in which these recorded calls (rows) are changed, called by the question and what `name` says of them."""
     origin = Origin("predicted", hypotheses=(f"{question} {name}".strip(),), effects_may_precede_causes=question in QUESTIONS)
-    return run_of(run.clocks, change(run.weighted, question, calls), origin)
+    return run_of(run.clocks, run.machine, change(run.weighted, question, calls), origin)
 
 
 def makespan_after(run: Run, question: str, calls: I8 | Sequence[int]) -> int:
@@ -134,14 +137,6 @@ def without_gaps(run: Run) -> int:
     return swept_makespan(weighted)
 
 
-def spreads(run: Run, question: str, several: Sequence[I8], now: Sequence[int]) -> list[tuple[int, int]]:
-    """Return, per set of calls (rows), the smallest and largest makespan, ns, if the model's costs were half, once or twice as large.
-
-    `now` is the makespan per set with the costs as they are.
-    """
-    ranges = [[makespan] for makespan in now]
-    for factor in COSTS:
-        weighted = with_costs(run, factor)
-        for makespans, calls in zip(ranges, several, strict=True):
-            makespans.append(swept_makespan(change(weighted, question, calls)))
-    return [(min(makespans), max(makespans)) for makespans in ranges]
+def spans(run: Run, question: str, several: Sequence[I8]) -> list[Span]:
+    """Return, per set of calls (rows), between which makespans the true one lies if these are changed, as far as the trace tells."""
+    return sure.spans(run, sure.answered(run, [partial(change, question=question, calls=calls) for calls in several]))

@@ -15,7 +15,7 @@ from perwiz.formats.recorded.files import stopped
 from perwiz.formats.recorded.format import folders
 from perwiz.kernels.recorded import CALL
 from perwiz.trace import defects, operations, resources
-from perwiz.whatif.run import choose_model
+from perwiz.whatif.run import machine_of
 from recorded_runs import ANY_SOURCE, CANCELLED, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 
@@ -285,17 +285,17 @@ def test_sites__file_damaged(run, text, words):
 def test_model__that_lies_in_the_run(run, tmp_path):
     run.process(0, [call("MPI_Barrier", 1010, 1010, comm=0)]).process(1, [])
     assert read(run).model == ""
-    assert choose_model(None, read(run)).name == "default"
+    assert machine_of(None, read(run)).model.name == "fitted"
     text = importlib.resources.files("perwiz").joinpath("models", "default.toml")
     source = text if text.is_file() else pathlib.Path(__file__).resolve().parents[3] / "models" / "default.toml"
     (run.path / "model.toml").write_text(source.read_text(encoding="utf-8").replace('name = "default"', 'name = "own"'), encoding="utf-8")
     trace = read(run)
     assert trace.model == str(run.path / "model.toml")
-    own = choose_model(None, trace)
-    assert own.name == "own"
-    assert own.source.endswith("; recorded with the trace")
-    assert choose_model("default", trace).name == "default"
-    assert choose_model(own, trace) is own
+    own = machine_of(None, trace)
+    assert not own.given
+    assert (own.model.costs[0].L, own.model.S) == (2500, 65535)  # nothing in the trace tells otherwise
+    assert machine_of("default", trace).model.name == "default"
+    assert machine_of(own, trace) is own
 
 
 def test_threads__one_completes_what_a_later_one_has_posted(run):

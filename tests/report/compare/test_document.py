@@ -62,6 +62,7 @@ def test_document__by_hand():
         "command": "compare",
         "hypotheses": [],
         "model": None,
+        "machine": None,
         "from": "start",
         "difference_is": "change",
         "reference": "first",

@@ -65,6 +65,7 @@ def test_document__by_hand():
         "trace": "late.alog",
         "format": "built",
         "made_by": "measured",
+        "machine": {"given": True, "estimates": [], "unknown": []},
         "makespan_ns": 1100,
         "changes": 1,
         "path": kinds(0, 1058, 30, 12),

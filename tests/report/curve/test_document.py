@@ -43,6 +43,7 @@ def test_document__by_hand():
         "trace": "late.alog",
         "format": "built",
         "made_by": "measured",
+        "machine": {"given": True, "estimates": [], "unknown": []},
         "of": "L_ns",
         "recorded": 10,
         "recorded_ns": 1100,

@@ -22,7 +22,7 @@ SRTEST = str(pathlib.Path(__file__).parents[3] / "traces" / "srtest.alog")
 
 @pytest.fixture
 def run():
-    return replayed(perwiz.read(SRTEST))
+    return replayed(perwiz.read(SRTEST), "default")
 
 
 def times(timeline):
@@ -48,7 +48,7 @@ def test_times__other_timelines_and_another_order():
     """The second timeline is written as its difference; that with another order of calls says which."""
     trace = perwiz.read(SRTEST)
     for asked, relative in (("zero-wait e25", True), ("advance e25", False)):
-        report = gathered(trace, asked)
+        report = gathered(trace, asked, model="default")
         data = timeline_runs.document(report)
         assert [one["relative"] for one in data["timelines"]] == [False, relative]
         assert naive_html.timelines(data) == [times(report.run.trace.timeline), times(report.prediction.predicted)]
@@ -76,7 +76,7 @@ def test_waits(run):
 @pytest.mark.parametrize("asked", ["zero-wait e25", "zero-wait rank:0", "advance e25"])
 def test_waits__of_a_prediction_are_those_that_differ(asked):
     """e25 does not wait any more, and others wait less."""
-    report = gathered(perwiz.read(SRTEST), asked)
+    report = gathered(perwiz.read(SRTEST), asked, model="default")
     data = timeline_runs.document(report)
     assert naive_html.waits(data) == [waiting(report.run.waits), waiting(report.prediction.waits_after)]
     assert 25 not in naive_html.waits(data)[1] or asked == "zero-wait rank:0"
@@ -126,7 +126,7 @@ def test_bands__the_longest_are_kept(monkeypatch):
 
 def test_overlays__worth_and_critical_path():
     """What e25 gains alone; the stretches of the critical path are as long as the run."""
-    report = gathered(perwiz.read(SRTEST))
+    report = gathered(perwiz.read(SRTEST), model="default")
     data = timeline_runs.document(report)
     worth = dict(zip(*(naive_html.column(data["worth"][name]) for name in ("call", "gain")), strict=True))
     assert worth[25] == 9_437_066
@@ -141,8 +141,8 @@ def test_pairs__of_a_re_measured_run(tmp_path):
     """A run predicted, written and read again: every call has its twin."""
     trace = perwiz.read(SRTEST)
     path = str(tmp_path / "again.alog")
-    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
-    report = gathered(trace, "advance e25", against=perwiz.read(path))
+    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25", "default")), path)
+    report = gathered(trace, "advance e25", against=perwiz.read(path), model="default")
     data = timeline_runs.document(report)
     assert [one["run"] for one in data["timelines"]] == [0, 0, 1]
     assert data["panes"] == [1, 2]

@@ -115,9 +115,9 @@ def test_hypotheses():
     found = compare(late_sender(), b.trace("after.alog"), None, ["zero-wait e1"], hand_model(), "none")
     assert (found.first.makespan, found.second.makespan) == (1010, 1010)
     assert columns(found.calls()[2]) == [(10, 10), (30, 30)]
-    assert (found.hypotheses, found.model.name) == ((ZeroWait("e1"),), "by hand")
+    assert (found.hypotheses, found.machine.model.name) == ((ZeroWait("e1"),), "by hand")
     assert str(found.first.timeline.origin) == "predicted under zero-wait e1"
-    assert compare(late_sender(), late_sender()).model is None
+    assert compare(late_sender(), late_sender()).machine is None
 
 
 def test_clocks_are_corrected():

@@ -145,7 +145,7 @@ def test_node():
         ("region:x", {}, "region 'x': no such region, the trace has solve"),
         ("region:solve,solve", {}, "region 'solve,solve': 2 regions, must be one"),
         ("rank:0,1", {}, "'rank:0,1': several ranks, must be one like rank:3"),
-        ("g", {}, "g_ns is 0 in the model: ten times that is no interval, must be given an end"),
+        ("O", {}, "O_ns_per_byte is 0 in the model: ten times that is no interval, must be given an end"),
         ("L", {"most": 0}, "L_ns from 0 to 0: must rise, from 0 to at most 1e+12"),
         ("L", {"least": -1, "most": 5}, "L_ns from -1 to 5: must rise, from 0 to at most 1e+12"),
         ("L", {"most": 1e13}, "L_ns from 0 to 1e+13: must rise, from 0 to at most 1e+12"),

@@ -14,6 +14,7 @@ from build import CATALOGUE, Builder, hand_model, traces
 from falling import falling
 from naive_domino import domino_paths
 from perwiz.errors import UsageError
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
@@ -163,14 +164,15 @@ def test_law__every_value_is_what_predict_says(name):
 
 
 @pytest.mark.parametrize("name", ["halo", "late_receiver", "master_worker"])
-def test_spreads__are_those_of_predict(name):
-    """Under a model whose messages take less than the recorded ones, so that twice the costs differ as well."""
+def test_spans__are_those_of_predict(name):
+    """Under a model of which the eager limit and the latency are open."""
+    open_ = (Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), ""), Unknown("L_ns", "", ("L_ns=0", "L_ns=5000"), ""))
+    machine = Machine(hand_model(), unknown=open_)
     trace = CATALOGUE[name]()
-    found, calls = domino(trace, hand_model()), range(min(len(trace.calls), 12))
+    found, calls = domino(trace, machine), range(min(len(trace.calls), 12))
     for question in worth.QUESTIONS:
-        now = worth.values(found.run, question)[0][calls].tolist()
-        spreads = worth.spreads(found.run, question, [np.array([call]) for call in calls], now)
-        assert spreads == [predict(trace, f"{question} e{call}", hand_model()).range for call in calls]
+        spans = worth.spans(found.run, question, [np.array([call]) for call in calls])
+        assert spans == [predict(trace, f"{question} e{call}", machine).span for call in calls]
 
 
 def test_changed__is_what_the_hypotheses_do():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import UsageError
 from perwiz.report import blocks
 from perwiz.report.curve import document as report
 from perwiz.report.curve.document import Segment
@@ -20,16 +19,11 @@ _BREAKS = 12
 
 
 def document(run: Run) -> PanelData:
-    """Return one curve for each parameter of the network that the model has, and in words which it does not have."""
-    curves, without, whole = [], [], blocks.shares_of(run.trace, run.makespan)
-    for letter, name in PARAMETERS:
-        try:
-            curves.append(_curve(curve_of(run, letter), name))
-        except UsageError:
-            without.append(f"no {name}")
-    notes = [text for _, text in blocks.share_facts(whole, run.makespan)]
-    notes += [f"the model has {', '.join(without)}"] if without else []
-    return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(["dots: another path becomes critical", *notes])}
+    """Return one curve for each parameter of the network."""
+    whole = blocks.shares_of(run.trace, run.makespan)
+    notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan))]
+    curves = [_curve(curve_of(run, letter), name) for letter, name in PARAMETERS]
+    return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(notes)}
 
 
 def _curve(curve: Curve, name: str) -> PanelData:

@@ -1,4 +1,4 @@
-// The ranked list of fixes: what each change is worth, its range, and where it is; the domino path step by step.
+// The ranked list of fixes: what each change is worth, and where it is; the domino path step by step.
 page.panel("fixes", {draw(box, data) {
   const {node, time, share, table} = page, whole = data.replayed;
   const bar = (gain) => {
@@ -6,19 +6,18 @@ page.panel("fixes", {draw(box, data) {
     out.style.width = Math.max(2, 90 * gain / most) + "px";
     return node("span", {class: "nowrap"}, out, time(gain));
   };
-  const range = (row) => [...new Set(row.range.map(time))].join(" to ");
   const go = (call) => call === null ? undefined : () => page.show({call});
   const place = node("div", {class: "columns"});
   box.append(page.facts(data.answer), place);
   if (data.changes.length) {
-    place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "costs /2 to *2", "waits", "call", "rank", "routine", "waits for", "where"],
+    place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
       data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain, whole),
-        time(row.makespan), range(row), time(row.wait), row.call, row.rank, row.routine, row.partner, row.where]})), {left: [0, 5, 7, 8, 9]})));
+        time(row.makespan), time(row.wait), row.call, row.rank, row.routine, row.partner, row.where]})), {left: [0, 4, 6, 7, 8]})));
   }
   if (data.sets.length) {
-    place.append(node("div", {}, node("h3", {}, "All calls of a call site at once"), table(["gain", "", "makespan", "costs /2 to *2", "waits", "calls", "change"],
+    place.append(node("div", {}, node("h3", {}, "All calls of a call site at once"), table(["gain", "", "makespan", "waits", "calls", "change"],
       data.sets.map((row) => ({go: go(row.id), title: "show the call of it that waits longest", cells: [bar(row.gain), share(row.gain, whole),
-        time(row.makespan), range(row), time(row.wait), String(row.calls), node("code", {}, row.change)]})), {left: [0, 6]})));
+        time(row.makespan), time(row.wait), String(row.calls), node("code", {}, row.change)]})), {left: [0, 5]})));
   }
   if (data.steps.length) {
     place.append(node("div", {}, node("h3", {}, "Domino path"), node("p", {class: "quiet"}, data.path_note),

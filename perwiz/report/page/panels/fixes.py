@@ -7,12 +7,13 @@ import shlex
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import blocks, spans
 from perwiz.report.domino import document as domino
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep, RankedChange
+from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep
 from perwiz.report.domino.text import pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
+from perwiz.report.records import Span
 from perwiz.whatif import selectors
 
 _ROWS = 20
@@ -37,30 +38,38 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
     now, bound = ranked.replayed_ns, ranked.bound_ns
     call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], now)}" if ranked.changes else "none gains anything"
-    best = ranked.sets[0] if ranked.sets else None
+    best = ranked.sets[ranked.best_set] if ranked.best_set is not None else None
     site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, now)}" if best else "none gains anything"
     least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         ["best single call", call],
+        *_span(ranked.best_span, ranked.changes[0].makespan_ns if ranked.changes else 0),
         ["best call site", site],
+        *_span(ranked.set_span, best.makespan_ns if best else 0),
         ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
+        *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in pace(ranked)),
         ["error", _error(ranked.replay_error_ns)],
     ]
 
 
-def _gain(row: RankedChange | ChangedSet, now: int) -> str:
+def _gain(row: Change | ChangedSet, now: int) -> str:
     return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, now)})"
+
+
+def _span(span: Span | None, makespan: int) -> list[list[str]]:
+    """Return between which times an answer lies, as a fact."""
+    return [list(fact) for fact in spans.facts(span, makespan)]
 
 
 def _error(error: int) -> str:
     off = f"at most {words.duration(error)} off the recorded one" if error else "exactly the recorded one"
-    return f"the unchanged run, replayed, is {off}; a range tells the makespan if the model's costs were half or twice as large"
+    return f"the unchanged run, replayed, is {off}"
 
 
-def _worth(row: RankedChange | ChangedSet) -> PanelData:
-    return {"gain": row.gain_ns, "makespan": row.makespan_ns, "range": row.range_ns}
+def _worth(row: Change | ChangedSet) -> PanelData:
+    return {"gain": row.gain_ns, "makespan": row.makespan_ns}
 
 
 def _place(row: Change) -> PanelData:

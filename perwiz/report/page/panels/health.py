@@ -9,6 +9,7 @@ import numpy as np
 from perwiz import __version__, words
 from perwiz.clock.figures import Figures, figures
 from perwiz.report import blocks as parts
+from perwiz.report import machine as machines
 from perwiz.report import misfit as misfits
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
@@ -18,8 +19,9 @@ from perwiz.report.records import Health
 def document(report: Report) -> PanelData:
     """Return blocks of facts, each with a title."""
     run = report.run
-    model = parts.model_facts(parts.model(run.weighted.model))
-    misfit = misfits.facts(misfits.of_run(run), run.replay_error, "sweep")
+    shown = parts.model(run.weighted.model)
+    model = machines.facts(machines.machine(run.machine), shown)
+    misfit = misfits.facts(misfits.of_run(run), shown, run.replay_error, "sweep")
     blocks = [_health("Trace", report.run.trace.path, parts.health(run.health()))]
     if report.comparison:
         side = report.comparison.second

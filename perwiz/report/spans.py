@@ -1,0 +1,74 @@
+"""Between which times an answer lies, and what that comes from: the same record and the same words in every report."""
+
+from __future__ import annotations
+
+from perwiz import words
+from perwiz.report.blocks import Facts
+from perwiz.report.machine import pairs
+from perwiz.report.records import Possible, Span
+from perwiz.whatif.sure import span as whatif
+
+_WORDS = {
+    "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
+    "gap": {"none": "nothing keeps sends apart", "sending call": "sends are kept apart"},
+}
+_SENDS = {
+    "S_bytes": "",
+    "S_blocking_bytes": " in blocking sends",
+    "S_nonblocking_bytes": " in non-blocking sends",
+    "S_sendrecv_bytes": " in MPI_Sendrecv",
+}
+_UNKNOWN = "no computation repeats, so how much it varies is not known"
+_ANY = 10**9
+"""Bytes from which on no message is longer."""
+
+
+def span(value: whatif.Span) -> Span:
+    """Return a span as a report tells it."""
+    return Span(
+        least_ns=value.least,
+        most_ns=value.most,
+        noise_ns=value.noise,
+        varies=None if value.relative is None else round(value.relative, 6),
+        others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
+        stops=list(value.stops),
+    )
+
+
+def facts(span: Span | None, answer: int) -> Facts:
+    """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
+    told = span is not None and (span.varies is not None or span.others or span.stops)
+    return [("", text(span, answer))] if span is not None and told else []
+
+
+def text(span: Span, answer: int) -> str:
+    """Return the span of an answer, ns, in words, with its main cause."""
+    least, most = words.duration(span.least_ns), words.duration(span.most_ns)
+    ifs = " or ".join(f"if {_words(part)}" for change in span.stops for part in change.split(","))
+    stops = f"; it could not run so {ifs}" if ifs else ""
+    if least != most or span.others:
+        return f"{least} to {most}: {_cause(span, answer)}{stops}"
+    return f"{_UNKNOWN if span.varies is None else 'nothing that the trace leaves open changes it'}{stops}"
+
+
+def _cause(span: Span, answer: int) -> str:
+    if span.others and abs(span.others[0].makespan_ns - answer) >= span.noise_ns:
+        return f"{other(span.others[0])}; measure with perwiz calibrate"
+    return f"computation that repeats varies by {words.percent(span.varies or 0.0, 1)}"
+
+
+def other(possible: Possible) -> str:
+    """Return in words another answer, and when it is the one."""
+    changes = [part for change in possible.changes for part in change.split(",")]
+    return f"{words.duration(possible.makespan_ns)} if {' and '.join(map(_words, changes))}"
+
+
+def _words(change: str) -> str:
+    """Return in words what a change of one key says: `between-nodes:S_bytes=4040` is messages are eager up to 4.040 kB between nodes."""
+    key, _, value = change.partition("=")
+    which, _, key = key.rpartition(":")
+    if key in _SENDS:
+        size = int(float(value))
+        said = "messages of any size are eager" if size >= _ANY else f"messages are eager up to {words.size(size)}"
+        return f"{said if size else 'no message is eager'}{_SENDS[key]}{pairs(which)}"
+    return f"{_WORDS.get(key, {}).get(value) or f'{key} is {value}'}{pairs(which)}"

@@ -1,0 +1,121 @@
+"""Where a recording contradicts the model so much that the answer may be another one: time on the critical path that the model gets wrong.
+
+A replay keeps what the model does not explain: a message that took ten times as long as the model says takes as long in every answer,
+whoever waits for it, and a sender that was held though its message is eager goes on working. How much of the critical path, of the
+recorded run and of the answer, is such time says how far the answer may be off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.engines.sweep import critical_path
+from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
+from perwiz.loggps.costs import rest
+from perwiz.loggps.fit.eager import held_senders
+from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
+from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE, SYNCHRONOUS
+from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.run import Run
+
+SHARE = 0.05
+"""Part of the makespan from which on time that the model gets wrong may change the answer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubt:
+    """One way in which the recording contradicts the model, and how much it weighs."""
+
+    what: str
+    """fast: messages came sooner than the model says; slow: they took more than twice as long, and nothing recorded says why; held:
+    senders of eager messages stood still until their receiver came; free: senders of synchronous ones did not."""
+    messages: int
+    """That say so."""
+    of: int
+    """That could."""
+    time: int
+    """Of the critical path, of the recorded run or of the answer where that is more, ns: what the model gets wrong by that."""
+    share: float
+    """The same as a part of the recorded makespan."""
+    change: str
+    """Of the model that takes it away, as `Model.with_changes` takes it; empty if there is none."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Doubts:
+    """What the model of a recorded run gets wrong, ns per call, int64."""
+
+    counts: dict[str, tuple[int, int]]
+    """Per word of Doubt: messages that say so, of how many."""
+    changes: dict[str, str]
+    """Per word, if there is one: the change of the model that takes it away."""
+    wrong: dict[str, I8]
+    """Per word; of `free` 1 for calls that complete a send which need not wait for its receiver."""
+    time: dict[str, int]
+    """Per word: on the critical path of the recorded run, ns."""
+    makespan: int
+    """Of the recorded run, ns."""
+
+    def told(self, answer: tuple[Weighted, I8] | None = None) -> tuple[Doubt, ...]:
+        """Return what there is to say, what weighs most first; of an answer, a weighted graph and what `sweep` makes of it, too."""
+        out = []
+        for what, (messages, of) in self.counts.items():
+            time = max(self.time[what], _on_path(self.wrong[what], what, *answer) if answer else 0)
+            out.append(
+                Doubt(what, messages, of, time, round(time / self.makespan, 6) if self.makespan else 0.0, self.changes.get(what, ""))
+            )
+        return tuple(sorted(out, key=lambda doubt: -doubt.time))
+
+
+def doubts_of(run: Run) -> Doubts:
+    """Return what the model of a recorded run, replayed unchanged, gets wrong."""
+    weighted, graph, table = run.weighted, run.graph, run.trace.messages
+    lag = lags(run.trace, graph, weighted.model)
+    left = rest(weighted, lag)
+    waits = synchronous(run.trace, weighted.model)
+    explained = work(run.trace, weighted.model)
+    message = np.flatnonzero(graph.kind == MESSAGE)
+    call, row = graph.returning[graph.targets(message)], graph.cause[message]
+    sooner = np.maximum(lag[message] - (weighted.weight[message] - left[call]), 0)
+    fast, slow = np.zeros((2, len(left)), "i8")
+    np.maximum.at(fast, call, sooner)
+    more = left[call] - explained[call]
+    late = more > lag[message] + explained[call]
+    slow[call[late]] = more[late]
+    counts = {"fast": (int((sooner > 0).sum()), len(row)), "slow": (int(late.sum()), len(row))}
+    changes: dict[str, str] = {}
+    held = held_senders(dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
+    stood, free = np.zeros((2, len(left)), "i8")
+    if held:
+        send = table.send[(table.bytes >= held.bytes) & ~waits & (table.send == table.send_done)]
+        stood[send] = np.maximum(left[send] - explained[send], 0)
+        counts["held"], changes["held"] = (held.messages, held.late), f"S_bytes={max(held.bytes - 1, 0)}"
+    cut = graph.cause[(graph.kind == RENDEZVOUS) & (weighted.weight == CUT)]
+    limited = waits & (table.mode != SYNCHRONOUS) & (table.send_done != NONE)
+    cut = cut[limited[cut]]
+    if len(cut):
+        most = int(table.bytes[cut].max())
+        free[table.send_done[limited & (table.bytes <= most)]] = 1
+        counts["free"], changes["free"] = (len(cut), int(limited.sum())), f"S_bytes={most}"
+    wrong = {"fast": fast, "slow": slow, "held": stood, "free": free}
+    seen = {what: count for what, count in counts.items() if count[0]}
+    return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan)
+
+
+def _on_path(wrong: I8, what: str, weighted: Weighted, time: I8) -> int:
+    """Return how much of a critical path calls get wrong, ns."""
+    graph, weight = weighted.graph, weighted.weight
+    edge = critical_path(graph, weight, time)
+    vertex = graph.targets(edge)
+    call = graph.returning[vertex]
+    edge, vertex, call = (column[(call != NONE) & (graph.kind[edge] != GAP)] for column in (edge, vertex, call))
+    row = np.argsort(weighted.call)[call] if isinstance(weighted, Reordered) else call
+    if what == "free":
+        local = graph.start[vertex]
+        waited = np.maximum(time[vertex] - time[graph.source[local]] - weight[local], 0)
+        return int(waited[(graph.kind[edge] == RENDEZVOUS) & (wrong[row] > 0)].sum())
+    told = (graph.kind[edge] == MESSAGE) | (what != "fast")
+    return int(np.minimum(wrong[row], np.maximum(weight[edge], 0))[told].sum())

@@ -1,0 +1,138 @@
+"""Between which makespans the true answer lies, as far as the trace tells, and why: what is unknown varied, and the noise of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.loggps.weigh import Weighted
+from perwiz.whatif.hypotheses.base import Hypothesis, apply
+from perwiz.whatif.run import Run, makespan, swept_makespan
+from perwiz.whatif.sure.doubts import Doubts, doubts_of
+from perwiz.whatif.sure.noise import Noise, noise_of
+from perwiz.whatif.sure.variations import Variation, single, varied
+
+Question = Callable[[Weighted], Weighted]
+"""Returns a weighted graph under hypotheses; the one given stays as it was."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Possible:
+    """Another answer that the trace does not rule out."""
+
+    changes: tuple[str, ...]
+    """Of the model, as `Model.with_changes` takes them."""
+    makespan: int
+    """ns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """Between which makespans, ns, the true one of an answer lies as far as the trace tells."""
+
+    least: int
+    most: int
+    noise: int
+    """Two standard deviations of the computation on the critical path: what `least` and `most` lie further out, ns."""
+    relative: float | None
+    """Standard deviation of computation that repeats, as part of its length; None if none does."""
+    others: tuple[Possible, ...]
+    """What else could come out, farthest from the answer first: the smallest and the largest, if they differ from it."""
+    stops: tuple[str, ...]
+    """Changes of the model under which the program could not run so."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answer:
+    """What was asked about a run and what came out."""
+
+    question: Question
+    makespan: int
+    noise: int
+    relative: float | None
+
+
+def exactly(makespan: int) -> Span:
+    """Return the span of what is recorded."""
+    return Span(makespan, makespan, 0, None, (), ())
+
+
+def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
+    """Return an answer, given the weighted graph under the question."""
+    time = sweep(weighted.graph, weighted.weight)
+    return Answer(question, makespan(weighted.graph, time), noise.along_path(weighted, time), noise.relative)
+
+
+def answered(run: Run, questions: Sequence[Question]) -> list[Answer]:
+    """Return the answers of a run."""
+    noise = noise_of(run.trace)
+    return [answer(noise, question, question(run.weighted)) for question in questions]
+
+
+def span_under(run: Run, hypotheses: Sequence[Hypothesis]) -> Span:
+    """Return the span of the makespan of a run under hypotheses."""
+    answers = answered(run, [lambda weighted: apply(weighted, hypotheses)])
+    return spans(run, answers, hypotheses)[0]
+
+
+def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None) -> list[Span]:
+    """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
+    largest; a model that was given is varied where the recording contradicts it.
+
+    `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
+    weights are read without.
+    """
+    found = [_Found(answer) for answer in answers]
+    against = (doubts or doubts_of(run)).changes if run.machine.given else {}
+    for unknown, variation in single(run, against.values(), hypotheses):
+        for one in found:
+            one.tell(unknown, variation)
+    together = {changes for one in found for changes in one.together()}
+    for changes in sorted(together):
+        combined = varied(run, changes, hypotheses)
+        for one in found:
+            if combined is not None and changes in one.together():
+                one.tell("", combined)
+    return [one.span() for one in found]
+
+
+class _Found:
+    """What an answer becomes under variations."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._least: dict[str, Possible] = {}
+        self._most: dict[str, Possible] = {}
+        self._stops: list[str] = []
+
+    def tell(self, unknown: str, variation: Variation) -> None:
+        """Ask again under a variation of an unknown. Calls may have an order there that waits for itself: then the program stops."""
+        try:
+            now = swept_makespan(self._answer.question(variation.weighted))
+        except UsageError:
+            self._stops.extend(variation.changes)
+            return
+        this = Possible(variation.changes, now)
+        for side, sign in ((self._least, 1), (self._most, -1)):
+            best = side.get(unknown)
+            if sign * now < sign * (best.makespan if best else self._answer.makespan):
+                side[unknown] = this
+
+    def together(self) -> list[tuple[str, ...]]:
+        """Return, for both sides, the changes of several unknowns that each alone lead there."""
+        sides = ([possible.changes[0] for unknown, possible in sorted(side.items()) if unknown] for side in (self._least, self._most))
+        return [tuple(changes) for changes in sides if len(changes) > 1]
+
+    def span(self) -> Span:
+        """Return the smallest and the largest makespan."""
+        now, noise = self._answer.makespan, self._answer.noise
+        ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
+        others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
+        times = [now, *map(_makespan, others)]
+        return Span(max(min(times) - noise, 0), max(times) + noise, noise, self._answer.relative, tuple(others), tuple(self._stops))
+
+
+def _makespan(possible: Possible) -> int:
+    return possible.makespan

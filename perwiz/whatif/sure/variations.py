@@ -1,0 +1,57 @@
+"""What the trace cannot tell of the machine, varied: the graph of the recorded run, weighted anew under the ends of what is possible."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.run import Run, graph_of, protocol
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Variation:
+    """The recorded run as another machine would explain it that the trace does not rule out."""
+
+    changes: tuple[str, ...]
+    """Of the model, one per unknown, as `Model.with_changes` takes them."""
+    weighted: Weighted
+
+
+def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] = ()) -> Iterator[tuple[str, Variation]]:
+    """Yield, one after the other, the ends of everything unknown, each with the unknown's class and key, and `more` changes of the model.
+
+    Only what concerns a call of the trace: the others would say the same again. `hypotheses` are those that will be asked of them.
+    """
+    ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in run.machine.unknown for end in unknown.ends]
+    for unknown, end in [*ends, *((change.partition("=")[0], change) for change in more)]:
+        variation = varied(run, (end,), hypotheses)
+        if variation is not None:
+            yield unknown, variation
+
+
+def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = ()) -> Variation | None:
+    """Return the recorded run under a changed model; None if nothing in it changes by that.
+
+    Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
+    """
+    trace, old = run.trace, run.machine.model
+    model = functools.reduce(Model.with_changes, changes, old)
+    before, now = (protocol(trace, each, hypotheses) for each in (old, model))
+    needed = now.waits | now.supposed
+    anew = bool((needed & ~(before.waits | before.supposed)).any()) or now.gaps > before.gaps
+    anew = anew or bool((needed & (now.mover != before.mover)).any())
+    same = (now.waits == before.waits).all() and (now.supposed == before.supposed).all()
+    if not anew and same and _same_costs(old, model):
+        return None
+    graph = graph_of(trace, model, hypotheses) if anew else run.graph
+    return Variation(changes, weigh(trace, trace.timeline, graph, model))
+
+
+def _same_costs(old: Model, new: Model) -> bool:
+    """Return whether two models differ in nothing that a message costs once it is known whether it holds its sender."""
+    kept = ("name", "source", "assumed", "limits", "progress", "inline_bytes")
+    return dataclasses.replace(new, **{field: getattr(old, field) for field in kept}) == old

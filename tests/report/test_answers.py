@@ -1,0 +1,160 @@
+"""What is said beside every answer: its span, what the trace tells of the machine, and where it contradicts the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from build import Builder, hand_model
+from perwiz.loggps.machine import Estimate, Machine, Unknown
+from perwiz.report import machine as machines
+from perwiz.report import misfit, spans
+from perwiz.report.domino import document as domino_report
+from perwiz.report.domino.text import text as domino_text
+from perwiz.report.predict import document as report
+from perwiz.report.records import Possible, Span
+from perwiz.whatif.predict import predict
+from perwiz.whatif.worth.domino import domino
+
+
+def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
+    times = [makespan, *(ns for _, ns in others)]
+    possible = [Possible([*changes], ns) for changes, ns in others]
+    return Span(min(times) - noise, max(times) + noise, noise, varies, possible, [*stops])
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (
+            span([(["S_bytes=65536"], 1_480_000_000)], 1_000_000, 0.008),
+            "1.379 s to 1.481 s: 1.480 s if messages are eager up to 65.54 kB; measure with perwiz calibrate",
+        ),
+        (span([(["L_ns=0"], 1_380_500_000)], 1_000_000, 0.008), "1.379 s to 1.382 s: computation that repeats varies by 0.8 %"),
+        (
+            span([(["between-nodes:S_blocking_bytes=0", "progress=in calls"], 2_000_000_000)]),
+            "1.380 s to 2.000 s: 2.000 s if no message is eager in blocking sends between nodes and long messages move on only in"
+            " MPI calls; measure with perwiz calibrate",
+        ),
+        (
+            span([(["S_bytes=1000000000000"], 1_000_000_000), (["L_ns=0,within-node:gap=none"], 1_390_000_000)]),
+            "1.000 s to 1.390 s: 1.000 s if messages of any size are eager; measure with perwiz calibrate",
+        ),
+        (span(), "no computation repeats, so how much it varies is not known"),
+        (span(varies=0.0), "nothing that the trace leaves open changes it"),
+        (
+            span(varies=0.0, stops=["S_bytes=0"]),
+            "nothing that the trace leaves open changes it; it could not run so if no message is eager",
+        ),
+    ],
+)
+def test_span(made, words):
+    assert spans.text(made, 1_380_000_000) == words
+
+
+def test_span__nothing_to_say():
+    assert spans.facts(span(), 1_380_000_000) == spans.facts(None, 0) == []
+
+
+def test_machine__in_one_line():
+    told = (
+        Estimate("L_ns", "", 900.0, 4802, 0),
+        Estimate("S_bytes", "between-nodes", 4040, 312, 96),
+        Estimate("progress", "", "in calls", 20, 0),
+    )
+    machine = Machine(
+        hand_model(), told, (Unknown("g_ns", "", ("g_ns=0", "g_ns=9"), ""), Unknown("S_bytes", "within-node", ("a", "b"), ""))
+    )
+    seen = "4802 messages, eager up to 4040 bytes between nodes (312 tell, 96 contradict), progress in calls (20 tell)"
+    assert machines.line(machines.machine(machine)) == [
+        ("model", f"fitted to this run: {seen}; not told: g_ns, S_bytes within a node"),
+    ]
+    assert machines.line(machines.machine(Machine(hand_model(), given=True))) == []
+    assert machines.line(machines.machine(Machine(hand_model()))) == [("model", "fitted to this run: no message tells anything")]
+
+
+def held(behind=1000):
+    """Senders of 50 bytes that stand still until their receiver comes, 500 after them; rank 0 then computes so long behind 4510."""
+    b = Builder(2)
+    for k in range(5):
+        b.send(0, 1, 50, at=(1000 * k, 1000 * k + 510))
+        b.recv(1, 0, at=(1000 * k + 500, 1000 * k + 520))
+    b.compute(0, behind)
+    return b.trace("held.alog")
+
+
+def lines(text, label):
+    """Return the facts under a label, put together."""
+    facts, here = [], False
+    for line in text.splitlines():
+        here = line.startswith(f"{label} ") or (here and line.startswith(" " * 14))
+        facts += [line[14:]] if here else []
+    return " ".join(facts)
+
+
+def test_doubtful__held():
+    """Of 5510, 5 times 510 less the sender's own 2 is time that the model takes for work."""
+    document = report.document(predict(held(), "speed rank:1=2", hand_model(), clock="none"), 0)
+    assert document.misfit.held.bytes == 50
+    assert lines(report.text(document), "doubtful") == (
+        "2.540 us of the critical path (46.1 %): 5 of 5 senders of messages that are eager by the model stood still until their receiver"
+        " came; without --model it is fitted to this run"
+    )
+    assert "measure with perwiz calibrate" in lines(report.text(document), "predicted")
+
+
+def test_doubtful__of_the_fit():
+    """The same of a machine that the trace told: --model says what to look at."""
+    document = report.document(predict(held(), "zero-wait e1", Machine(hand_model()), clock="none"), 0)
+    assert lines(report.text(document), "doubtful").endswith("until their receiver came; see --model S_bytes=49")
+
+
+def test_doubtful__on_every_first_screen():
+    found = domino_report.document(domino(held(), hand_model(), "none"), 3)
+    assert lines(domino_text(found), "doubtful").startswith("2.540 us of the critical path (46.1 %): 5 of 5 senders")
+
+
+def test_doubtful__little_is_not_told():
+    document = report.document(predict(held(100_000), "zero-wait e1", hand_model(), clock="none"), 0)
+    assert document.misfit.doubts[0].what == "held"
+    assert misfit.first(document.misfit, document.machine) == []
+
+
+def test_doubtful__slow():
+    """A message that takes 5000 where the model says 12 and 2: two of two, and they hold the run up for all but that."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(0, 10))
+    b.recv(1, 0, at=(0, 5000))
+    b.send(1, 0, 1, at=(5000, 5010))
+    b.recv(0, 1, at=(5000, 10_000))
+    document = report.document(predict(b.trace(), (), hand_model(), clock="none"), 0)
+    assert lines(report.text(document), "doubtful") == (
+        "9.972 us of the critical path (99.7 %): 2 of 2 messages took more than twice as long as the model says, and nothing recorded says"
+        " why; without --model it is fitted to this run"
+    )
+    assert lines(report.text(document), "misfit") == "messages that came faster than the model says: 0 of 2; more than twice as slow: 2"
+
+
+def test_doubtful__fast():
+    """Messages that take 100 where the model says 1002 hold the run up: under another network nobody knows how long they take."""
+    b = Builder(2)
+    for k in range(3):
+        b.send(0, 1, 1, at=(200 * k, 200 * k + 10))
+        b.recv(1, 0, at=(200 * k, 200 * k + 100))
+        b.send(1, 0, 1, at=(200 * k + 100, 200 * k + 110))
+        b.recv(0, 1, at=(200 * k + 100, 200 * k + 200))
+    document = report.document(predict(b.trace(), (), hand_model(L=1000), clock="none"), 0)
+    assert lines(report.text(document), "doubtful").startswith("600 ns of the critical path (100.0 %): 6 of 6 messages came sooner than")
+
+
+def test_doubtful__free():
+    """Two of 200 bytes are synchronous by the model. The first did not wait for its receiver, the second is there behind it."""
+    b = Builder(2)
+    b.send(0, 1, 200, at=(0, 10))
+    b.recv(1, 0, at=(500, 600))
+    b.send(0, 1, 200, at=(20, 700))
+    b.recv(1, 0, at=(650, 700))
+    b.compute(0, 1000)
+    found = predict(b.trace(), "speed rank:1=0.5", hand_model(), clock="none")
+    free = next(doubt for doubt in found.doubts if doubt.what == "free")
+    assert (free.messages, free.of, free.change) == (1, 2, "S_bytes=200")
+    assert [other.changes for other in found.span.others] == [("S_bytes=200",)]

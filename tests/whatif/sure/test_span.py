@@ -1,0 +1,141 @@
+"""Between which times an answer lies: unknowns varied one at a time and together, by hand and as laws."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import build
+from build import Builder, hand_model
+from perwiz.loggps.machine import Machine, Unknown
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import replayed
+from perwiz.whatif.sure.span import Possible
+from perwiz.whatif.sure.variations import single
+
+S = Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), "no receiver came late")
+PROGRESS = Unknown("progress", "", ("progress=in calls", "progress=always"), "nothing shows it")
+LATENCY = Unknown("L_ns", "", ("L_ns=0", "L_ns=50"), "every message waited")
+OPEN = Machine(hand_model(), unknown=(S, PROGRESS, LATENCY))
+
+
+def in_time():
+    """Rank 1 is there at 40, before rank 0 sends at 100; behind that rank 0 computes 500, to 610. The receive works 8 behind o + L = 12."""
+    b = Builder(2)
+    b.compute(0, 100)
+    b.send(0, 1, 50, at=(100, 110))
+    b.compute(0, 500)
+    b.compute(1, 40)
+    b.recv(1, 0, at=(40, 120))
+    return b.trace()
+
+
+def posted():
+    """Rank 1 posts its receive, computes 100 and waits; rank 0 sends 200 bytes at 1000, which takes 50, and computes 500, to 1550."""
+    b = Builder(2)
+    b.compute(0, 1000)
+    b.send(0, 1, 200, at=(1000, 1050))
+    b.compute(0, 500)
+    request = b.irecv(1, 0, at=(0, 1))
+    b.compute(1, 100)
+    b.wait(1, request, at=(101, 1100))
+    return b.trace()
+
+
+def span(trace, *asked, unknown=(S,), **changes):
+    found = predict(trace, asked, Machine(hand_model(**changes), unknown=unknown), clock="none")
+    return found.predicted.makespan, found.span
+
+
+def test_eager_limit():
+    """Ten times slower, rank 1 comes at 400. An eager sender is at 610 all the same; a held one goes on at 400, to 900."""
+    makespan, found = span(in_time(), "speed rank:1=0.1")
+    assert (makespan, found.least, found.most) == (610, 610, 900)
+    assert (found.others, found.noise, found.stops) == ((Possible(("S_bytes=0",), 900),), 0, ())
+
+
+def test_eager_limit__of_a_model_by_which_it_is_held():
+    makespan, found = span(in_time(), "speed rank:1=0.1", S=10)
+    assert (makespan, found.least, found.most) == (900, 610, 900)
+    assert found.others == (Possible(("S_bytes=1000000",), 610),)
+
+
+def test_progress():
+    """100 times slower, rank 1 waits at 10001, to 10001 + 88. If messages move only then, rank 0 goes on at 10001 + 38, to 10539."""
+    makespan, found = span(posted(), "speed rank:1=0.01", unknown=(PROGRESS,))
+    assert (makespan, found.least, found.most) == (10_089, 10_089, 10_539)
+    assert found.others == (Possible(("progress=in calls",), 10_539),)
+
+
+def test_together():
+    """On a network of L = 500 a sender that is held waits for 1018 at most, an eager one is at 610; with a recorded latency of 0 the
+    receiver is at 620. Both: 1620, more than either.
+    """
+    for unknown, most in (((S,), 1018), ((LATENCY,), 620), ((S, LATENCY), 1620)):
+        makespan, found = span(in_time(), "network L_ns=500", unknown=unknown)
+        assert (makespan, found.least, found.most) == (610, 610, most)
+    assert found.others == (Possible(("L_ns=0", "S_bytes=0"), 1620),)
+
+
+def test_another_network_has_a_span():
+    """The latency of the other network is 500 whatever the recorded one was: the less that was, the longer the receiver works."""
+    makespan, found = span(in_time(), "network L_ns=500", "speed rank:0=10", unknown=(LATENCY,))
+    assert (makespan, found.least, found.most) == (520, 203, 530)
+
+
+def test_no_hypothesis():
+    """What was recorded is known."""
+    makespan, found = span(in_time(), unknown=(S, PROGRESS, LATENCY))
+    assert (makespan, found.least, found.most, found.others) == (610, 610, 610, ())
+
+
+def test_a_change_that_would_stop_the_program():
+    """Rank 0 sends e0, then e1; if they wait for their receiver, e1 cannot come first: rank 1 receives e0 first."""
+    b = Builder(2)
+    b.send(0, 1, 50, tag=1, at=(0, 10))
+    b.send(0, 1, 50, tag=2, at=(10, 40))
+    b.recv(1, 0, tag=1, at=(0, 30))
+    b.recv(1, 0, tag=2, at=(30, 50))
+    makespan, found = span(b.trace(), "move e1 before e0")
+    assert (makespan, found.least, found.most) == (80, 80, 80)
+    assert found.stops == ("S_bytes=0",)
+
+
+def test_given__is_varied_where_the_recording_contradicts_it():
+    """Five senders of 50 bytes were held until their receiver came, 500 later each time; the model says they are eager."""
+    b = Builder(2)
+    for k in range(5):
+        b.send(0, 1, 50, at=(1000 * k, 1000 * k + 510))
+        b.recv(1, 0, at=(1000 * k + 500, 1000 * k + 520))
+    found = predict(b.trace(), "speed rank:1=2", hand_model(), clock="none")
+    (other,) = found.span.others
+    assert other.changes == ("S_bytes=49",)
+    assert found.span.least == other.makespan < found.predicted.makespan
+    assert [(doubt.what, doubt.messages, doubt.of, doubt.change) for doubt in found.doubts][0] == ("held", 5, 5, "S_bytes=49")
+
+
+def test_variations__only_what_concerns_a_message():
+    b = Builder(2)
+    b.call(0, "Barrier", at=(0, 10))
+    none = replayed(b.trace(), Machine(hand_model(), unknown=(S, PROGRESS)))
+    assert list(single(none)) == []
+    run = replayed(in_time(), Machine(hand_model(), unknown=(S, PROGRESS)))
+    assert [unknown for unknown, _ in single(run)] == [":S_bytes"]  # its receive is posted by the call that waits for it
+
+
+@pytest.mark.slow
+@given(build.traces(), st.sampled_from(["zero-wait all", "zero-time e0", "speed rank:0=2", "network L_ns=9000", "zero-wait e0"]))
+def test_law__the_answer_lies_inside(trace, question):
+    if not len(trace.calls):
+        return
+    found = predict(trace, question, OPEN)
+    assert found.span.least <= found.predicted.makespan <= found.span.most
+    assert all(found.span.least <= other.makespan <= found.span.most for other in found.span.others)
+
+
+@pytest.mark.slow
+@given(build.traces())
+def test_law__the_recording_is_known(trace):
+    found = predict(trace, (), OPEN).span
+    assert (found.least, found.most) == (trace.timeline.makespan,) * 2 or predict(trace, (), OPEN).health.correction
