@@ -46,7 +46,9 @@ def of_run(run: Run) -> Misfit:
 
 def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit, doubts: tuple[Doubt, ...]) -> Misfit:
     """Return how often the recorded times contradict the model."""
-    return Misfit(**dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model), doubts=list(doubts))
+    return Misfit(
+        **dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model), doubts=list(doubts)
+    )
 
 
 def first(misfit: Misfit, machine: records.Machine) -> Facts:
