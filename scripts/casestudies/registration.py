@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from runs import MODEL, Lab, Row, Runs, asked, region_of, span
+from runs import Lab, Row, Runs, asked, region_of, span
 
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
@@ -74,7 +74,7 @@ def change(trace: Trace, receive: int) -> Change | None:
 
 def chosen(trace: Trace, way: str) -> Change | None:
     """Return the next change, as one of the WAYS has it."""
-    answer = domino(trace, MODEL)
+    answer = domino(trace)
     waiting = receives(trace, answer.run.waits)
     ranked = waiting if way == "longest" else [call for call in answer.ranked(len(trace.calls)).tolist() if call in waiting]
     found = (one for call in ranked if (one := change(trace, call)))

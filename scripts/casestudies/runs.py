@@ -22,7 +22,6 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.predict import Prediction, predict
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODEL = "default"
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _OPEN = ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1")
 """What Open MPI needs to run more processes than there are processors; those that wait let others run."""
@@ -94,8 +93,9 @@ class Runs:
 class Lab:
     """Compiles programs and records their runs, each variant once however often it is asked for."""
 
-    def __init__(self, folder: pathlib.Path, mpiexec: str, times: int) -> None:
-        self.folder, self.times = folder, times
+    def __init__(self, folder: pathlib.Path, mpiexec: str, times: int, otf2: bool = False) -> None:
+        """`otf2`: recordings are converted to OTF2, and read from there."""
+        self.folder, self.times, self.otf2 = folder, times, otf2
         self.mpiexec = shutil.which(mpiexec) or mpiexec
         self.mpicc = _beside(self.mpiexec)
         text = subprocess.run([self.mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
@@ -131,7 +131,15 @@ class Lab:
         elapsed = re.search(r"^elapsed ([0-9.]+)$", done.stdout, re.MULTILINE)
         if done.returncode or not elapsed:
             raise PerwizError(f"{' '.join(command)}: ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
-        return Recording(read(str(folder)), round(float(elapsed[1]) * 1e9))
+        return Recording(read(self._archive(folder) if self.otf2 else str(folder)), round(float(elapsed[1]) * 1e9))
+
+    def _archive(self, folder: pathlib.Path) -> str:
+        archive = folder.with_suffix(".otf2")
+        command = [sys.executable, "-m", "perwiz", "convert", str(folder), str(archive)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise PerwizError(f"{' '.join(command)}: ended with {done.returncode}: {done.stderr.strip()}")
+        return str(archive)
 
     def _compiled(self, program: str) -> str:
         out = self.folder / program
@@ -179,15 +187,15 @@ class Row:
         return {"question": self.question, "kind": self.kind, **names}
 
 
-def row(kind: str, before: Runs, after: Runs, hypotheses: Sequence[str], told: str = "", model: str = MODEL) -> Row:
+def row(kind: str, before: Runs, after: Runs, hypotheses: Sequence[str], told: str = "") -> Row:
     """Return what was predicted from the median run before, beside the median after."""
-    predicted = asked(before.middle, hypotheses, model)
+    predicted = asked(before.middle, hypotheses)
     return Row(told or "; ".join(hypotheses), kind, span(predicted.trace, predicted.predicted), after.time, after.noise)
 
 
-def asked(trace: Trace, hypotheses: Sequence[str], model: str = MODEL) -> Prediction:
-    """Return a prediction; its timeline is over the rows of the recorded calls."""
-    return predict(trace, list(hypotheses), model)
+def asked(trace: Trace, hypotheses: Sequence[str]) -> Prediction:
+    """Return a prediction, told nothing of the machine; its timeline is over the rows of the recorded calls."""
+    return predict(trace, list(hypotheses))
 
 
 def region_of(trace: Trace, call: int) -> str:

@@ -80,4 +80,22 @@ static inline int given(int argc, char **argv, const char *word)
     return 0;
 }
 
+/* How many bytes the messages have: of the argument bytes:N, else as many as is usual. */
+static inline int message_bytes(int argc, char **argv, int usual)
+{
+    int bytes = usual;
+    for (int k = 1; k < argc; k++)
+        sscanf(argv[k], "bytes:%d", &bytes);
+    return bytes;
+}
+
+/* Memory for a message, written once, so that no page of it comes to be while it is sent. */
+static inline char *message(int bytes)
+{
+    char *memory = malloc((size_t)bytes);
+    if (!memory)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    return memset(memory, 1, (size_t)bytes);
+}
+
 #endif

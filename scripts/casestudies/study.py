@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import pathlib
 import statistics
@@ -12,7 +13,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import registration
-from runs import MODEL, Lab, Row, Runs, calls_of, row
+from runs import Lab, Row, Runs, calls_of, row
 
 from perwiz.errors import PerwizError
 from perwiz.trace import operations
@@ -21,7 +22,7 @@ from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.limits.bound import COMBINATIONS, bound
 from perwiz.words import table
 
-MEDIAN, WORST = 0.01, 0.03
+MEDIAN, WORST = 0.003, 0.02
 """Errors that predictions of the change as it was made may have."""
 MOVES = 7
 HEAD = ("question", "predicted", "measured", "error", "noise")
@@ -87,13 +88,19 @@ def compositing_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     before, *after = lab.runs("compositing", 16, [], *([word] for word in wanted))
     asked = [f"balance-time stage#{k}" for k in range(1, 5)] + ["balance-time stage"]
     case.table([row("made", before, runs, [text]) for runs, text in zip(after, asked, strict=True)], before)
-    bounds = next(one for one in bound(before.middle, ["stage"], MODEL).regions if one.name == "stage")
+    bounds = next(one for one in bound(before.middle, ["stage"]).regions if one.name == "stage")
     names = ["".join(f" Q{k + 1}" for k in one) or " -" for one in COMBINATIONS]
     case.lines += ["", "bound of region 'stage', no order of calls (Q1 zero-wait, Q2 balance-time, Q3 balance-messages):"]
     case.lines += table([name.strip() for name in names], [[ms(bounds.time(one)) for one in COMBINATIONS]], left=())
     case.figures["bounds_ns"] = {name.strip(): bounds.time(one) for name, one in zip(names, COMBINATIONS, strict=True)}
     pictures("compositing", before, after[-1], asked[-1:])
     return case
+
+
+def sized(name: str, title: str, words: tuple[str, ...]) -> Case:
+    """Return a case whose messages have the size that words say."""
+    full = " ".join([name, *words])
+    return Case(full.replace(" bytes:", "-"), f"{full}: {title}")
 
 
 def edges_first(trace: Trace) -> str:
@@ -117,23 +124,23 @@ def latesender_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     return case
 
 
-def pipeline_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+def pipeline_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = ()) -> Case:
     """Return the case of a pipeline whose slow stage is made twice as fast."""
-    case = Case("pipeline", "pipeline: the slow stage computes twice as fast")
-    before, after = lab.runs("pipeline", 8, [], ["fast"])
+    case = sized("pipeline", "the slow stage computes twice as fast", words)
+    before, after = lab.runs("pipeline", 8, words, [*words, "fast"])
     asked = ["scale slow stage=0.5", "speed rank:3=2"]
     case.table([row("made", before, after, [text]) for text in asked], before)
-    pictures("pipeline", before, after, asked[:1])
+    pictures(case.name, before, after, asked[:1])
     return case
 
 
-def halo_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+def halo_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = ()) -> Case:
     """Return the case of a straggler among neighbours: made as fast as the others, or balanced with them."""
-    case = Case("halo", "halo: a straggler computes 1.6 times as fast, or all compute the mean")
-    before, fast, balanced = lab.runs("halo", 12, [], ["fast"], ["balanced"])
+    case = sized("halo", "a straggler computes 1.6 times as fast, or all compute the mean", words)
+    before, fast, balanced = lab.runs("halo", 12, words, [*words, "fast"], [*words, "balanced"])
     rows = [row("made", before, fast, ["speed rank:5=1.6"]), row("made", before, balanced, ["balance-time step"])]
     case.table(rows, before)
-    pictures("halo", before, fast, ["speed rank:5=1.6"])
+    pictures(case.name, before, fast, ["speed rank:5=1.6"])
     return case
 
 
@@ -144,6 +151,8 @@ CASES = {
     "pipeline": pipeline_case,
     "halo": halo_case,
 }
+SIZED: dict[str, Callable[..., Case]] = {"pipeline": pipeline_case, "halo": halo_case}
+"""Cases of programs that take the size of their messages."""
 
 
 def summary(cases: list[Case]) -> tuple[list[str], dict[str, object], bool]:
@@ -166,15 +175,30 @@ def picture(folder: pathlib.Path) -> Callable[..., None]:
     def draw(name: str, before: Runs, after: Runs, hypotheses: list[str]) -> None:
         from perwiz.report.compare import plot as compare_plot
 
-        compare_plot.plot(compare(before.middle, after.middle, "e1", hypotheses, MODEL), str(folder / f"{name}.png"))
+        compare_plot.plot(compare(before.middle, after.middle, "e1", hypotheses), str(folder / f"{name}.png"))
 
     return draw
+
+
+def asked_for(names: list[str], sizes: list[int]) -> list[Callable[..., Case]]:
+    """Return the cases, those of programs that take sizes also with these."""
+    plain = [CASES[name] for name in names]
+    return plain + [functools.partial(SIZED[name], words=(f"bytes:{size}",)) for size in sizes for name in names if name in SIZED]
 
 
 def arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", action="append", choices=list(CASES), help="one of the cases; can be given several times (default: all)")
+    parser.add_argument(
+        "--bytes",
+        action="append",
+        type=int,
+        default=[],
+        metavar="N",
+        help=f"{', '.join(SIZED)} with messages of so many bytes, too; can be given several times",
+    )
+    parser.add_argument("--otf2", action="store_true", help="read the recordings as OTF2 archives, converted")
     parser.add_argument("--runs", type=int, default=5, help="runs of each variant, of which the median counts (default 5)")
     parser.add_argument("--mpiexec", default="mpiexec", help="launcher of the MPI, its mpicc beside it (default: mpiexec)")
     parser.add_argument("--out", type=pathlib.Path, help="folder for study.json, pictures and recordings (default: print only)")
@@ -187,10 +211,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.out or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        lab, draw = Lab(folder, args.mpiexec, args.runs), picture(folder)
+        lab, draw = Lab(folder, args.mpiexec, args.runs, args.otf2), picture(folder)
         cases = []
-        for name in args.case or CASES:
-            cases.append(CASES[name](lab, draw))
+        for ask in asked_for(args.case or list(CASES), args.bytes):
+            cases.append(ask(lab, draw))
             print("\n".join(cases[-1].lines), end="\n\n", flush=True)
         lines, errors, good = summary(cases)
         print("\n".join(lines))
