@@ -1,4 +1,5 @@
-/* What all case studies share. Computation is a sleep: 16 processes run truthfully on a few cores, and take the same time in every run. */
+/* What all case studies share. Computation is a sleep: 16 processes run truthfully on a few cores, and take the same time in every run. Its
+   last part is spent awake, for who is woken is late by as long as others have the processor. */
 #ifndef STUDY_H
 #define STUDY_H
 
@@ -13,19 +14,25 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECOND = 1000000000 };
+static const long SECOND = 1000000000, AWAKE = 300000;
 static int rank, size;
 static double began;
+
+static long now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * SECOND + time.tv_nsec;
+}
 
 /* Compute for so many microseconds. */
 static void compute(long microseconds)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    long ns = end.tv_nsec + microseconds * 1000;
-    end.tv_sec += ns / SECOND;
-    end.tv_nsec = ns % SECOND;
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL))
+    long end = now() + microseconds * 1000, early = end - AWAKE;
+    struct timespec wake = {.tv_sec = early / SECOND, .tv_nsec = early % SECOND};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL))
+        ;
+    while (now() < end)
         ;
 }
 
