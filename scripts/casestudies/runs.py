@@ -134,7 +134,7 @@ class Lab:
         return Recording(read(self._archive(folder) if self.otf2 else str(folder)), round(float(elapsed[1]) * 1e9))
 
     def _archive(self, folder: pathlib.Path) -> str:
-        archive = folder.with_suffix(".otf2")
+        archive = folder.with_name(f"{folder.name}-archive.otf2")  # beside it comes a folder of that name
         command = [sys.executable, "-m", "perwiz", "convert", str(folder), str(archive)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
