@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from runs import Lab, Row, Runs, asked, region_of, span
+from runs import Expected, Lab, Row, Runs, asked, expected, region_of
 
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
@@ -30,10 +30,10 @@ class Change:
     """ns it waits."""
     words: tuple[str, ...]
     """Arguments of the program."""
-    promised: int
-    """ns, if the receive did not wait and all else stayed."""
-    predicted: int
-    """ns, if the point is moved."""
+    promised: Expected
+    """If the receive did not wait and all else stayed."""
+    predicted: Expected
+    """If the point is moved."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +68,8 @@ def change(trace: Trace, receive: int) -> Change | None:
     point = trace.calls.tag  # messages are tagged with the number of their point
     words = [f"{trace.locations.process[move.location]}:{point[move.first]}:{point[move.before]}" for move in moves]
     zeroed = asked(trace, [f"zero-wait e{receive}"])
-    times = (span(trace, one.predicted) for one in (zeroed, prediction))
-    return Change(receive, int(prediction.waits_before.time[receive]), tuple(words), *times)
+    wait = int(prediction.waits_before.time[receive])
+    return Change(receive, wait, tuple(words), expected(zeroed), expected(prediction))
 
 
 def chosen(trace: Trace, way: str) -> Change | None:
@@ -78,7 +78,7 @@ def chosen(trace: Trace, way: str) -> Change | None:
     waiting = receives(trace, answer.run.waits)
     ranked = waiting if way == "longest" else [call for call in answer.ranked(len(trace.calls)).tolist() if call in waiting]
     found = (one for call in ranked if (one := change(trace, call)))
-    return min(found, key=lambda one: (one.predicted, one.wait), default=None) if way == "advance" else next(found, None)
+    return min(found, key=lambda one: (one.predicted.time, one.wait), default=None) if way == "advance" else next(found, None)
 
 
 def steps(lab: Lab, way: str, most: int) -> tuple[Runs, list[Step]]:

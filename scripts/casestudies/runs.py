@@ -165,6 +165,15 @@ def _beside(mpiexec: str) -> str:
     return str(found)
 
 
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What a prediction says the time will be, ns, and between which times it lies."""
+
+    time: int
+    least: int
+    most: int
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Row:
     """A question about the program before, and what came of the change."""
@@ -172,25 +181,37 @@ class Row:
     question: str
     kind: str
     """made: the hypothesis is the change that was made; promise: it is about waits, and the change is one that may remove them."""
-    predicted: int
+    expected: Expected
     measured: int
     noise: float
 
     @property
     def error(self) -> float:
         """Predicted less measured, as a part of measured."""
-        return self.predicted / self.measured - 1
+        return self.expected.time / self.measured - 1
+
+    @property
+    def inside(self) -> bool:
+        """Whether what was measured lies where the prediction says it does."""
+        return self.expected.least <= self.measured <= self.expected.most
 
     def document(self) -> dict[str, object]:
         """Return all figures."""
-        names = {"predicted_ns": self.predicted, "measured_ns": self.measured, "error": self.error, "noise": self.noise}
-        return {"question": self.question, "kind": self.kind, **names}
+        told = {"predicted_ns": self.expected.time, "least_ns": self.expected.least, "most_ns": self.expected.most}
+        names = {"measured_ns": self.measured, "error": self.error, "noise": self.noise, "inside": self.inside}
+        return {"question": self.question, "kind": self.kind, **told, **names}
 
 
 def row(kind: str, before: Runs, after: Runs, hypotheses: Sequence[str], told: str = "") -> Row:
     """Return what was predicted from the median run before, beside the median after."""
-    predicted = asked(before.middle, hypotheses)
-    return Row(told or "; ".join(hypotheses), kind, span(predicted.trace, predicted.predicted), after.time, after.noise)
+    return Row(told or "; ".join(hypotheses), kind, expected(asked(before.middle, hypotheses)), after.time, after.noise)
+
+
+def expected(prediction: Prediction) -> Expected:
+    """Return what a prediction says between the barriers; what can be otherwise of the makespan can be otherwise there."""
+    time = span(prediction.trace, prediction.predicted)
+    outside = prediction.predicted.makespan - time
+    return Expected(time, prediction.span.least - outside, prediction.span.most - outside)
 
 
 def asked(trace: Trace, hypotheses: Sequence[str]) -> Prediction:
