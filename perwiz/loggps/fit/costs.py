@@ -239,7 +239,7 @@ def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
             (operations.KIND[table.op] == operations.N_TO_N) & (size > 1) & (left > entered) & (table.op != operations.OP["MPI_Finalize"])
         )
         if all_wait.any():
-            most = float(((left - entered) / np.frexp(size - 1.0)[1])[all_wait].min())
+            most = float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min())
             why = "no evidence: no process sends to another; a round of the fastest collective took no longer"
     row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most))
     return FittedCosts((row,), unknown=(_unknown("", {"L": (0.0, most)}, why),))

@@ -193,10 +193,11 @@ def test_fitted__one_size():
 
 
 def test_fitted__only_collectives():
-    """The last comes at 3000, the last leaves at 9000: two rounds of four processes take no longer than that."""
+    """The last comes at 3000, the last leaves at 9000: two rounds of four processes take no longer than that. One alone waits for nobody."""
     build = Builder(4)
+    build.everyone("Barrier", comm=build.comm("alone", [0]), at={0: (0, 10)})
     for turn in range(3):
-        now = turn * 10**5
+        now = (turn + 1) * 10**5
         build.barrier(at=[(now + 1000 * rank, now + 9000 + 100 * turn) for rank in range(4)])
     machine = fitted(build.trace())
     assert unknown(machine)["L_ns"].ends == ("L_ns=3000.0", "L_ns=0.0")
