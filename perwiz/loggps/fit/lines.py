@@ -1,4 +1,4 @@
-"""Lines and steps through measured times by size."""
+"""Lines through measured times by size."""
 
 from __future__ import annotations
 
@@ -129,18 +129,3 @@ def _traced(start: Sequence[Sequence[int]], n: int) -> list[int]:
     for row in reversed(start):
         cuts.insert(0, row[cuts[0]])
     return cuts
-
-
-def find_threshold(size: I8, eager: Mask) -> tuple[int, int, int]:
-    """Return the largest eager size, the one that contradicts fewest sizes, and the smallest and largest value it can have.
-
-    size                           8    16    32    64
-    eager                          1     1     0     0
-    wrong, if S is below it        2     1     0     1  and 2 above all: S is 16, and may be up to 31
-    """
-    order = np.argsort(size, kind="stable")
-    size, eager = np.asarray(size)[order], np.asarray(eager)[order]
-    wrong = np.concatenate(([0], np.cumsum(~eager))) + np.concatenate((np.cumsum(eager[::-1])[::-1], [0]))
-    cut = int(np.argmin(wrong))
-    low = int(size[cut - 1]) if cut else 0
-    return low, low, int(size[cut]) - 1 if cut < len(size) else low

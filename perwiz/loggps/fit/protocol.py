@@ -1,4 +1,4 @@
-"""How a machine passes messages on, as the senders and receivers of a trace show it: the eager limit, progress, handshakes, the gap."""
+"""How a machine passes messages on, as the senders and receivers of a trace show it: the eager limit, progress, the gap."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 
 from perwiz.loggps.fit.eager import Sizes, by_size, limits, told, untold
 from perwiz.loggps.fit.gap import gap
-from perwiz.loggps.fit.handshake import Jump, jump
 from perwiz.loggps.fit.progress import in_place, progress
 from perwiz.loggps.fit.senders import senders
 from perwiz.loggps.machine import Estimate, Unknown
@@ -21,8 +20,6 @@ class Protocol:
     estimates: tuple[Estimate, ...]
     unknown: tuple[Unknown, ...]
     sizes: Sizes
-    jump: Jump | None
-    """How much longer a message takes just above the eager limit; request_overheads follow with the fitted L and o."""
 
 
 def protocol(trace: Trace) -> Protocol:
@@ -30,8 +27,7 @@ def protocol(trace: Trace) -> Protocol:
 
     And g_ns. Its clocks must be treated, and only its tied part be there. Time grows with messages and calls.
     """
-    seen = senders(trace)
-    sizes = by_size(seen)
+    sizes = by_size(senders(trace))
     found = limits(sizes)
     moves = progress(sizes, found)
     if isinstance(moves, Estimate) and moves.value == "in calls":
@@ -45,5 +41,4 @@ def protocol(trace: Trace) -> Protocol:
         estimates=tuple(estimates),
         unknown=(*untold(found), *(each for each in others if isinstance(each, Unknown))),
         sizes=sizes,
-        jump=jump(seen, found),
     )

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from perwiz.loggps.fit.costs import Handshake, Seen, cost_rows, everywhere, requests
+from perwiz.loggps.fit.eager import separated
 from perwiz.loggps.fit.fit import Fit, Senders
-from perwiz.loggps.fit.lines import find_threshold, regular
+from perwiz.loggps.fit.lines import regular
 from perwiz.loggps.fit.shortest import Points
 from perwiz.loggps.machine import Estimate, Machine
 from perwiz.loggps.model import LETTERS, NO_LIMIT, PAIRS, SENDS, Costs, Limit, Model
@@ -43,9 +44,9 @@ class Samples:
     overlap: F8
 
     @property
-    def threshold(self) -> tuple[int, int, int]:
-        """S, and the smallest and largest value it can have."""
-        return find_threshold(self.late_size, self.late_eager)
+    def threshold(self) -> tuple[int, int]:
+        """S, the largest size let go, and the largest value it can have."""
+        return _threshold(self.late_size, self.late_eager)
 
     @property
     def largest(self) -> int:
@@ -76,8 +77,15 @@ def _samples(kinds: dict[str, list[list[int]]]) -> Samples:
 
 
 def _tried(rows: list[list[int]]) -> tuple[I8, Mask]:
-    """Return sizes, and whether most sends to a late receiver returned before half its delay was over."""
+    """Return sizes, rising, and whether most sends to a late receiver returned before half its delay was over."""
+    rows = sorted(rows)
     return np.array([row[0] for row in rows], "i8"), np.array([2 * np.median(row[2:]) < row[1] for row in rows], bool)
+
+
+def _threshold(size: I8, eager: Mask) -> tuple[int, int]:
+    """Return the largest of rising sizes let go, by the cut that fewest contradict, and how large it may be at most."""
+    low, high, _ = separated(size, eager.astype("i8"), (~eager).astype("i8"))
+    return low, high - 1 if high <= NO_LIMIT else low
 
 
 def measured(samples: Mapping[str, Samples], name: str, source: str) -> Fit:
@@ -162,7 +170,7 @@ def _in_place(samples: Samples) -> int:
     """Return the size from which on eager messages hold their sender until the receiver is in any call; NO_LIMIT if none does."""
     if not len(samples.asleep_size):
         return NO_LIMIT
-    asleep = find_threshold(samples.asleep_size, samples.asleep_eager)[0]
+    asleep, _ = _threshold(samples.asleep_size, samples.asleep_eager)
     return asleep if asleep < min(samples.threshold[0], samples.largest) else NO_LIMIT
 
 
@@ -177,8 +185,7 @@ def _intervals(classes: Mapping[str, Samples], handshake: Handshake) -> tuple[di
             if letter != "s":
                 ends = np.percentile([getattr(row, letter) for row in drawn], [2.5, 97.5]).tolist()
                 low[place + key], high[place + key] = ends
-        _, *ends = samples.threshold
-        low[f"{place}S_bytes"], high[f"{place}S_bytes"] = map(float, ends)
+        low[f"{place}S_bytes"], high[f"{place}S_bytes"] = map(float, samples.threshold)
     return low, high
 
 

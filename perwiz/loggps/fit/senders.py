@@ -20,7 +20,6 @@ from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
 from perwiz.loggps.pairs import SENDS_OF
 from perwiz.loggps.progress import first_after, times_outside, visible_waits
-from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
@@ -52,10 +51,6 @@ class Senders:
     """Let go, before it was received, while the receiver computed, well before it came back; it may have been in a call since the send."""
     moved: Mask
     """Held until the receiver came back to some call, well after it had posted the receive."""
-    awaited: Mask
-    """The receiver was in a blocking receive already as it was sent."""
-    way: I8
-    """From the entry of the send to the return of the call that completes the receive, ns."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,8 +96,6 @@ def senders(trace: Trace) -> Senders:
         & (times.leave[done] > waits.asked)
         & _well_before(waits, _next_entered(trace, receiver, waits.asked)),
         moved=moved,
-        awaited=(times.enter[done] <= sent) & (operations.KIND[calls.op[done]] == operations.RECV),
-        way=times.leave[done] - sent,
     )
 
 

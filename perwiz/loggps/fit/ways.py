@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.clock.latency import distance
-from perwiz.loggps.evidence import telling
+from perwiz.loggps.fit.evidence import telling
 from perwiz.trace.arrays import F8, I4, I8, U1, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import Times

@@ -1,4 +1,4 @@
-"""Lines and steps through points: cases by hand, and laws."""
+"""Lines through points: cases by hand, and laws."""
 
 import numpy as np
 import pytest
@@ -66,18 +66,6 @@ def test_segments__one_line_is_one():
     k = 2 ** np.arange(20)
     noise = np.random.default_rng(1).uniform(1, 1.03, 20)
     assert len(lines.fit_segments(k, (300 + 0.8 * k) * noise)) == 1
-
-
-@pytest.mark.parametrize(
-    ("eager", "expected"),
-    [("11110000", (4, 4, 4)), ("11111111", (8, 8, 8)), ("00000000", (0, 0, 0)), ("11011000", (5, 5, 5)), ("11110100", (4, 4, 4))],
-)
-def test_step__fewest_contradictions(eager, expected):
-    assert lines.find_threshold(np.arange(1, 9), np.array([c == "1" for c in eager])) == expected
-
-
-def test_step__between_sizes_tried():
-    assert lines.find_threshold(np.array([64, 16, 32]), np.array([False, True, True])) == (32, 32, 63)
 
 
 def test_segments__deviations_that_are_near_make_no_piece():

@@ -1,4 +1,4 @@
-"""Progress, what is sent in place, the gap, handshakes, and all of the protocol together, worked by hand."""
+"""Progress, what is sent in place, the gap, and all of the protocol together, worked by hand."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from build import Builder
 from perwiz.loggps.fit import progress as fit
 from perwiz.loggps.fit.eager import limits
 from perwiz.loggps.fit.gap import gap
-from perwiz.loggps.fit.handshake import Jump, jump, request_overheads
 from perwiz.loggps.fit.protocol import protocol
-from perwiz.loggps.fit.senders import senders
 from perwiz.loggps.machine import Estimate, Unknown
 from shown import sizes
 
@@ -76,48 +74,6 @@ def test_gap__not_told():
     assert gap(sends(100, 101), 100) == gap(sends(100, 20, 26), 100) == gap(sends(100, 20), 7) == gap(Builder(2).trace(), 100) == none
 
 
-def awaited(*several, count=5):
-    """Return messages (bytes, way) that are awaited, `count` of each, and as many of each whose receiver comes late or early."""
-    b, now = Builder(2, eager=100), 0
-    for size, way in several:
-        for _ in range(count):
-            b.recv(1, 0, at=(now, now + 100 + way))
-            b.send(0, 1, size, at=(now + 100, now + 100 + way))
-            b.send(0, 1, size, at=(now + 10_000, now + 10_010 if size <= 100 else now + 20_010))
-            b.recv(1, 0, at=(now + 20_000, now + 20_100))
-            now += 100_000
-    return b.trace()
-
-
-def test_jump():
-    trace = awaited((64, 300), (96, 400), (128, 1400), (256, 1500))
-    shown = protocol(trace)
-    assert shown.jump == Jump(1000.0, 10)
-    assert shown.estimates[0] == Estimate("S_bytes", "", 96, 20, 0)
-
-
-@pytest.mark.parametrize("several", [((48, 400), (128, 1400)), ((96, 1400), (128, 1400)), ((96, 400),)])
-def test_jump__not_seen(several):
-    """Sizes too far apart, no jump, or one size."""
-    assert protocol(awaited(*several)).jump is None
-
-
-def test_jump__too_few():
-    trace = awaited((96, 400), (128, 1400), count=4)
-    assert jump(senders(trace), protocol_limits(trace)) is None
-
-
-def protocol_limits(trace):
-    return limits(protocol(trace).sizes)
-
-
-def test_request_overheads():
-    """1000 = 2 L + (1 + 3 + 2) o, of which the request has 3."""
-    assert request_overheads(Jump(1000.0, 10), L=200.0, o=100.0, acknowledge_overheads=2) == 3
-    assert request_overheads(Jump(100.0, 10), L=200.0, o=100.0, acknowledge_overheads=2) == 0
-    assert request_overheads(Jump(1000.0, 10), L=200.0, o=0.0, acknowledge_overheads=2) == 0
-
-
 def halo(size, length, steps=10, held=True):
     """Return a halo of two with computation between posting and waiting, of rank 1 longer; `held`: rank 0 waits until rank 1 does."""
     b, now = Builder(2), 0
@@ -160,7 +116,7 @@ def test_progress_tells_what_is_eager():
 
 def test_no_message():
     shown = protocol(Builder(1).trace())
-    assert (shown.estimates, shown.jump, [u.key for u in shown.unknown]) == ((), None, ["S_bytes", "progress", "g_ns"])
+    assert (shown.estimates, [u.key for u in shown.unknown]) == ((), ["S_bytes", "progress", "g_ns"])
 
 
 def test_other_ranks__change_nothing():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from build import Builder, table
@@ -136,15 +135,3 @@ def test_other_ranks__show_the_same():
     trace = run(*adds)
     other = dataclasses.replace(trace.locations, process=trace.locations.process[::-1].copy())
     assert shown(dataclasses.replace(trace, locations=other)) == shown(trace) == ["gone", "kept", "moved"]
-
-
-def test_ways():
-    """The receiver was there for the second; from the entry of the send to the return of the receive."""
-    b = Builder(2)
-    b.send(0, 1, 8, at=(0, 10))
-    b.recv(1, 0, at=(LATE, LATE + 100))
-    b.send(0, 1, 8, at=(PERIOD, PERIOD + 10))
-    b.recv(1, 0, at=(LATE + 200, PERIOD + 70))
-    seen = senders(b.trace())
-    assert (seen.awaited.tolist(), seen.way.tolist()) == ([False, True], [LATE + 100, 70])
-    assert np.array_equal(seen.sends, [0, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from build import Builder
-from perwiz.loggps.evidence import telling
+from perwiz.loggps.fit.evidence import telling
 
 
 def test_telling__what_waits_for_another_request_tells_nothing():
