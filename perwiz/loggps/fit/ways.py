@@ -21,7 +21,7 @@ from perwiz.trace.trace import Timeline, Trace
 _PARTS, _PART = 16, 8
 """Parts of a run at most, and messages of one size between two processes in each of them at least, in one direction."""
 _REVERSED = 0.01
-"""Share of messages of a pair in one direction that may come before they are sent where clocks are right: single times may be wrong."""
+"""Share of messages of a pair in one direction, but at least one, that may come before they are sent where clocks are right."""
 _APART = 3
 """Directions of a pair that differ by this factor or more differ for other reasons than clocks that were compared."""
 
@@ -126,7 +126,7 @@ def _wrong(place: I4, way: F8, up: Mask, count: int) -> Mask:
     direction = 2 * place.astype("i8") + up
     messages = np.bincount(direction, minlength=2 * count).reshape(-1, 2)
     early = np.bincount(direction, way <= 0, 2 * count).reshape(-1, 2)
-    return np.asarray((messages > 0).all(axis=1) & (early > _REVERSED * messages).any(axis=1))
+    return np.asarray((messages > 0).all(axis=1) & (early > np.maximum(1, _REVERSED * messages)).any(axis=1))
 
 
 def _ahead(trace: Trace, ends: tuple[I4, I4], place: I4, size: I8, way: F8, first: F8, wrong: Mask) -> tuple[F8, Mask]:

@@ -11,6 +11,7 @@ from build import Builder
 from perwiz.kernels.names import METAHOST, NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.fit import fit, fitted
+from perwiz.loggps.fit.ways import with_right_clocks
 from perwiz.loggps.model import ALL_PAIRS, Costs, Limit, Model, Sent
 from perwiz.whatif.predict import predict
 
@@ -113,6 +114,19 @@ def test_fitted__a_direction_that_always_waited_is_no_clock():
         build.send(1, 0, bytes=64, at=(now + 2000, now + 2200))
         build.recv(0, 1, at=(now + 10**7, now + 10**7 + 300))
     assert way(fitted(build.trace()), 64) == pytest.approx(1500, rel=0.01)
+
+
+def test_fitted__a_single_reversed_message_is_no_clock():
+    """Rank 0 always receives 100 us late, 1 in time; one of 50 comes 1 us before it is sent: no clock is 50 us off."""
+    b = Builder(2)
+    for k in range(50):
+        at = 1_000_000 * k
+        b.send(0, 1, 8, at=(at, at + 100))
+        b.recv(1, 0, at=(at - 2_000, at - 1_000) if k == 7 else (at + 200, at + 3_000))
+        b.send(1, 0, 8, at=(at + 10_000, at + 10_100))
+        b.recv(0, 1, at=(at + 110_000, at + 110_200))
+    trace = b.trace()
+    assert with_right_clocks(trace) is trace
 
 
 def placed(trace, nodes, metahosts):
