@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 HELP = "measure the parameters of a machine, or take them from a trace, and write them as a model"
 ROUNDS, LARGEST = 30, 1 << 20
 """Repetitions of a measurement, and bytes of the largest message."""
+_SIMULATED = "its network is simulated, must be a real one; the platform file says what it costs"
 _ENDING = """
 A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perwiz, and put at the end of the launcher's command line.
 Rank 0 measures with one process on its node and one on another, if there are any. If there are both, the model has costs for each class
@@ -116,10 +117,14 @@ def _from_trace(args: argparse.Namespace) -> Fit:
 
     from perwiz import words
     from perwiz.clock.treatment import treat
+    from perwiz.errors import UsageError
     from perwiz.loggps import model_file
     from perwiz.loggps.fit.fit import fit
 
-    trace = treat(files.read(args.trace), args.clock).trace
+    read = files.read(args.trace)
+    if read.model and read.timeline.origin.predicted:
+        raise UsageError(f"{args.trace}: {_SIMULATED}")
+    trace = treat(read, args.clock).trace
     found = fit(trace, model_file.load(trace.model) if trace.model else None)
     model = found.machine.model
     source = f"{model.source} of {words.shown(args.trace)} ({trace.format}), clocks {args.clock}, by perwiz calibrate on {_today()}"
@@ -136,7 +141,7 @@ def measured(command: list[str], mpicc: str | None, output: str, rounds: int = R
 
     launch.check(command)
     if programs.simulates(command[0]):
-        raise UsageError(f"{command[0]}: its network is simulated, must be a real one; the platform file says what it costs")
+        raise UsageError(f"{command[0]}: {_SIMULATED}")
     mpicc = mpicc or programs.mpicc_for(command)
     with Progress("measuring round trips") as progress:
         lines = calibrate.measured(command, mpicc, rounds, largest, progress)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perwiz.whatif.hypotheses import KINDS
 
 if TYPE_CHECKING:
-    from perwiz.loggps.model import Model
+    from perwiz.loggps.machine import Machine
 
 MOST_WAITS = 1_000_000
 """Waits that can be asked for: nobody reads more."""
@@ -29,16 +29,16 @@ def model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME|FILE|KEY=VALUE,...", help=meaning)
 
 
-def machine(args: argparse.Namespace) -> Model | str | None:
-    """Return what was asked for: a model; changes of the fitted one; None if nothing was. Raises ModelError."""
+def machine(args: argparse.Namespace) -> Machine | str | None:
+    """Return what was asked for: a machine; changes of the fitted one; None if nothing was. Raises ModelError."""
     from dataclasses import replace
 
-    from perwiz.loggps.model_file import load
+    from perwiz.loggps import model_file
     from perwiz.whatif.run import is_changes
 
     if args.model is None or not is_changes(args.model):
-        return args.model and load(args.model)
-    replace(load("default"), name="fitted to the trace").with_changes(args.model)
+        return args.model and model_file.machine(args.model)
+    replace(model_file.load("default"), name="fitted to the trace").with_changes(args.model)
     return str(args.model)
 
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Iterable
+from typing import Any
 
-from perwiz.loggps.model import Model
+from perwiz.errors import ModelError
+from perwiz.loggps.model import OF_ALL, OF_PAIRS, Model, checked_pairs, shown
+
+_KEYS = ("key", "pairs", "ends", "why")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +44,51 @@ class Unknown:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A model and where it comes from. One that was given whole, by name or file, has no estimates and nothing unknown."""
+    """A model and where it comes from. One that was given whole has no estimates; its file may say what is unknown."""
 
     model: Model
     estimates: tuple[Estimate, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     given: bool = False
     """The model was given whole: the trace may contradict it."""
+
+
+def written(unknown: Iterable[Unknown]) -> list[str]:
+    """Return the lines of a model file that say what is unknown, tables [[unknown]]."""
+    lines = []
+    for each in unknown:
+        values = dataclasses.asdict(each)
+        lines += ["", "[[unknown]]", *(f"{key} = {json.dumps(values[key], ensure_ascii=False)}" for key in _KEYS)]
+    return lines
+
+
+def parsed(tables: Any, model: Model) -> tuple[Unknown, ...]:
+    """Return what the tables [[unknown]] of a parsed file of a model say. Raises ModelError."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ModelError(f"unknown is {shown(tables)}, must be tables [[unknown]]")
+    out: list[Unknown] = []
+    for number, table in enumerate(tables, start=1):
+        try:
+            out.append(_parsed(table, model, {(each.pairs, each.key) for each in out if each.ends}))
+        except ModelError as error:
+            raise ModelError(f"[[unknown]] {number}: {error}") from None
+    return tuple(out)
+
+
+def _parsed(table: dict[str, Any], model: Model, before: set[tuple[str, str]]) -> Unknown:
+    if sorted(table) != sorted(_KEYS):
+        raise ModelError(f"has {', '.join(sorted(table)) or 'nothing'}, must have {', '.join(_KEYS)}")
+    key, pairs, ends, why = (table[name] for name in _KEYS)
+    checked_pairs(pairs, also="")
+    known = (*OF_PAIRS, *OF_ALL, "collectives")
+    if not isinstance(key, str) or key not in known:
+        raise ModelError(f"key is {shown(key)}, must be one of {', '.join(known)}")
+    if not isinstance(why, str):
+        raise ModelError(f"why is {shown(why)}, must be text")
+    if not isinstance(ends, list) or len(ends) not in (0, 2) or not all(isinstance(end, str) for end in ends):
+        raise ModelError(f"ends is {shown(ends)}, must be none or two changes of the model")
+    if (pairs, key) in before:
+        raise ModelError(f"{key} is there twice, must be there once")
+    for end in ends:
+        model.with_changes(end)
+    return Unknown(key, pairs, tuple(ends), why)

@@ -7,6 +7,11 @@
     from_bytes = 1024                  for messages so large and larger; 0 if it is not said
     L_ns = 12000.0
     [[collectives]]                    what collectives cost, see `collectives.py`
+    [[unknown]]                        what nothing told of the machine
+    key = "S_bytes"
+    pairs = ""                         class of pairs, "" for all
+    ends = ["S_bytes=0", "S_bytes=64"] none, or two changes of the model between which the truth lies
+    why = "..."
 
 [conventions] may have inline_bytes, without which nothing is sent in place.
 Files may say o_ns and O_ns_per_byte, of both ends, in place of those of each, and `per_byte` in [conventions]: the end that pays O.
@@ -23,6 +28,8 @@ from typing import Any
 
 from perwiz.errors import ModelError, TraceError
 from perwiz.loggps import collectives
+from perwiz.loggps import machine as machines
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.loggps.model import (
     BOTH_ENDS,
     CONVENTIONS,
@@ -63,29 +70,34 @@ def load(name_or_file: str) -> Model:
 
     Raises ModelError naming the file, the key, what is there and what must be.
     """
+    return machine(name_or_file).model
+
+
+def machine(name_or_file: str) -> Machine:
+    """Return the machine that is given by the name or file of its model, as `load`, with what its file says is unknown."""
     if name_or_file.endswith(".xml"):
         return _of_platform(name_or_file)
     if "/" in name_or_file or name_or_file.endswith(".toml"):
         content = _parsed(name_or_file)
         try:
-            return _model(content)
+            return _machine(content)
         except ModelError as error:
             raise ModelError(f"{name_or_file}: {error}") from None
     if name_or_file not in names():
         files = "or a path to a .toml file, or a platform (.xml)"
         raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, {files}")
-    return load(str(_folder() / f"{name_or_file}.toml"))
+    return machine(str(_folder() / f"{name_or_file}.toml"))
 
 
-def _of_platform(file: str) -> Model:
+def _of_platform(file: str) -> Machine:
     try:
-        return _model(platform.content(file))
+        return _machine(platform.content(file))
     except TraceError as error:
         raise ModelError(str(error)) from None
 
 
-def text(model: Model, comments: Iterable[str] = ()) -> str:
-    """Return the content of the file of a model, with lines of comments at its top: `load` gives the same model."""
+def text(model: Model, comments: Iterable[str] = (), unknown: Iterable[Unknown] = ()) -> str:
+    """Return the content of the file of a model, with lines of comments at its top: `machine` gives the same model, and what is unknown."""
     values = model.parameters()
     lines = [f"# {line}".rstrip() for line in comments]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]
@@ -94,7 +106,7 @@ def text(model: Model, comments: Iterable[str] = ()) -> str:
     lines += ["", "[conventions]", *(_entry(key, value) for key, value in values.items() if key in OF_ALL)]
     for table in model.classes():
         lines += ["", "[[classes]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
-    return "\n".join([*lines, *collectives.written(model.collectives), ""])
+    return "\n".join([*lines, *collectives.written(model.collectives), *machines.written(unknown), ""])
 
 
 def _entry(key: str, value: float | int | str) -> str:
@@ -119,9 +131,9 @@ def _parsed(file: str) -> Table:
         raise ModelError(f"{file}: {error}, must be TOML") from error
 
 
-def _model(content: Table) -> Model:
-    """Return the model of a parsed file, its keys checked."""
-    _check_keys("top level", content, _TOP, ("classes", "collectives"))
+def _machine(content: Table) -> Machine:
+    """Return the machine of a parsed file, its keys checked."""
+    _check_keys("top level", content, _TOP, ("classes", "collectives", "unknown"))
     for name in ("parameters", "conventions"):
         if not isinstance(content[name], dict):
             raise ModelError(f"{name} is {shown(content[name])}, must be a table [{name}]")
@@ -139,7 +151,8 @@ def _model(content: Table) -> Model:
         _add(table, costs, limits)
     fixed = {"name": content["name"], "source": content["source"], "assumed": _assumed(content["assumed"])}
     found = collectives.parsed(content.get("collectives", []))
-    return Model(**fixed, costs=tuple(costs), limits=tuple(limits), **conventions, collectives=found)
+    model = Model(**fixed, costs=tuple(costs), limits=tuple(limits), **conventions, collectives=found)
+    return Machine(model, unknown=machines.parsed(content.get("unknown", []), model), given=True)
 
 
 def _class(table: Table, payers: tuple[int, int]) -> Table:

@@ -205,7 +205,7 @@ def machine_of(model: Start, trace: Trace) -> Machine:
     if isinstance(model, Model):
         return Machine(model, given=True)
     if model is not None and not is_changes(model):
-        return Machine(model_file.load(model), given=True)
+        return model_file.machine(model)
     if model is None and trace.model and trace.timeline.origin.predicted:
         own = model_file.load(trace.model)
         return Machine(dataclasses.replace(own, source=f"{own.source}; {trace.timeline.origin}"), given=True)

@@ -9,6 +9,7 @@ from hypothesis import given
 import build
 from perwiz.errors import ModelError
 from perwiz.loggps import model_file
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.loggps.model import Costs, Limit
 from perwiz.loggps.model_file import load, names, text
 
@@ -127,7 +128,7 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         (
             "[conventions]",
             "[convention]",
-            "top level has 'convention', must be one of name, source, assumed, parameters, conventions, classes, collectives; "
+            "top level has 'convention', must be one of name, source, assumed, parameters, conventions, classes, collectives, unknown; "
             "did you mean conventions?",
         ),
         ('name = "mine"', "name = 5", "name is 5, must be a line of text"),
@@ -322,3 +323,50 @@ def test_inline_bytes__may_be_left_out(tmp_path):
     assert MINE.with_changes("inline_bytes=256").inline_bytes == 256
     assert text(model).splitlines()[-1] == "inline_bytes = 256          # larger ones are sent in place"
     assert "inline" not in text(MINE)
+
+
+# What is unknown
+
+LATENCY = Unknown("L_ns", "between-nodes", ("between-nodes:L_ns=0.0", "between-nodes:L_ns=5.5"), 'no "evidence"')
+WHOLE = Unknown("collectives", "", (), "what MPI_Bcast of 4 processes costs")
+UNKNOWN = """
+[[unknown]]
+key = "S_bytes"
+pairs = ""
+ends = ["S_bytes=4", "S_bytes=64"]
+why = "so"
+"""
+
+
+def test_unknown__what_is_written_is_read(tmp_path):
+    path = written(tmp_path, text(MINE, unknown=(LATENCY, WHOLE)))
+    assert model_file.machine(path) == Machine(MINE, unknown=(LATENCY, WHOLE), given=True)
+    assert load(path) == MINE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('why = "so"\n', "", "[[unknown]] 1: has ends, key, pairs, must have key, pairs, ends, why"),
+        ('key = "S_bytes"', "key = 5", f"[[unknown]] 1: key is 5, must be one of {OF_PAIRS}, {ALL_CONVENTIONS}, inline_bytes, collectives"),
+        ('pairs = ""', 'pairs = "far"', f"[[unknown]] 1: pairs is 'far', must be one of {CLASSES}"),
+        ('"so"', "[]", "[[unknown]] 1: why is [], must be text"),
+        ('"S_bytes=4", ', "", "[[unknown]] 1: ends is ['S_bytes=64'], must be none or two changes of the model"),
+        ('"S_bytes=4"', "4", "[[unknown]] 1: ends is [4, 'S_bytes=64'], must be none or two changes of the model"),
+        ("S_bytes=4\"", "S_bytes=-4\"", "[[unknown]] 1: change of model mine: S_bytes is -4.0, must be a whole number from 0 to 1e+12"),
+        ('why = "so"', f'why = "so"\n{UNKNOWN}', "[[unknown]] 2: S_bytes is there twice, must be there once"),
+    ],
+)
+def test_unknown__refused(tmp_path, old, new, message):
+    path = written(tmp_path, FILE + UNKNOWN.replace(old, new, 1))
+    with pytest.raises(ModelError) as caught:
+        model_file.machine(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize("value", ["5", "[5]"])
+def test_unknown__no_tables(tmp_path, value):
+    path = written(tmp_path, f"unknown = {value}\n{FILE}")
+    with pytest.raises(ModelError) as caught:
+        model_file.machine(path)
+    assert str(caught.value) == f"{path}: unknown is {value}, must be tables [[unknown]]"

@@ -6,6 +6,7 @@ import pathlib
 
 import pytest
 
+import time_independent
 from build import Builder
 from documents import valid
 from perwiz import cli
@@ -158,6 +159,27 @@ def test_from_trace__receivers_that_compute_are_bad_evidence(capsys):
     why = "bad evidence: 119 of 120 messages waited for a process that computed, or for another request of the same call"
     assert why in " ".join(capsys.readouterr().out.split())
     assert "L_ns" in load("mine.toml").assumed
+
+
+def test_from_trace__the_file_answers_as_the_trace(capsys):
+    """Its span too: what is unknown is in the file."""
+    trace(7)
+    assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
+    capsys.readouterr()
+    told = []
+    for model in ([], ["--model", "mine.toml"]):
+        assert cli.main(["predict", "run.alog", "--network", "L_ns=9000", "--json", *model]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["predicted_span"]["others"]
+    for key in told[0].keys() - {"model", "machine", "networks"}:
+        assert told[0][key] == told[1][key]
+    assert told[0]["machine"]["unknown"] == told[1]["machine"]["unknown"]
+
+
+def test_from_trace__of_computed_times_is_refused(capsys, tmp_path):
+    index = time_independent.written(tmp_path)
+    why = "its network is simulated, must be a real one; the platform file says what it costs"
+    refused(["-o", "mine.toml", "--from", index], f"{index}: {why}", capsys)
 
 
 def test_from_trace__writes_a_model(capsys):

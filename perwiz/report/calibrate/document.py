@@ -160,11 +160,11 @@ def _unknown(each: Unknown) -> str:
 
 
 def toml(fit: Fit) -> str:
-    """Return the model file; how well it fits, intervals and what nothing tells are in its comments."""
+    """Return the model file; how well it fits and intervals are in its comments."""
     told = document(fit, "")
-    notes = [f"Misfit: {_misfit(told.misfit)}.", *(f"Unknown: {_unknown(each)}" for each in told.unknown), *told.notes]
+    notes = [f"Misfit: {_misfit(told.misfit)}.", *told.notes]
     lines = [line for note in notes for line in words.wrapped(note[:1].upper() + note[1:])]
     for each in told.intervals:
         place = f"{each.pairs}:{each.key}" if each.pairs else each.key
         lines.append(f"{place}: 95 % from {_number(each.low, each.key)} to {_number(each.high, each.key)}")
-    return model_file.text(fit.machine.model, lines)
+    return model_file.text(fit.machine.model, lines, fit.machine.unknown)
