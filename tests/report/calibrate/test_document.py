@@ -26,10 +26,14 @@ assumed       s_bytes, request_overheads, acknowledge_overheads, progress, g_ns
 conventions   request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"""
 FILE = """\
 # Misfit: 0.0 % of a message's way for a typical size, 0.0 % at most.
-# Unknown: progress (from progress=in calls to progress=always): no receiver is seen to compute while a message that it
-# had asked for held its sender
-# Unknown: g_ns (from gap=sending call to gap=none): no process sends 20 times one message right behind another
 name = "fitted"
+"""
+UNKNOWN = """
+[[unknown]]
+key = "g_ns"
+pairs = ""
+ends = ["gap=none", "gap=sending call"]
+why = "no process sends 20 times one message right behind another"
 """
 
 
@@ -52,6 +56,7 @@ def test_text(turns):
 
 def test_toml(turns):
     assert toml(turns).startswith(FILE)
+    assert toml(turns).endswith(UNKNOWN)
 
 
 def test_plot__the_same_every_time(turns, tmp_path):
