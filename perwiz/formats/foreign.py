@@ -92,7 +92,7 @@ def inside(path: str) -> str:
         kind = _kind(_begin(os.path.join(path, name)), name)
         if kind and kind.advice not in (_MUST, *_UNPACK.values()):
             return f"whose {name} is {kind.name}, {kind.advice}"
-    return "must be a trace file, or hold an OTF2 archive or a recorded run"
+    return "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"
 
 
 def _kind(head: bytes, path: str) -> Foreign | None:

@@ -67,7 +67,7 @@ def refused(tmp_path, monkeypatch, capsys):
     [
         ("none.alog", "none.alog: no such file or directory"),
         ("empty.alog", "empty.alog: an empty file, must be a trace"),
-        ("folder", "folder: a directory, must be a trace file, or hold an OTF2 archive or a recorded run"),
+        ("folder", "folder: a directory, must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"),
         ("picture.png", "picture.png: a PNG image, must be ALOG or the anchor file of an OTF2 archive"),
         ("words.txt", "words.txt: 'It was a dark and stormy night.', must be ALOG or the anchor file of an OTF2 archive"),
         ("headers.alog", "headers.alog: no event record, must have at least one"),

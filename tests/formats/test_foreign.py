@@ -98,7 +98,10 @@ def test_anchor__what_is_none(tmp_path):
         ({"profile.cubex": tar("anchor.xml"), "scorep.cfg": b""}, f"whose profile.cubex is {CUBE}"),
         ({"meta.db": b"HPCTOOLKITmeta", "src": None}, f"whose meta.db is an HPCToolkit database, {RECORD}"),
         ({"0.def": b"\x03B\1\0", "0.evt": b"\x03B\1\0"}, "whose 0.def is a part of an OTF2 archive, must be its anchor file (.otf2)"),
-        ({"old.zip": zipped(), "notes": b"hello"}, "must be a trace file, or hold an OTF2 archive or a recorded run"),
+        (
+            {"old.zip": zipped(), "notes": b"hello"},
+            "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace",
+        ),
         ({"r1/run.json": b"", "notes": b""}, "with 1 inside that holds a run, r1: must be one of these"),
         (
             {"r1/run.json": b"", "r2/traces.otf2": b"", "r3/run.json": b""},

@@ -111,7 +111,8 @@ def test_no_file_name():
 def test_directory(tmp_path):
     with pytest.raises(TraceError) as info:
         perwiz.read(str(tmp_path))
-    assert str(info.value) == f"{tmp_path}: a directory, must be a trace file, or hold an OTF2 archive or a recorded run"
+    must = "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"
+    assert str(info.value) == f"{tmp_path}: a directory, {must}"
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null"])
