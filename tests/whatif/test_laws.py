@@ -216,7 +216,7 @@ def test_hypotheses_compose(name):
 @settings(max_examples=40)
 @given(build.traces())
 def test_neutral_hypotheses_change_nothing(trace):
-    texts = ["speed rank:0=1", "network request_overheads=1,gap=sending call", *[f"scale {name}=1" for name in trace.names]]
+    texts = ["speed rank:0=1", "network request_overheads=1,progress=in calls", *[f"scale {name}=1" for name in trace.names]]
     for text in texts:
         assert same(predicted(trace, text, model=build.ODD).predicted, trace.timeline)
     assert same(predicted(trace, *texts, model=build.ODD).predicted, trace.timeline)

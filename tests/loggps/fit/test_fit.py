@@ -207,7 +207,7 @@ def test_fitted__one_size():
 
 
 def test_fitted__only_collectives():
-    """The last comes at 3000, the last leaves at 9000: two rounds of four processes take no longer than that. One alone waits for nobody."""
+    """The last comes at 3000, the last leaves at 9000: two rounds of four processes take no longer. One alone waits for nobody."""
     build = Builder(4)
     build.everyone("Barrier", comm=build.comm("alone", [0]), at={0: (0, 10)})
     for turn in range(3):

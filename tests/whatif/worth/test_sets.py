@@ -15,7 +15,7 @@ from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
-from perwiz.graph.graph import GAP, LOCAL
+from perwiz.graph.graph import GAP, KINDS
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import release
@@ -37,7 +37,7 @@ def masks(found, calls):
 def swept(weighted, mask, question):
     """Return the makespan with some calls changed, the slow way."""
     weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
-    release(weighted, mask, GAP if question == "zero-wait" else LOCAL)
+    release(weighted, mask, GAP if question == "zero-wait" else len(KINDS))
     if question == "zero-time":
         weighted.weight[weighted.graph.start[weighted.graph.returned[mask]]] = 0
     return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))

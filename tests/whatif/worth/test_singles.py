@@ -13,7 +13,7 @@ import naive_whatif
 from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
-from perwiz.graph.graph import GAP, LOCAL
+from perwiz.graph.graph import GAP, KINDS, LOCAL
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
@@ -93,7 +93,7 @@ def test_singles__random_graphs(drawn):
     found = singles_of(Weights(graph, weight), sweep(graph, weight))
     for e, v in enumerate(graph.returned):
         assert found.zero_wait[e] == naive_whatif.end(graph, weight.tolist(), ([v], GAP), graph.ended)
-        assert found.zero_time[e] == naive_whatif.end(graph, weight.tolist(), ([v], LOCAL), graph.ended)
+        assert found.zero_time[e] == naive_whatif.end(graph, weight.tolist(), ([v], len(KINDS)), graph.ended)
 
 
 @pytest.mark.slow
