@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.loggps import machine as loggps
+from perwiz.loggps.model import LETTERS, OF_ALL, OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Machine, Model
@@ -32,13 +33,19 @@ def line(machine: Machine) -> Facts:
     """Return in one line what was seen, from how many messages, and what stays unknown; nothing of a model that was given whole."""
     if machine.given:
         return []
-    messages = max((known.telling + known.against for known in machine.estimates if known.key not in ("gap", "S_bytes")), default=0)
+    messages = max((known.telling + known.against for known in machine.estimates if known.key in LETTERS), default=0)
     told = [words.several(messages, "message")] if messages else []
     told += [_told(known) for known in machine.estimates if known.key in _PROTOCOL]
-    open_ = [f"{unknown.key}{pairs(unknown.pairs)}" for unknown in machine.unknown]
+    told += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
+    open_ = [f"{unknown.key}{pairs(unknown.pairs)}" for unknown in machine.unknown if unknown.key != "collectives"]
+    open_ += _collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))
     parts = [", ".join(told)] if told else []
     parts += [f"not told: {', '.join(open_)}"] if open_ else []
     return [("model", f"fitted to this run: {'; '.join(parts) or 'no message tells anything'}")]
+
+
+def _collectives(costs: int) -> list[str]:
+    return [words.several(costs, "collective cost")] if costs else []
 
 
 def _told(known: loggps.Estimate) -> str:

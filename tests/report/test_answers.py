@@ -72,6 +72,15 @@ def test_machine__in_one_line():
     assert machines.line(machines.machine(Machine(hand_model()))) == [("model", "fitted to this run: no message tells anything")]
 
 
+def test_machine__of_collectives():
+    """Instances of collectives are no messages, and what several of them do not tell is said once."""
+    told = (Estimate("MPI_Bcast of 4 processes from 0 bytes", "", 900, 15, 2), Estimate("request_overheads", "", 1, 7, 0))
+    silent = tuple(Unknown("collectives", "", (), f"what {name} of 4 processes costs") for name in ("MPI_Scan", "MPI_Reduce"))
+    assert machines.line(machines.machine(Machine(hand_model(), told, (Unknown("g_ns", "", (), ""), *silent)))) == [
+        ("model", "fitted to this run: 1 collective cost; not told: g_ns, 2 collective costs")
+    ]
+
+
 def held(behind=1000):
     """Senders of 50 bytes that stand still until their receiver comes, 500 after them; rank 0 then computes so long behind 4510."""
     b = Builder(2)
