@@ -12,7 +12,7 @@ from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_to
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -38,8 +38,8 @@ def build(
     message, -1 none) are the receivers' calls that let them move, if they are others than post the receives; `supposed` (bool per
     message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives that wait for another
     one, and those, rows of members; with `transfers` a call that completes a transfer waits for it since its receive was posted.
-    Edges that would close a cycle are left out and counted: first supposed edges on it, then rendezvous
-    edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
+    Edges that would close a cycle are left out and counted: first rendezvous edges on it of senders that the times show let go before,
+    then supposed edges, then rendezvous edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
     """
     layout, edges = Layout(trace), Edges()
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
@@ -59,17 +59,16 @@ def build(
     listed = edges.whole()
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
-    source, target, kind, _ = listed
-    vertex, keep = _ordered(layout, source, target, kind)
-    del source, target, kind
-    dropped, deadlocks = 0, 0
+    vertex, keep = _ordered(trace, layout, listed, movers)
+    dropped, deadlocks, let_go = 0, 0, 0
     if keep is not None:
         deadlocks = int((listed[2][~keep] == _SUPPOSED).sum())
-        dropped = len(keep) - int(keep.sum()) - deadlocks
+        let_go = int(_let_go(trace, listed[2], listed[3], movers)[~keep].sum())
+        dropped = len(keep) - int(keep.sum()) - deadlocks - let_go
         listed = [column[keep] for column in listed]
     listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
     graph = finish(layout, vertex, listed, dropped, deadlocks)
-    return graph if inner is None else dataclasses.replace(graph, inner=len(inner[0]))
+    return dataclasses.replace(graph, let_go=let_go, inner=0 if inner is None else len(inner[0]))
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
@@ -157,19 +156,31 @@ def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: I8, awaited:
     edges.add(source, target, COLLECTIVE, members.collective[waiting])
 
 
-def _ordered(layout: Layout, source: I4, target: I4, kind: U1) -> tuple[I4, Mask | None]:
+def _ordered(trace: Trace, layout: Layout, listed: list[Ints], movers: I4 | None) -> tuple[I4, Mask | None]:
     """Return the vertices in topological order, and which edges to keep (None: all)."""
+    source, target, kind, cause = listed
     vertex, placed = sort_topologically(layout, source, target)
     if placed == layout.size:
         return vertex, None
     keep = np.ones(len(source), bool)
-    for droppable in (kind == _SUPPOSED, kind == RENDEZVOUS, kind != LOCAL):
+    for droppable in (_let_go(trace, kind, cause, movers), kind == _SUPPOSED, kind == RENDEZVOUS, kind != LOCAL):
         part = _components(layout, vertex[:placed], source, target, keep)
         keep &= ~(droppable & (part[source] >= 0) & (part[source] == part[target]))
         vertex, placed = sort_topologically(layout, source[keep], target[keep])
         if placed == layout.size:
             break
     return vertex, keep
+
+
+def _let_go(trace: Trace, kind: U1, cause: I4, movers: I4 | None) -> Mask:
+    """Return which edges are rendezvous edges of a sender that returned before its receiver let the message move: it did not wait."""
+    table, times = trace.messages, trace.timeline.calls
+    out = np.zeros(len(kind), bool)
+    edge = np.flatnonzero(kind == RENDEZVOUS)
+    message = cause[edge]
+    mover = (table.receive if movers is None else movers)[message]
+    out[edge] = times.leave[table.send_done[message]] < times.enter[mover]
+    return out
 
 
 def _components(layout: Layout, placed: I4, source: I4, target: I4, keep: Mask) -> I4:

@@ -52,6 +52,8 @@ class Graph:
     """Edges left out because they would close a cycle."""
     deadlocks: int = 0
     """Rendezvous edges left out that only a hypothesis asked for: so the program would deadlock."""
+    let_go: int = 0
+    """Rendezvous edges left out of a cycle whose sender returned before the receiver's call: by the times it did not wait for it."""
     inner: int = 0
     """Waits inside rooted collectives that were asked for: for one other member."""
 

@@ -136,11 +136,11 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         size=trace.messages.bytes,
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
-        misfit=_misfit(fits, graph.inner),
+        misfit=_misfit(fits, graph),
     )
 
 
-def _misfit(fits: np.recarray[Any, Any], inner: int) -> Misfit:
+def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
     requests, messages, collectives, gaps = (fits[kind] for kind in (LOCAL, MESSAGE, COLLECTIVE, GAP))
     return Misfit(
         requests=int(requests.edges),
@@ -152,8 +152,8 @@ def _misfit(fits: np.recarray[Any, Any], inner: int) -> Misfit:
         gaps=int(gaps.edges),
         gaps_lowered=int(gaps.lowered),
         violations=int(fits.violations.sum()),
-        eager_after_all=int(fits[RENDEZVOUS].returned_before),
-        inner=inner,
+        eager_after_all=int(fits[RENDEZVOUS].returned_before) + graph.let_go,
+        inner=graph.inner,
     )
 
 
