@@ -68,6 +68,8 @@ class Weighted:
     region_enter: I8
     region_leave: I8
     misfit: Misfit
+    held: bool = dataclasses.field(default=False, kw_only=True)
+    """Whether messages sent in place go on, in another order of calls, with the call of their receiver that let them go as recorded."""
 
 
 def synchronous(trace: Trace, model: Model, size: I8 | None = None) -> Mask:

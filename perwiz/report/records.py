@@ -187,8 +187,10 @@ class Span(Record):
 
     least_ns: Natural
     most_ns: Natural
-    noise_ns: Natural
-    """Two standard deviations of the computation on the critical path, included in both."""
+    sooner_ns: Natural
+    """How far before the answer another run of the same may end, as far as repetitions tell; included in `least_ns`."""
+    later_ns: Natural
+    """How far behind; included in `most_ns`."""
     varies: Cost | None
     """Standard deviation of computation that repeats, as part of its length; null if none does."""
     others: list[Possible]

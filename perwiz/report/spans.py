@@ -7,6 +7,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
 from perwiz.report.records import Possible, Span
 from perwiz.whatif.sure import span as whatif
+from perwiz.whatif.sure.variations import HELD
 
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
@@ -28,7 +29,8 @@ def span(value: whatif.Span) -> Span:
     return Span(
         least_ns=value.least,
         most_ns=value.most,
-        noise_ns=value.noise,
+        sooner_ns=value.around.sooner,
+        later_ns=value.around.later,
         varies=None if value.relative is None else round(value.relative, 6),
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
@@ -37,7 +39,7 @@ def span(value: whatif.Span) -> Span:
 
 def facts(span: Span | None, answer: int) -> Facts:
     """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
-    told = span is not None and (span.varies is not None or span.others or span.stops)
+    told = span is not None and (span.varies is not None or span.later_ns or span.others or span.stops)
     return [("", text(span, answer))] if span is not None and told else []
 
 
@@ -52,9 +54,12 @@ def text(span: Span, answer: int) -> str:
 
 
 def _cause(span: Span, answer: int) -> str:
-    if span.others and abs(span.others[0].makespan_ns - answer) >= span.noise_ns:
-        return f"{other(span.others[0])}; measure with perwiz calibrate"
-    return f"computation that repeats varies by {words.percent(span.varies or 0.0, 1)}"
+    if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
+        first = span.others[0]
+        return other(first) if first.changes == [HELD] else f"{other(first)}; measure with perwiz calibrate"
+    if span.varies is None:
+        return "work in calls that repeats varies"
+    return f"computation that repeats varies by {words.percent(span.varies, 1)}"
 
 
 def other(possible: Possible) -> str:
@@ -65,6 +70,8 @@ def other(possible: Possible) -> str:
 
 def _words(change: str) -> str:
     """Return in words what a change of one key says: `between-nodes:S_bytes=4040` is messages are eager up to 4.040 kB between nodes."""
+    if change == HELD:
+        return "short messages wait for the same calls of their receivers as recorded"
     key, _, value = change.partition("=")
     which, _, key = key.rpartition(":")
     if key in _SENDS:

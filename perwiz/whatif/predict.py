@@ -133,11 +133,11 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts) -> Span:
     if not hypotheses:
         return exactly(base.trace.timeline.makespan)
-    noise = noise_of(base.trace)
+    noise = noise_of(base)
     found = Answer(
         question=lambda weighted: change(weighted, hypotheses),
         makespan=changed.makespan,
-        noise=noise.along_path(changed.weighted, changed.time),
+        around=noise.around(changed.weighted, changed.makespan),
         relative=noise.relative,
     )
     return spans(base, [found], hypotheses, doubts)[0]

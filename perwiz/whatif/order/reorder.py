@@ -131,15 +131,22 @@ def _begins(old: Weighted, call: I8) -> I8:
 def _stale(old: Weighted, changed: Mask) -> Mask:
     """Return which edges let go what was sent in place before its receive was posted, the order of sender or receiver being changed.
 
-    Which call comes first behind the message then no recording tells, so it is taken to hold nobody; bool per edge.
+    Which call comes first behind the message then no recording tells, so it is taken to hold nobody, unless `held`; bool per edge.
     """
-    edge, mover = _movers(old)
+    edge, mover = in_place(old)
     table, location = old.trace.messages, old.trace.calls.location
     message = old.graph.cause[edge]
     moved = changed[location[table.send[message]]] | changed[location[mover]]
     out = np.zeros(old.graph.edges, bool)
-    out[edge] = (mover < table.receive[message]) & moved
+    out[edge] = moved & (not old.held)
     return out
+
+
+def in_place(weighted: Weighted) -> tuple[I8, I8]:
+    """Return the edges that let go what was sent in place before its receive was posted, and the rows of the calls that do so."""
+    edge, mover = _movers(weighted)
+    early = mover < weighted.trace.messages.receive[weighted.graph.cause[edge]]
+    return edge[early], mover[early]
 
 
 def _causes(new: Graph, message: I8) -> I4:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
-from perwiz.whatif.run import Run, makespan, swept_makespan
+from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import Noise, noise_of
-from perwiz.whatif.sure.variations import Variation, single, varied
+from perwiz.whatif.sure.noise import Around, Noise, noise_of
+from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied
 
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
@@ -23,7 +22,7 @@ class Possible:
     """Another answer that the trace does not rule out."""
 
     changes: tuple[str, ...]
-    """Of the model, as `Model.with_changes` takes them."""
+    """Of the model, as `Model.with_changes` takes them; or variations.HELD."""
     makespan: int
     """ns."""
 
@@ -34,8 +33,8 @@ class Span:
 
     least: int
     most: int
-    noise: int
-    """Two standard deviations of the computation on the critical path: what `least` and `most` lie further out, ns."""
+    around: Around
+    """How far another run of the same lies from its makespan: what `least` and `most` lie further out."""
     relative: float | None
     """Standard deviation of computation that repeats, as part of its length; None if none does."""
     others: tuple[Possible, ...]
@@ -50,24 +49,24 @@ class Answer:
 
     question: Question
     makespan: int
-    noise: int
+    around: Around
     relative: float | None
 
 
 def exactly(makespan: int) -> Span:
     """Return the span of what is recorded."""
-    return Span(makespan, makespan, 0, None, (), ())
+    return Span(makespan, makespan, Around(0, 0), None, (), ())
 
 
 def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
     """Return an answer, given the weighted graph under the question."""
-    time = sweep(weighted.graph, weighted.weight)
-    return Answer(question, makespan(weighted.graph, time), noise.along_path(weighted, time), noise.relative)
+    now = swept_makespan(weighted)
+    return Answer(question, now, noise.around(weighted, now), noise.relative)
 
 
 def answered(run: Run, questions: Sequence[Question]) -> list[Answer]:
     """Return the answers of a run."""
-    noise = noise_of(run.trace)
+    noise = noise_of(run)
     return [answer(noise, question, question(run.weighted)) for question in questions]
 
 
@@ -89,6 +88,10 @@ def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] 
     for unknown, variation in single(run, against.values(), hypotheses):
         for one in found:
             one.tell(unknown, variation)
+    other = held(run, hypotheses)
+    for one in found:
+        if other is not None:
+            one.tell("", other)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -112,7 +115,7 @@ class _Found:
         try:
             now = swept_makespan(self._answer.question(variation.weighted))
         except UsageError:
-            self._stops.extend(variation.changes)
+            self._stops.extend(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
             return
         this = Possible(variation.changes, now)
         for side, sign in ((self._least, 1), (self._most, -1)):
@@ -127,11 +130,12 @@ class _Found:
 
     def span(self) -> Span:
         """Return the smallest and the largest makespan."""
-        now, noise = self._answer.makespan, self._answer.noise
+        now, around = self._answer.makespan, self._answer.around
         ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
-        return Span(max(min(times) - noise, 0), max(times) + noise, noise, self._answer.relative, tuple(others), tuple(self._stops))
+        least, most = max(min(times) - around.sooner, 0), max(times) + around.later
+        return Span(least, most, around, self._answer.relative, tuple(others), tuple(self._stops))
 
 
 def _makespan(possible: Possible) -> int:

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.order import Advance, Move
+from perwiz.whatif.order.reorder import in_place
 from perwiz.whatif.run import Run, graph_of, protocol
+
+HELD = "order=held"
+"""In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -17,7 +22,7 @@ class Variation:
     """The recorded run as another machine would explain it that the trace does not rule out."""
 
     changes: tuple[str, ...]
-    """Of the model, one per unknown, as `Model.with_changes` takes them."""
+    """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD."""
     weighted: Weighted
 
 
@@ -31,6 +36,13 @@ def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] 
         variation = varied(run, (end,), hypotheses)
         if variation is not None:
             yield unknown, variation
+
+
+def held(run: Run, hypotheses: Sequence[Hypothesis]) -> Variation | None:
+    """Return the other way in which what was sent in place may go on if the order of calls changes; None if it does not, or nothing was."""
+    if not any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses) or not len(in_place(run.weighted)[0]):
+        return None
+    return Variation((HELD,), dataclasses.replace(run.weighted, held=True))
 
 
 def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = ()) -> Variation | None:
