@@ -7,7 +7,9 @@ run may lie on that of another.
 
 Recorded and measured run are both such draws. So the measured makespan lies, 99 times of 100, within t * s * sqrt(2 + 1 / n) of the mean of
 n drawn ones, s their standard deviation and t the quantile of Student's distribution: the prediction interval for one further
-observation (Hahn and Meeker, Statistical Intervals, 1991, section 4.8), the recorded run being one observation more.
+observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance of the recorded run on top.
+Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its half width at most, and it
+holds what lies as far around the answer, too.
 """
 
 from __future__ import annotations
@@ -85,8 +87,8 @@ class Noise:
             longer = np.zeros(graph.vertices, "i8")
             longer[vertex] = np.rint(self._longer(draw)[row] * scale)
             ends[draw] = makespan(graph, sweep(graph, weighted.weight + np.repeat(longer, into)))
-        off = float(ends.mean()) - answer
         wide = quantile * float(ends.std(ddof=1)) * (2 + 1 / draws) ** 0.5
+        off = min(max(float(ends.mean()) - answer, -wide), wide)
         return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
 
     def _longer(self, draw: int) -> F8:
@@ -196,12 +198,14 @@ def _around(trace: Trace, kind: I4) -> I8:
 def _calls(trace: Trace) -> tuple[I8, I8]:
     """Return which calls do the same work, and which do work like it, a number each per call.
 
-    The same: of one routine and region on one location, or where that has too few of them on any. What a location does once is on its own.
+    The same: of one routine and region on one location, or where that has too few of them on any; but the first there may also set up
+    what the others use, and is on its own.
     """
     like = Numbers().number(_routines(trace), np.zeros(len(trace.calls), "i8")).astype("i8")
     own = Numbers().number(trace.calls.location, like).astype("i8")
-    often = np.bincount(own)[own]
-    out = np.where(often >= LEAST, own, np.where(often > 1, -1 - like, -1 - len(like) - np.arange(len(like))))
+    often = np.bincount(own)[own] - 1
+    often[np.unique(own, return_index=True)[1]] = 0
+    out = np.where(often >= LEAST, own, np.where(often > 0, -1 - like, -1 - len(like) - np.arange(len(like))))
     return Numbers().number(out, np.zeros(len(out), "i8")).astype("i8"), like
 
 

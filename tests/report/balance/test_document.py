@@ -49,8 +49,8 @@ def test_document__by_hand():
         "shares_of_ns": 110,
         "replay_error_ns": 0,
         "predicted_ns": 70,
-        "predicted_span": {"least_ns": 70, "most_ns": 70, "noise_ns": 0, "varies": None, "others": [], "stops": []},
-        "best_span": {"least_ns": 100, "most_ns": 100, "noise_ns": 0, "varies": None, "others": [], "stops": []},
+        "predicted_span": {"least_ns": 70, "most_ns": 70, "sooner_ns": 0, "later_ns": 0, "varies": None, "others": [], "stops": []},
+        "best_span": {"least_ns": 100, "most_ns": 100, "sooner_ns": 0, "later_ns": 0, "varies": None, "others": [], "stops": []},
         "machine": {"given": True, "estimates": [], "unknown": []},
         "gain_ns": 40,
         "regions": [

@@ -57,7 +57,7 @@ def test_document__by_hand():
         "recorded_ns": 1100,
         "predicted_ns": 1010,
         "gain_ns": 90,
-        "predicted_span": {"least_ns": 1010, "most_ns": 1010, "noise_ns": 0, "varies": None, "others": [], "stops": []},
+        "predicted_span": {"least_ns": 1010, "most_ns": 1010, "sooner_ns": 0, "later_ns": 0, "varies": None, "others": [], "stops": []},
         "machine": {"given": True, "estimates": [], "unknown": []},
         "shares_of_ns": 1100,
         "replay_error_ns": 0,

@@ -11,8 +11,9 @@ from build import Builder, hand_model
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.span import Possible
-from perwiz.whatif.sure.variations import single
+from perwiz.whatif.sure.variations import HELD, single
 
 S = Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), "no receiver came late")
 PROGRESS = Unknown("progress", "", ("progress=in calls", "progress=always"), "nothing shows it")
@@ -54,7 +55,7 @@ def test_eager_limit():
     """Ten times slower, rank 1 comes at 400. An eager sender is at 610 all the same; a held one goes on at 400, to 900."""
     makespan, found = span(in_time(), "speed rank:1=0.1")
     assert (makespan, found.least, found.most) == (610, 610, 900)
-    assert (found.others, found.noise, found.stops) == ((Possible(("S_bytes=0",), 900),), 0, ())
+    assert (found.others, found.around, found.stops) == ((Possible(("S_bytes=0",), 900),), Around(0, 0), ())
 
 
 def test_eager_limit__of_a_model_by_which_it_is_held():
@@ -141,3 +142,21 @@ def test_law__the_answer_lies_inside(trace, question):
 def test_law__the_recording_is_known(trace):
     found = predict(trace, (), OPEN).span
     assert (found.least, found.most) == (trace.timeline.makespan,) * 2 or predict(trace, (), OPEN).health.correction
+
+
+def test_sent_in_place__another_order_may_hold_as_recorded():
+    """The send of rank 1 comes behind its receive: rank 0 goes on at once, 1020, or waits for a call of rank 1 as recorded."""
+    b = Builder(2)
+    b.call(1, "Wtime", at=(0, 0))
+    b.call(1, "Wtime", at=(3999, 4000))
+    b.send(0, 1, 200, at=(1000, 4020))
+    b.send(1, 0, 8, at=(4000, 4040))
+    b.recv(1, 0, at=(4040, 4080))
+    b.compute(0, 20000)
+    b.recv(0, 1, at=(24020, 24060))
+    trace, model = b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100)
+    moved = predict(trace, ["move e5 before e4"], model)
+    other = moved.span.others[0]
+    assert (other.changes, moved.span.stops) == ((HELD,), ())
+    assert moved.span.least <= moved.predicted.makespan < other.makespan <= moved.span.most
+    assert predict(trace, ["speed rank:1=2"], model).span.others == ()
