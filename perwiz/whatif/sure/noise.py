@@ -112,14 +112,14 @@ def noise_of(run: Run) -> Noise:
     computes = np.arange(len(computed) + len(worked)) < len(computed)
     length = np.concatenate([computed, np.maximum(worked - work(trace, run.weighted.model), 0)])
     (own, like), (doing, same) = _computation(trace, computed), _calls(trace)
-    own, like = np.concatenate([own, doing + own.max() + 1]), np.concatenate([like, same + like.max() + 1])
+    own, like = np.concatenate([own, doing + own.max(initial=-1) + 1]), np.concatenate([like, same + like.max(initial=-1) + 1])
     count = np.bincount(own)
     mean = np.bincount(own, length) / np.maximum(count, 1)
     usual = np.where(count >= LEAST, mean, 0)[own]
     told = np.flatnonzero(usual)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
     order = np.lexsort((usual[told], deviation, like[told]))
-    sorts = np.bincount(like[told], minlength=like.max() + 1)
+    sorts = np.bincount(like[told], minlength=like.max(initial=-1) + 1)
     first, pool, spread = (sorts.cumsum() - sorts)[like], sorts[like], np.where(usual > 0, usual, length)
     seldom = computes & (pool == 0)
     pool[~computes & (usual == 0)] = 0
