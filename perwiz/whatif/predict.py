@@ -20,7 +20,7 @@ from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run, Start, replayed, under
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
-from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.sure.noise import Noise, noise_of
 from perwiz.whatif.sure.span import Answer, Span, exactly, spans
 from perwiz.whatif.waits import Waits
 
@@ -90,12 +90,14 @@ def predict(
     """
     asked = parse_all(hypotheses)
     base = replayed(trace, model, clock, asked, engine)
-    doubts = doubts_of(base)
-    return between(base, under(base, asked, engine), asked, engine, doubts)
+    doubts, noise = doubts_of(base), noise_of(base) if asked else None  # before `under` takes over the weights
+    return between(base, under(base, asked, engine), asked, engine, doubts, noise)
 
 
-def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts) -> Prediction:
-    """Return the prediction that a recorded run and what hypotheses make of it are, with the doubts of the former.
+def between(
+    base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, noise: Noise | None
+) -> Prediction:
+    """Return the prediction that a recorded run and what hypotheses make of it are, with doubts and noise of the former.
 
     It keeps what the runs say, not their weights and vertex times, which only further questions need.
     """
@@ -117,7 +119,7 @@ def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine:
         misfit=base.weighted.misfit,
         doubts=doubts.told((changed.weighted, changed.time)),
         deadlocks=base.graph.deadlocks,
-        span=_span(base, changed, hypotheses, doubts),
+        span=_span(base, changed, hypotheses, doubts, noise),
         order=order,
     )
 
@@ -130,10 +132,9 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
     return np.flatnonzero(mask)
 
 
-def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts) -> Span:
-    if not hypotheses:
+def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, noise: Noise | None) -> Span:
+    if noise is None:
         return exactly(base.trace.timeline.makespan)
-    noise = noise_of(base)
     found = Answer(
         question=lambda weighted: change(weighted, hypotheses),
         makespan=changed.makespan,

@@ -38,7 +38,7 @@ def browser():
 def srtest(tmp_path_factory):
     """Return the page of traces/srtest.alog."""
     path = tmp_path_factory.mktemp("page") / "srtest.html"
-    return written(path, perwiz.read(str(TRACES / "srtest.alog")))
+    return written(path, perwiz.read(str(TRACES / "srtest.alog")), model="default")
 
 
 def written(path, trace, *words, **settings):
@@ -85,14 +85,14 @@ def test_opens(browser, srtest):
 def test_opens__re_measured(browser, tmp_path):
     """The prediction stands above the run that was measured afterwards; what is chosen in one is chosen in the other."""
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
-    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25")), path)
-    browser.open(written(tmp_path / "page.html", trace, "advance e25", against=perwiz.read(path)))
+    perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25", model="default")), path)
+    browser.open(written(tmp_path / "page.html", trace, "advance e25", against=perwiz.read(path), model="default"))
     assert "re-measured 403.1 ms, exactly as predicted" in browser.run("document.getElementById('head').innerText")
     shown = browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.selectedOptions[0].textContent)")
     assert shown == ["predicted under advance e25", f"re-measured: {path}"]
     browser.run("perwiz.show({call: 14})")
     assert f"re-measured: {path}\ncall\ne13\n" in detail(browser)
-    browser.open(written(tmp_path / "page.html", trace, against=perwiz.read(path)))
+    browser.open(written(tmp_path / "page.html", trace, against=perwiz.read(path), model="default"))
     assert "re-measured 403.1 ms, shorter by 9.437 ms (2.3 %)" in browser.run("document.getElementById('head').innerText")
     quiet(browser)
 

@@ -39,7 +39,7 @@ def pages(tmp_path_factory):
     grid = Topology("grid", 0, (1, count), (False, False), ("y", "x"), where)
     traces = {"srtest": perwiz.read(str(TRACES / "srtest.alog")), "regions": dataclasses.replace(run, topologies=(grid,))}
     for name, trace in traces.items():
-        (folder / f"{name}.html").write_text(html_report.page(gathered(trace)), encoding="utf-8")
+        (folder / f"{name}.html").write_text(html_report.page(gathered(trace, model="default")), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in traces}
 
 

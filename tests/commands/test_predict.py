@@ -47,7 +47,7 @@ def test_text(predict):
         f"{SRTEST}: zero-wait e25\n\n"
         "recorded      412.6 ms\n"
         "predicted     403.1 ms, gain 9.437 ms (2.3 %)\n"
-        "              403.1 ms to 403.2 ms: computation that repeats varies by 2.0 %\n"
+        "              400.4 ms to 405.7 ms: work in calls that repeats varies\n"
     )
 
 

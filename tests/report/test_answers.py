@@ -19,7 +19,7 @@ from perwiz.whatif.worth.domino import domino
 def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
     times = [makespan, *(ns for _, ns in others)]
     possible = [Possible([*changes], ns) for changes, ns in others]
-    return Span(min(times) - noise, max(times) + noise, noise, varies, possible, [*stops])
+    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops])
 
 
 @pytest.mark.parametrize(
