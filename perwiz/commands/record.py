@@ -187,8 +187,9 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         any_recorded = launch.recorded(folder)
     lines = launch.outcome(args.output, recorded_files.stopped(folder)) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
     _say(launch.ended(code, command) + lines)
-    if any_recorded and measured:
-        calibrate.write(place, measured)
+    if any_recorded:
+        if measured:
+            calibrate.write(place, measured)
         with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
             recorded_sites.resolve(folder)
     return launch.exit_code(code)
