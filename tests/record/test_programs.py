@@ -210,10 +210,9 @@ def test_calibrated__the_run_has_its_model(mpi, record, built, capfd):
     assert (code, said) == (0, "")
     assert recorded.read(folder).model == f"{folder}/model.toml"
     assert cli.main(["info", folder]) == 0
-    assert " under model run" in capfd.readouterr().out
+    assert " under model fitted" in capfd.readouterr().out
     assert cli.main(["predict", folder, "--zero-wait", "all"]) == 0
     shown = " ".join(capfd.readouterr().out.split())
-    assert "model run: L_ns=" in shown
-    assert "; recorded with the trace" in shown
+    assert "; what these do not tell is of: measured between two processes" in shown
     assert cli.main(["predict", folder, "--model", "default"]) == 0
-    assert "recorded with the trace" not in capfd.readouterr().out
+    assert "measured between two processes" not in " ".join(capfd.readouterr().out.split())
