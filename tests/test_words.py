@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,6 +88,151 @@ def test_table__flush_left_and_right():
 
 def test_table__nothing_behind_the_last_word():
     assert words.table(["a", "b"], [["x", "y"], ["x", ""]], left=(0, 1)) == ["a  b", "x  y", "x"]
+
+
+HEAD = ["pattern", "call path", "waiting", "gain", "", "change"]
+ROW = ["Late Sender", "main/solve/exchange_left_and_right/halo", "1.234 ms", "9.433 ms", "2.3 %", "--zero-wait site:MPI_Recv@main/solve"]
+
+
+def narrow(columns, head=HEAD, row=ROW, left=(0, 1, 5), **settings):
+    """Return the lines of a table of one row."""
+    with words.fitted(columns):
+        return words.table(head, [row], left, **settings)
+
+
+def test_table__fits_as_it_is():
+    assert narrow(125) == [
+        "pattern      call path                                 waiting      gain         change",
+        "Late Sender  main/solve/exchange_left_and_right/halo  1.234 ms  9.433 ms  2.3 %  --zero-wait site:MPI_Recv@main/solve",
+    ]
+
+
+def test_table__shortens_a_name_in_the_middle_as_far_as_it_must():
+    assert narrow(110)[1] == (
+        "Late Sender  main/solve/exch...and_right/halo  1.234 ms  9.433 ms  2.3 %  --zero-wait site:MPI_Recv@main/solve"
+    )
+
+
+def test_table__puts_what_is_to_be_copied_below_its_row():
+    assert narrow(90) == [
+        "pattern      call path                                 waiting      gain",
+        "Late Sender  main/solve/exchange_left_and_right/halo  1.234 ms  9.433 ms  2.3 %",
+        "  --zero-wait site:MPI_Recv@main/solve",
+    ]
+
+
+def test_table__a_sentence_below_its_row_is_wrapped():
+    row = ["solve.alog", "no such call in the trace, which has 12 of them"]
+    assert narrow(30, ["file", "reason"], row, (0, 1)) == [
+        "file",
+        "solve.alog",
+        "  no such call in the trace,",
+        "  which has 12 of them",
+    ]
+
+
+def test_table__leaves_columns_out_from_the_right_and_says_so():
+    assert narrow(40) == [
+        "pattern      call path           waiting",
+        "Late Sender  main/so...ht/halo  1.234 ms",
+        "  --zero-wait site:MPI_Recv@main/solve",
+        "no room for: gain",
+    ]
+
+
+def test_table__leaves_spare_columns_out_first():
+    assert narrow(40, spare=(2,)) == [
+        "pattern      call path              gain",
+        "Late Sender  main/so...ht/halo  9.433 ms",
+        "  --zero-wait site:MPI_Recv@main/solve",
+        "no room for: waiting",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["e107107 (rank 1023)", "123456789.123 ms", "MPI_Reduce_scatter_block", "--zero-wait site:MPI_Recv"])
+def test_table__never_shortens_a_call_a_number_a_routine_or_an_option(cell):
+    assert cell in narrow(20, ["a", "b"], [cell, "1"])[1]
+
+
+def test_table__a_line_between_rows():
+    assert words.table(["a", "b"], ["- one", ["x", "1"], "- two", ["y", "2"]]) == ["a  b", "- one", "x  1", "- two", "y  2"]
+
+
+def test_wrapped__keeps_options_numbers_and_quotations_whole():
+    text = "it is --zero-wait e25 at 12.03 ms and 2.3 % by `perwiz explain`, --move 'e4 before e3' too"
+    with words.fitted(20):
+        assert words.wrapped(text, 1) == [
+            "it is",
+            " --zero-wait e25 at",
+            " 12.03 ms and 2.3 %",
+            " by",
+            " `perwiz explain`,",
+            " --move 'e4 before e3'",
+            " too",
+        ]
+
+
+def test_folded__sentences_only():
+    report = f"title {'word ' * 30}\n\n  {'word ' * 30}\nperwiz predict {'x' * 150} --zero-wait e1\n{'y' * 150}"
+    lines = words.folded(report).split("\n")
+    assert [len(line) for line in lines] == [120, 34, 0, 116, 36, 180, 150]
+    assert lines[4].startswith("  word")
+
+
+def test_paragraphs__sentences_anew_and_examples_as_they_are():
+    text = (
+        "\none two\nthree\n\nexamples:\n  perwiz domino run.alog --question advance   what moves and what that gains\n  a   b c d e f g\n"
+    )
+    with words.fitted(40):
+        assert words.paragraphs(text) == [
+            *("one two three", "", "examples:", "  perwiz domino run.alog --question advance", "      what moves and what that gains"),
+            "  a   b c d e f g",
+        ]
+
+
+def test_paragraphs__a_list_goes_on_below_itself():
+    with words.fitted(20):
+        assert words.paragraphs("list:\n  info   say what a trace is") == ["list:", "  info   say what a", "         trace is"]
+
+
+@pytest.mark.parametrize(
+    ("word", "guess"),
+    [
+        ("--zero-wiat", "; did you mean --zero-wait?"),
+        ("predct", "; did you mean predict?"),
+        ("MPI_REC", "; did you mean MPI_Recv?"),
+        ("foo", ""),
+    ],
+)
+def test_meant(word, guess):
+    assert words.meant(word, ["--zero-wait", "--user", "predict", "MPI_Recv"]) == guess
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "columns"), [(Terminal(), 77), (io.StringIO(), 120), (None, 120)])
+def test_width__of_a_terminal_or_fixed(monkeypatch, stream, columns):
+    monkeypatch.setenv("COLUMNS", "77")
+    assert words.width(stream) == columns
+
+
+def test_width__not_below_40(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "3")
+    assert words.width(Terminal()) == 40
+
+
+@given(
+    st.lists(st.lists(st.text("ab é/_", max_size=60), min_size=4, max_size=4), max_size=4),
+    st.integers(40, 130),
+    st.sets(st.integers(0, 3)),
+)
+def test_table__fits_whatever_is_in_it(rows, columns, left):
+    with words.fitted(columns):
+        lines = words.table(["one", "two", "three", "four"], rows, sorted(left | {0}))
+    assert max(map(len, lines)) <= max(columns, *(len(row[0]) for row in rows), 0)
 
 
 def test_rank__of_a_thread():

@@ -101,7 +101,7 @@ def wait_lines(waits: Sequence[Wait], *times: str) -> list[str]:
         ]
         for row in waits
     ]
-    return words.table(["call", "rank", "routine", "waits for", "region", *times], lines, left=(0, 2, 3, 4))
+    return words.table(["call", "rank", "routine", "waits for", "region", *times], lines, left=(0, 2, 3, 4), spare=(4, 2))
 
 
 def partner(call: CallPlace | None) -> str:

@@ -31,6 +31,8 @@ from perwiz.jobs.views.records import PeriodDocument
 
 _JUDGED, _LISTED = 1000, 20
 """Critical jobs that the subject counts, and that the mail lists."""
+_WIDTH = 140
+"""Columns of a mail: all of the table of 13 columns."""
 _TOLD = {
     "imbalance": ("waits for most of its MPI time", "wait for most of their MPI time"),
     "set-up": ("spends most of its MPI time in set-up", "spend most of their MPI time in set-up"),
@@ -146,7 +148,8 @@ def _last(settings: Settings) -> str:
 def _text(document: PeriodDocument, first: str, others: Others | None, settings: Settings) -> list[str]:
     facts = [("since before", html.before(document))] if html.before(document) else []
     facts += [("other users", html.compared(others))] if others else []
-    return [first, *words.facts(facts), "", *text.period(document), "", "-- ", _last(settings)]
+    with words.fitted(_WIDTH):
+        return [first, *words.facts(facts), "", *text.period(document), "", "-- ", _last(settings)]
 
 
 def _html(document: PeriodDocument, title: str, first: str, others: Others | None, settings: Settings) -> str:

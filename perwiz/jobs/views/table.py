@@ -5,6 +5,7 @@ Formulas are those of section VII, but column 12 is a quotient, as it is in the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -133,17 +134,16 @@ _HEAD = (
 )
 
 
+_SPARE = tuple(_HEAD.index(name) for name in ("lat[us]", "MB/s", "count", "B/call"))
+"""Columns that a narrow terminal can do without: they are of the benchmark, or told by others."""
+
+
 def lines(table: Sequence[Row]) -> list[str]:
     """Return the table as text, a line between sections."""
-    cells = [_cells(row) for row in table]
-    text = words.table(_HEAD, cells)
-    out, section = [text[0]], ""
-    for row, line in zip(table, text[1:], strict=True):
-        if row.section != section:
-            out.append(f"- {row.section}")
-            section = row.section
-        out.append(line)
-    return out
+    out: list[words.Line] = []
+    for section, rows in itertools.groupby(table, lambda row: row.section):
+        out += [f"- {section}", *map(_cells, rows)]
+    return words.table(_HEAD, out, spare=_SPARE)
 
 
 def _cells(row: Row) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reports as text for a terminal or a mail, made from their documents; at most 140 columns, names escaped."""
+"""Reports as text for a terminal or a mail, made from their documents; names escaped."""
 
 from __future__ import annotations
 

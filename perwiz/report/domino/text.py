@@ -198,7 +198,7 @@ def _path(domino: DominoDocument) -> list[str]:
     shown = f", {len(rows)} of them here" if len(rows) < path.calls else ""
     changed = f"`then`: when {path.trigger} (*) is changed"
     title = f"domino path, {words.several(path.calls, 'call')} in the order of time{shown}; {changed}{_more(path.paths)}"
-    return [*words.wrapped(title), *words.table(head, rows, (0, 1, 3, 4, 10))]
+    return [*words.wrapped(title), *words.table(head, rows, (0, 1, 3, 4, 10), spare=(10, 9, 3, 6, 4, 8))]
 
 
 def _more(paths: int) -> str:

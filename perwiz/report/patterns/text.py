@@ -130,7 +130,8 @@ def _instance_lines(document: PatternsDocument) -> list[str]:
                 words.duration(row.severity_ns),
             ]
         )
-    return words.table(["pattern", "call", "rank", "routine", "region", "because of", "waiting"], rows, left=(0, 1, 3, 4, 5))
+    head = ["pattern", "call", "rank", "routine", "region", "because of", "waiting"]
+    return words.table(head, rows, left=(0, 1, 3, 4, 5), spare=(4, 3, 5))
 
 
 def _location_lines(document: PatternsDocument) -> list[str]:
