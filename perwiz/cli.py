@@ -1,11 +1,10 @@
-"""The command line: a list of subcommands, and a try around the chosen one.
+"""The command line: the subcommand that the first word names, and a try around it.
 
 A problem of the user's is one line on stderr and an exit code; a traceback is always a bug of perwiz.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -16,50 +15,21 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from perwiz import __version__
+from perwiz import words
+from perwiz.commands import COMMANDS, parser
 from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
 
-COMMANDS = (
-    "info",
-    "predict",
-    "domino",
-    "critical",
-    "curve",
-    "compare",
-    "bound",
-    "balance",
-    "patterns",
-    "report",
-    "cube",
-    "correct",
-    "convert",
-    "record",
-    "calibrate",
-    "jobs",
-    "tables",
-)
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
 _SIGNALLED = 128
 """Plus the number of the signal, likewise."""
 
 
-class Parser(argparse.ArgumentParser):
-    """Reports a usage error as UsageError, and takes no abbreviated options: a new option must not change an old command line."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UsageError."""
-        raise UsageError(f"{message}; see {self.prog} --help")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line, by default that of this process."""
-    words = sys.argv[1:] if argv is None else list(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
     for number in (signal.SIGTERM, signal.SIGHUP):
         with contextlib.suppress(ValueError):  # not in the main thread of a program that calls main()
             signal.signal(number, _leave)
@@ -67,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files and regions need not fit the terminal's encoding
     try:
-        code = dispatch(words)
+        code = dispatch(given)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else DONE
     except KeyboardInterrupt:
@@ -77,9 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PerwizError as error:
         code = complain(str(error), error.exit_code)
     except OSError as error:
-        code = complain(f"{error.filename or shlex.join(words)}: {error.strerror or error}", USAGE)
+        code = complain(f"{error.filename or shlex.join(given)}: {error.strerror or error}", USAGE)
     except MemoryError as error:
-        code = complain(f"{shlex.join(words)}: out of memory{f': {error}' if str(error) else ''}", UNREADABLE)
+        code = complain(f"{shlex.join(given)}: out of memory{f': {error}' if str(error) else ''}", UNREADABLE)
     except Exception:
         traceback.print_exc()
         code = complain("this is a bug of perwiz; please report it with the lines above", BUG)
@@ -91,35 +61,19 @@ def _leave(number: int, _: object) -> NoReturn:
     raise SystemExit(_SIGNALLED + number)
 
 
-def dispatch(words: list[str]) -> int:
+def dispatch(given: list[str]) -> int:
     """Return the exit code of the subcommand that the first word names. Only its module is imported."""
-    if not words:
-        overview().print_help(sys.stderr)
+    if not given:
+        parser.overview().print_help(sys.stderr)
         return USAGE
-    name, *rest = words
+    name, *rest = [*given[1:], "--help"] if given[0] == "help" else given
     if name in COMMANDS:
-        command = import_module(f"perwiz.commands.{name}")
-        parser = Parser(prog=f"perwiz {name}", description=command.HELP)
-        command.arguments(parser)
-        return int(command.run(parser.parse_args(rest)))
+        return int(import_module(f"perwiz.commands.{name}").run(parser.of(name).parse_args(rest)))
     if not name.startswith("-"):
-        raise UsageError(f"unknown command {name!r}, must be one of {', '.join(COMMANDS)}; see perwiz --help")
-    overview().parse_args(words)
+        guess = words.meant(name, (*COMMANDS, "help")) or f", must be one of {', '.join(COMMANDS)};"
+        raise UsageError(f"unknown command {name!r}{guess} see perwiz --help")
+    parser.overview().parse_args([name, *rest])
     return DONE
-
-
-def overview() -> Parser:
-    """Return the parser of `perwiz` without a command, which lists the commands."""
-    lines = [f"  {name:10}{import_module(f'perwiz.commands.{name}').HELP}" for name in COMMANDS]
-    parser = Parser(
-        prog="perwiz",
-        usage="perwiz [--help] [--version] command ...",
-        description="Predict how fast an MPI program would be, if ..., from one recorded run.",
-        epilog="\n".join(["commands:", *lines, "", "`perwiz command --help` explains a command."]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"perwiz {__version__}")
-    return parser
 
 
 def complain(message: str, code: int) -> int:

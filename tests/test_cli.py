@@ -78,8 +78,8 @@ def test_words_from_the_process(capsys, monkeypatch):
     [
         (["guess"], f"perwiz: unknown command 'guess', must be one of {', '.join(cli.COMMANDS)}; see perwiz --help\n"),
         (["--guess"], "perwiz: unrecognized arguments: --guess; see perwiz --help\n"),
-        (["--vers"], "perwiz: unrecognized arguments: --vers; see perwiz --help\n"),
-        (["tables", "--js"], "perwiz: unrecognized arguments: --js; see perwiz tables --help\n"),
+        (["--vers"], "perwiz: unrecognized arguments: --vers; did you mean --version? see perwiz --help\n"),
+        (["tables", "--js"], "perwiz: unrecognized arguments: --js; did you mean --json? see perwiz tables --help\n"),
         (["tables", "a\nb"], "perwiz: unrecognized arguments: a b; see perwiz tables --help\n"),
     ],
 )

@@ -30,7 +30,7 @@ TREES = {path: ast.parse(text) for path, text in MODULES.items()}
 KERNELS = [path for path, text in MODULES.items() if text.startswith("# cython: ")]
 """The modules that meson.build compiles."""
 LAYERS = [
-    {"errors", "words", "kernels"},
+    {"errors", "words", "terms", "kernels"},
     {"progress"},
     {"trace"},
     {"formats", "record"},
@@ -48,8 +48,9 @@ HOMES = {
     "msgspec": ("perwiz/report/", "perwiz/jobs/", "perwiz/formats/recorded/definitions.py", "perwiz/formats/typed.py"),
     "mpi4py": "perwiz/clock/spread/mpi.py",
     "sqlalchemy": "perwiz/jobs/store/database.py",
+    "shtab": "perwiz/commands/completion.py",
 }
-LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy"}
+LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy", "shtab"}
 """Slow to import or not always there: imported inside the function that needs it."""
 HEAVY = {"numpy", *LATE, "simpy", "zstandard", "msgspec"}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

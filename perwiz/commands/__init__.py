@@ -2,3 +2,26 @@
 
 At module level a command imports nothing heavy, so that every `--help` is instant; `run` imports what it needs.
 """
+
+COMMANDS = (
+    "info",
+    "predict",
+    "domino",
+    "critical",
+    "curve",
+    "compare",
+    "bound",
+    "balance",
+    "patterns",
+    "report",
+    "cube",
+    "correct",
+    "convert",
+    "record",
+    "calibrate",
+    "jobs",
+    "tables",
+    "explain",
+    "completion",
+)
+"""In the order of the help."""

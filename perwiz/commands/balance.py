@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw the computation of each process in each step, and what balancing it gains")
     options.ending(parser, _ENDING)
 

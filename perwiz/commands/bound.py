@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.ending(parser, _ENDING)
 
 

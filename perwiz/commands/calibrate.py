@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     meaning = f"size of the largest message (default {LARGEST})"
     parser.add_argument("--largest", type=partial(_number, 64), default=LARGEST, metavar="BYTES", help=meaning)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw times over sizes, the model's lines, residuals, and senders that were held or free")
     parser.add_argument("command", metavar="-- LAUNCHER", nargs=argparse.REMAINDER, help="what starts two processes, such as mpiexec -n 2")
     options.ending(parser, _ENDING)

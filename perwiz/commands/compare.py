@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.hypotheses(parser)
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw both runs above each other, and below them the differences of the processes that differ most")
     options.ending(parser, _ENDING)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
-from perwiz.commands import files, options
+from perwiz.commands import files, options, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     options.clock(parser)
     parser.add_argument("output", metavar="FILE", help="file to write; its name tells the format")
+    options.quiet(parser)
     options.ending(parser, _ENDING)
 
 
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     state = health(clocks.trace, clocks.correction.graph.contradictions if clocks.correction else 0, clocks)
     form = formats.format_of(args.output)
     missing = perfetto.missing(trace) if view else form.missing(trace)
-    print(_text(trace, clocks, args.output, form.name, missing, moved, state))
+    terminal.show(partial(_text, trace, clocks, args.output, form.name, missing, moved, state), args.quiet)
     return INCOMPLETE if state.incomplete else DONE
 
 

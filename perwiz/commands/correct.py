@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "rate of a clock that was put forward, above 0, at most 1, until it is back at recorded time (default: tried from 0.99999 down)"
     )
     parser.add_argument("--gamma", type=_rate, metavar="G", help=meaning)
-    options.json(parser)
+    options.answer(parser)
     options.output(parser, "corrected")
     options.plot(parser, "draw the recorded run, the corrected one below it, and how far they are apart")
     options.ending(parser, _ENDING)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--slacks", action="store_true", help="with --json: the slack of every call, in the order of their numbers")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw the recorded run with the path over it")
     options.ending(parser, _ENDING)
 

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exact", action="store_true", help="find all segments, however long it takes")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw the curve")
     options.ending(parser, _ENDING)
 

@@ -28,7 +28,7 @@ examples:
   perwiz domino run.alog --by routine       groups of calls: routine, region, step, rank, pair, partner-region
   perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
   perwiz domino run.alog --target 1.3x      the fewest fixes found that make the run 1.3 times as fast
-  perwiz domino run.alog --question advance the waits whose partners can run earlier on their own processes
+  perwiz domino run.alog --question advance  the waits whose partners can run earlier on their own processes
   perwiz domino run.alog --plot domino.png  the domino path in the timeline
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete,
@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="T", help=f"{meaning}; with --by also from its sets")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.plot(parser, "draw the domino path into the recorded run, above the run with its calls changed")
     options.ending(parser, _ENDING)
 

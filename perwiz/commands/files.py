@@ -7,8 +7,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from perwiz.commands import terminal
 from perwiz.errors import DONE, INCOMPLETE, UsageError
 from perwiz.formats.whole import replacing
 
@@ -126,5 +128,8 @@ def finish(
     from perwiz.report.records import to_json
 
     write(outputs)
-    print(to_json(document) if args.json else text(document))
+    if args.json:
+        print(to_json(document))
+    else:
+        terminal.show(partial(text, document), getattr(args, "quiet", None))
     return INCOMPLETE if incomplete else DONE

@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--regions", action="store_true", help="list the user regions")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.ending(parser, _ENDING)
 
 

@@ -61,6 +61,17 @@ def json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
+def answer(parser: argparse.ArgumentParser) -> None:
+    """Declare --json and --quiet, of a report with an answer."""
+    json(parser)
+    quiet(parser)
+
+
+def quiet(parser: argparse.ArgumentParser) -> None:
+    """Declare --quiet."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="of the text only the answer: no title, tables, model and health")
+
+
 def output(parser: argparse.ArgumentParser, kind: str) -> None:
     """Declare -o, a trace of some kind of run."""
     names = ".otf2 as an OTF2 archive, .prv for Paraver, .json for Perfetto with the recorded run above it, else as ALOG"
@@ -74,8 +85,7 @@ def plot(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def ending(parser: argparse.ArgumentParser, text: str) -> None:
-    """Put lines behind the help, as they are."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    """Put sentences and examples behind the help."""
     parser.epilog = text.strip("\n")
 
 

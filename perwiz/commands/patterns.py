@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.plot(parser, "draw where the waiting of --of (default: the worst) is: over the topology, else by call path and rank")
     options.model(parser)
     options.clock(parser)
-    options.json(parser)
+    options.answer(parser)
     options.ending(parser, _ENDING)
 
 

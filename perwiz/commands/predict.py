@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
     options.waits(parser, 5, "list the N longest waits before and after")
-    options.json(parser)
+    options.answer(parser)
     options.output(parser, "predicted")
     options.plot(parser, "draw the recorded run above the predicted one")
     options.ending(parser, _ENDING)

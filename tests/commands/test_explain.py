@@ -1,0 +1,122 @@
+"""The words of reports: what is said of them, that they are used, and that those which are used are explained."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+
+import pytest
+
+from perwiz import terms, words
+from perwiz.cli import main
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = "\n".join(path.read_text() for path in (ROOT / "perwiz").rglob("*.py") if path.name not in ("terms.py", "explain.py"))
+SAID = "\n".join(
+    node.value
+    for path in (ROOT / "perwiz").rglob("*.py")
+    if path.name not in ("terms.py", "explain.py")
+    for node in ast.walk(ast.parse(path.read_text()))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+)
+"""All texts that perwiz may print."""
+JARGON = (
+    *(
+        "makespan",
+        "lag",
+        "misfit",
+        "domino path",
+        "eager",
+        "rendezvous",
+        "late sender",
+        "late receiver",
+        "slack",
+        "critical path",
+        "replay",
+    ),
+    *("doubtful", "not modelled", "INCOMPLETE", "imbalance", "serialisation", "transfer", "sigma", "max/mean", "delay cost", "tolerance"),
+    *(
+        "wildcards",
+        "metahosts",
+        "zero-wait",
+        "zero-time",
+        "advance",
+        "L_ns",
+        "o_s_ns",
+        "g_ns",
+        "G_ns_per_byte",
+        "S_bytes",
+        "s_bytes",
+        "progress",
+    ),
+    *("controlled logical clock", "Wait at N x N", "Wait at Barrier", "Late Broadcast", "Early Reduce", "wrong orders", "lower bounds"),
+)
+"""What reports say that not every reader knows."""
+
+
+def explain(capsys, *asked):
+    code = main(["explain", *asked])
+    return code, *capsys.readouterr()
+
+
+def test_one(capsys):
+    said = "slack  how much later a call may return before the end of the run is later too\n"
+    assert explain(capsys, "slack") == (0, said, "")
+    assert explain(capsys, "SLACK") == (0, said, "")
+
+
+def test_several_words_are_one_term_or_several(capsys):
+    assert explain(capsys, "late", "sender") == (0, "late sender  a receiver waits, for the sender enters its call later\n", "")
+    assert [line.split()[0] for line in explain(capsys, "lag", "slack")[1].splitlines() if line[0] != " "] == ["lag", "slack"]
+
+
+def test_a_part_of_terms(capsys):
+    assert [line[:14].strip() for line in explain(capsys, "late")[1].splitlines()] == ["late sender", "late receiver", "late broadcast"]
+
+
+def test_letters_as_they_are(capsys):
+    assert [terms.find(letter)[0].name for letter in "oOgGsSL"] == [*"oOgGsSL"]
+    assert explain(capsys, "g") == (0, "g  gap: the least time between two messages that a process sends\n", "")
+
+
+def test_all(capsys):
+    out = explain(capsys)[1]
+    assert [line[:26].strip() for line in out.splitlines() if line[0] != " "] == [term.name for term in terms.TERMS]
+
+
+def test_no_such_word(capsys):
+    guess = "perwiz: explain slck: no word of a report; did you mean slack? perwiz explain lists them\n"
+    assert explain(capsys, "slck") == (2, "", guess)
+    assert explain(capsys, "qqq") == (2, "", "perwiz: explain qqq: no word of a report; perwiz explain lists them\n")
+
+
+@pytest.mark.parametrize("term", terms.TERMS, ids=lambda term: term.name)
+def test_every_term_is_used(term):
+    assert term in terms.used(SAID)
+
+
+@pytest.mark.parametrize("word", JARGON)
+def test_what_is_used_is_explained(word):
+    assert terms.find(word), word
+    assert re.search(re.escape(word), SAID, re.IGNORECASE), "no report says so any more"
+
+
+def test_terms_are_told_apart():
+    names = [name for term in terms.TERMS for name in (term.name, *term.also)]
+    assert len(names) == len({*names})
+
+
+def test_used__in_the_order_of_a_report():
+    report = "health\nslack 3 ms on the critical path, L_ns=5; lagging o_s_ns=3, --zero-wait e3, a#step"
+    assert [term.name for term in terms.used(report)] == ["slack", "critical path", "L", "o"]
+
+
+def test_documentation__has_the_same_words():
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").partition("## The words of reports\n")[2].partition("\n## ")[0]
+    rows = [f"| {term.name} | {term.meaning} |" for term in terms.TERMS]
+    assert [line for line in text.splitlines() if line.startswith("| ")][1:] == rows
+
+
+def test_meanings__are_one_line():
+    assert [term.name for term in terms.TERMS if len(term.meaning) > words.WIDTH or term.meaning.endswith(".")] == []

@@ -1,0 +1,189 @@
+"""What a person at a terminal sees: lines that fit, the answer in colour, `-q`, and where words are explained."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import io
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import numpy as np
+import pytest
+
+import build
+from perwiz import words
+from perwiz.cli import main
+from perwiz.commands import COMMANDS, parser
+from perwiz.formats import files
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RING, SORT, LONG = "traces/srtest.alog", "traces/npb-is.S-4", "LONG"
+NAME = "a_module::of_a_program::exchange_with_all_neighbours_of_"
+QUESTIONS = (
+    *("info {} --waits 5 --regions", "predict {} --zero-wait all", "predict {} --network L_ns=1000", "domino {} --greedy 2 --target 1.3x"),
+    *("domino {} --question advance", "domino {} --by pair", "critical {}", "curve {} --points 3", "curve {} --of rank:0", "bound {}"),
+    *("balance {}", "patterns {} --statistics --locations --efficiencies", "compare {} {} --zero-wait all", "cube show {} --metric time"),
+    *("cube diff {} {}", "correct {}", "convert {} OUT.alog", "calibrate -o OUT.toml --from {}"),
+)
+"""Every command that tells something of a trace."""
+REPORTS = [line for line in QUESTIONS if not line.startswith("cube")]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def perwiz(monkeypatch, tmp_path):
+    """Return perwiz(line, columns), which gives the exit code and what is on a terminal of so many columns; 0: on none."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(line, columns=0):
+        if LONG in line:
+            trace = build.nested_regions()
+            names = tuple(f"{NAME}{name}" for name in trace.names)
+            files.write(dataclasses.replace(trace, names=names, parallel=np.ones(len(names), bool)), str(tmp_path / "long.otf2"))
+        line = line.replace("OUT", str(tmp_path / "out")).replace(LONG, str(tmp_path / "long.otf2"))
+        stream = Terminal() if columns else io.StringIO()
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys, "stdout", stream)
+        return main(line.split()), stream.getvalue()
+
+    return run
+
+
+def too_long(text, columns):
+    """Return the lines that do not fit, but for single words, an option of a usage and what is to be copied."""
+    long = (line for line in text.splitlines() if len(line) > columns)
+    return [line for line in long if len(line.split()) > 1 and not re.match(r" *(perwiz|--|mpiexec|\[--?[^]]*\]$)", line)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("trace", [RING, SORT, LONG])
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_lines_fit(perwiz, line, trace, columns):
+    code, text = perwiz(line.replace("{}", trace), columns)
+    assert code in ((0, 2) if line.startswith("balance") else (0, 4, 5))
+    assert too_long(text, columns) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_lines_fit__off_a_terminal(perwiz, line):
+    assert too_long(perwiz(line.replace("{}", LONG))[1], words.WIDTH) == []
+
+
+ENDINGS = "\n".join(parser.of(name).epilog or "" for name in COMMANDS)
+ACTIONS = {"cube": ("show", "diff", "mean", "merge", "cmp"), "jobs": ("ingest", "job", "user", "month", "top", "faults", "mail")}
+PARTS = [f"{name} {part}" for name, parts in ACTIONS.items() for part in parts]
+HELPS = ["--help", *(f"{name} --help" for name in (*COMMANDS, *PARTS))]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 0])
+@pytest.mark.parametrize("line", [*HELPS, "tables", "explain"])
+def test_help_fits(perwiz, line, columns):
+    code, text = perwiz(line, columns)
+    assert code == 0
+    samples = [line for line in too_long(text, columns or words.WIDTH) if re.search(rf"{re.escape(line)}(  |$)", ENDINGS, re.MULTILINE)]
+    assert [line for line in too_long(text, columns or words.WIDTH) if line not in samples] == []
+
+
+FIRST = "traces/srtest.alog: zero-wait e25\n\n"
+ANSWER = """\
+recorded      412.6 ms
+predicted     403.1 ms, gain 9.433 ms (2.3 %)
+              400.5 ms to 405.7 ms: work in calls that repeats varies
+doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages took more than twice as long as the model says,
+              and nothing recorded says why; measure with perwiz calibrate
+waiting       430.6 ms recorded, 402.3 ms predicted, all processes together
+zeroed        1 call, which waited 9.433 ms
+moved         30 of 36 calls
+"""
+COLOURED = """\
+recorded      412.6 ms
+\x1b[1;35mpredicted     403.1 ms, gain 9.433 ms (2.3 %)\x1b[0m
+\x1b[1;35m              400.5 ms to 405.7 ms: work in calls that repeats varies\x1b[0m
+doubtful  """
+QUESTION = "predict traces/srtest.alog --zero-wait e25"
+
+
+def test_quiet__the_answer_alone(perwiz):
+    assert perwiz(f"{QUESTION} -q") == (0, ANSWER)
+
+
+def test_quiet__is_the_beginning_of_every_report(perwiz):
+    for line in REPORTS:
+        line = line.replace("{}", LONG)
+        whole, quiet = perwiz(line)[1], perwiz(f"{line} --quiet")[1]
+        assert whole.split("\n\n")[1].strip() == quiet.strip(), line
+
+
+def test_quiet__under_the_title_if_the_trace_is_incomplete(perwiz, tmp_path):
+    (tmp_path / "cut.alog").write_bytes((ROOT / RING).read_bytes()[:-40])
+    code, text = perwiz(f"info -q {tmp_path}/cut.alog")
+    assert code == 4
+    assert "(INCOMPLETE trace)\n\nmakespan  " in text.replace("\n  (", " (")
+    assert text.count("\n\n") == 1
+
+
+def test_colour__on_a_terminal_only(perwiz, monkeypatch):
+    assert "\x1b" not in perwiz(QUESTION, 120)[1]
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    assert perwiz(QUESTION, 120)[1].startswith(FIRST + COLOURED)
+    assert perwiz(QUESTION)[1].startswith(FIRST + ANSWER)
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in perwiz(QUESTION, 120)[1]
+
+
+@pytest.mark.parametrize("line", REPORTS)
+def test_colour__one_fact_of_every_report(perwiz, monkeypatch, line):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    _, text = perwiz(line.replace("{}", LONG), 120)
+    assert len(re.findall(r"^\x1b\[1;35m\S", text, re.MULTILINE)) == 1
+
+
+def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
+    path = tmp_path / "odd.alog"
+    path.write_bytes(b"-3 0 0 1 0 0\n-13 0 1 2 0 0 red:gray a\x1b[31mb\n1 0 0 0 0 5\n2 0 0 0 0 9\n")
+    assert "\x1b" not in perwiz(f"info {path} --regions", 80)[1]
+
+
+def test_words__a_line_at_the_end_on_a_terminal(perwiz):
+    last = "\n\nwhat the words mean: perwiz explain {}\n"
+    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait doubtful 'critical path' S"))
+    assert perwiz(QUESTION, 60)[1].endswith(last.format("zero-wait doubtful"))
+    assert "perwiz explain" not in perwiz(QUESTION)[1]
+
+
+@pytest.mark.slow
+def test_terminal__a_real_one_of_70_columns():
+    """The width is that of the terminal itself where COLUMNS does not say."""
+    environment = {**os.environ, "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)
+    there, here = pty.openpty()
+    fcntl.ioctl(here, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 70, 0, 0))
+    command = [sys.executable, "-P", "-m", "perwiz", *f"{QUESTION} -q".split()]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=here, stdout=here, stderr=here) as run:
+        os.close(here)
+        text = b""
+        with contextlib.suppress(OSError):  # the other side is closed
+            while part := os.read(there, 65536):
+                text += part
+    os.close(there)
+    assert run.returncode == 0
+    lines = text.decode().splitlines()
+    assert lines[3] == "doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages"
+    assert too_long(text.decode(), 70) == []
