@@ -24,7 +24,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz bound`."""
     options.trace(parser)
-    meaning = "bound this region; can be given several times (default: all parallel regions)"
+    meaning = "bound these regions, joined by commas or given one by one (default: all parallel regions)"
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
     options.model(parser)
     options.clock(parser)

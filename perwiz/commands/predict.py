@@ -17,6 +17,7 @@ _ENDING = f"""
 CALLS is e12 (see perwiz info --waits), region:NAME, step:NAME#3 (the third instance of a region on every process),
 site:MPI_Recv@REGION/INNER (the calls of a routine made there; a place in the source, where known, follows behind another @), rank:3,
 op:MPI_Recv, all, or several joined by commas.
+--balance-time, --balance-messages, --scale and --speed take several names, too, as in --balance-time solve,exchange#2.
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
 {NOTES}
 A prediction keeps who got which message, and says where other times would make a wildcard receive choose another one. Which receives

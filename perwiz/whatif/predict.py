@@ -88,7 +88,7 @@ def predict(
     are applied network and messages first, then computation, then single calls, then the order of calls; within each in the order given.
     Raises UsageError, ModelError, ClockError.
     """
-    asked = parse_all(hypotheses)
+    asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
     doubts, noise = doubts_of(base), noise_of(base) if asked else None  # before `under` takes over the weights
     return between(base, under(base, asked, engine), asked, engine, doubts, noise)

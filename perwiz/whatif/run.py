@@ -100,7 +100,7 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
-    asked, machine, engine = parse_all(hypotheses), machine_of(model, trace), check_engine(engine)
+    asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
     clocks = treated(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
@@ -147,15 +148,15 @@ def inside(trace: Trace, name: int) -> Mask:
 
 
 def _selected(trace: Trace, part: str) -> Mask:
-    """Return which calls one selector selects. Raises UsageError; for a list of names behind one word, saying how several are selected."""
+    """Return which calls one selector selects; a list of names behind one word selects those of all. Raises UsageError."""
     try:
         return _part(trace, part)
     except UsageError:
         kind, _, rest = part.partition(":")
-        listed = [f"{kind}:{name.strip()}" for name in rest.split(",")]
-        if len(listed) == 1 or not all(_is_part(trace, one) for one in listed):
+        first, *others = (f"{kind}:{name.strip()}" for name in rest.split(","))
+        if not others or not _is_part(trace, first):
             raise
-        raise UsageError(f"'{part}': one name each, must be {','.join(listed)}") from None
+    return np.any([_part(trace, one) for one in (first, *others)], axis=0)
 
 
 def _is_part(trace: Trace, part: str) -> bool:
@@ -219,7 +220,8 @@ def _op(trace: Trace, name: str) -> int:
     op = operations.OP.get(name, operations.find(name.rstrip("_")) if name[:4].upper() == "MPI_" else None) or NONE
     if op == NONE or not (trace.calls.op == op).any():
         used = [operations.OPS[k] for k in np.unique(trace.calls.op)]
-        raise UsageError(f"op:{name}: no such routine in the trace, it has {', '.join(used[:12]) or 'no MPI calls'}")
+        have = ", ".join(used[:12]) or "no MPI calls"
+        raise UsageError(f"op:{name}: no such routine in the trace, it has {have}{words.meant(name, used)}")
     return op
 
 

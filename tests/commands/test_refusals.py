@@ -115,7 +115,7 @@ def test_clock__taken_as_it_is(refused, capsys):
         ("--zero-wait e999999", "e999999: no such call, the trace has calls e0 to e1"),
         ("--zero-wait region:stop", "region 'stop': no such region, the trace has step"),
         ("--zero-wait op:MPI_Bcast", "op:MPI_Bcast: no such routine in the trace, it has MPI_Send, MPI_Recv"),
-        ("--zero-wait op:Recv", "op:Recv: no such routine in the trace, it has MPI_Send, MPI_Recv"),
+        ("--zero-wait op:Recv", "op:Recv: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Recv?"),
         ("--zero-wait rank:7", "rank:7: no such rank, the trace has ranks 0 to 1"),
         ("--zero-wait rank:-1", "'rank:-1' is no rank, must be like rank:3"),
         ("--zero-wait 12", f"'12' selects nothing, must be like {HYPOTHESES}"),

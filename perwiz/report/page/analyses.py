@@ -88,7 +88,7 @@ def gathered(
 
     `tell` is told how many of how many steps are done.
     """
-    asked, machine = parse_all(hypotheses), machine_of(model, trace)
+    asked, machine = parse_all(hypotheses, trace), machine_of(model, trace)
     tell(0, 4)
     run = replayed(trace, machine, clock)
     tell(1, 4)

@@ -152,7 +152,7 @@ def compare(
     it, as no prediction is about how long processes take to start; else "start". Calls are paired by `perwiz.whatif.compare.align`.
     Raises UsageError for a start that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
-    asked = parse_all(hypotheses)
+    asked = parse_all(hypotheses, first)
     machine = machine_of(model, first) if asked else None
     both = _first(first, asked, machine, clock), _treated(second, clock)
     (one, _), (other, _) = both

@@ -82,6 +82,9 @@ the calls that move are taken to need none from those they pass. Moves that need
 """
 """What else the help says of them."""
 
+LISTED = {"balance-time": "", "balance-messages": "", "scale": "=", "speed": "="}
+"""Kinds that take several names joined by commas, as if each were asked by itself, and what ends the list."""
+
 
 def kind(word: str) -> Kind | None:
     """Return the kind of hypothesis of a word, None for another word."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import ClassVar
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
@@ -55,18 +57,43 @@ def parse(text: str) -> Hypothesis:
     word, _, argument = text.partition(" ")
     kind = registry.kind(word)
     if kind is None:
-        kinds = ", ".join(row.word for row in registry.KINDS)
-        raise UsageError(f"'{text}' is no hypothesis, must be one of {kinds} and what it is about")
+        kinds = [row.word for row in registry.KINDS]
+        raise UsageError(f"'{text}' is no hypothesis, must be one of {', '.join(kinds)} and what it is about{words.meant(word, kinds)}")
     if not argument:
         raise UsageError(f"{word}: must say what it is about, see perwiz predict --help")
     hypothesis: Hypothesis = getattr(import_module(kind.module), kind.name)(argument)
     return hypothesis
 
 
-def parse_all(asked: Asked) -> tuple[Hypothesis, ...]:
-    """Return hypotheses, texts parsed. Raises UsageError for a text that is none."""
+def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
+    """Return hypotheses, texts parsed, and those of a list of names as one for each. Raises UsageError for a text that is none."""
     several = [asked] if isinstance(asked, Hypothesis | str) else asked
-    return tuple(parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several)
+    parsed = (parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several)
+    return tuple(one for hypothesis in parsed for one in _each(hypothesis, trace.names))
+
+
+def _each(hypothesis: Hypothesis, regions: Sequence[str]) -> list[Hypothesis]:
+    """Return a hypothesis for each name of its list: of `scale a,b=0.5` those of `a=0.5` and `b=0.5`; itself if it takes none."""
+    end = registry.LISTED.get(hypothesis.word)
+    if end is None:
+        return [hypothesis]
+    text, mark, value = hypothesis.argument.rpartition(end) if end else (hypothesis.argument, "", "")
+    names = listed(text, regions)
+    if len(names) < 2:
+        return [hypothesis]
+    kind = "rank:" if text.startswith("rank:") else ""
+    return [type(hypothesis)(f"{kind if name.isdigit() else ''}{name}{mark}{value}") for name in names]
+
+
+def listed(text: str, known: Sequence[str]) -> list[str]:
+    """Return the names that a text joins by commas. A known one may have commas itself, also before #: it is one name."""
+    parts, names = text.split(","), []
+    while parts:
+        longest = (end for end in range(len(parts), 1, -1) if re.sub("#[^,#]*$", "", ",".join(parts[:end]).strip()) in known)
+        end = next(longest, 1)
+        names.append(",".join(parts[:end]).strip())
+        parts = parts[end:]
+    return names
 
 
 def in_order(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:

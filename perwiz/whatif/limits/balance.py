@@ -16,7 +16,7 @@ from perwiz.errors import UsageError
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import Hypothesis, apply
+from perwiz.whatif.hypotheses.base import Hypothesis, apply, listed
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.stretch import Segments, level
@@ -131,6 +131,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
     """Return the regions of these names, by default all parallel ones. Raises UsageError for a name or trace without."""
     if not names:
         names = [name for name, marked in zip(trace.names, trace.parallel.tolist(), strict=True) if marked]
+    names = [name for text in names for name in listed(text, trace.names)]
     for name in names:
         selectors.region(trace, name)
     if names:

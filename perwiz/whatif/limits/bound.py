@@ -19,6 +19,7 @@ from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import listed
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run, Start, replayed
 
@@ -87,6 +88,7 @@ def bound_of(run: Run, regions: Sequence[str] = ()) -> Bounds:
 
 def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
     """Return the regions of these names; by default the parallel ones, or else those at the top. Raises UsageError for an unknown name."""
+    names = [name for text in names for name in listed(text, trace.names)]
     for name in names:
         selectors.region(trace, name)
     if not names:

@@ -241,7 +241,7 @@ def test_default__parallel_regions():
     ("trace", "names", "message"),
     [
         ("nested_regions", [], "built: no region is marked as parallel, must be chosen with --region; there are main, solve, exchange"),
-        ("nested_regions", ["main,solve"], "region 'main,solve': 2 regions, must be one; for several give the option again"),
+        ("nested_regions", ["main,solv"], "region 'solv': no such region, the trace has solve ..."),
         ("nested_regions", ["main", "solv"], "region 'solv': no such region, the trace has solve ..."),
         (
             "ring",
