@@ -159,7 +159,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return [line for label, fact in pairs for line in wrapped(f"{label:{LABEL - 1}} {fact}", LABEL)]
 
 
-_NAME, _SHORT = 24, 12
+_NAME, _SHORT = 24, 16
 """Columns that a name in a table keeps while there are other ways to gain room, and when there are none."""
 _WHOLE = 10**9
 """More than any name has."""

@@ -168,11 +168,8 @@ def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
     estimate = words.duration(rows[0].estimated_ideal_ns or 0)
     guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {estimate}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
-    return [
-        *words.table(["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"], lines),
-        *more,
-        guess,
-    ]
+    head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"]
+    return [*words.table(head, lines, spare=(2, 1, 6)), *more, guess]
 
 
 def _shown(value: float) -> str:

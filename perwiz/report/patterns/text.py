@@ -106,7 +106,8 @@ def _path_lines(document: PatternsDocument) -> list[str]:
         ]
         for row in document.call_paths
     ]
-    return words.table(["pattern", "call path", "waiting", "instances", "worst rank", "gain", "", "change"], rows, left=(0, 1, 7))
+    head = ["pattern", "call path", "waiting", "instances", "worst rank", "gain", "", "change"]
+    return words.table(head, rows, left=(0, 1, 7), spare=(4, 3))
 
 
 def _option(row: WaitingPath) -> str:
