@@ -66,7 +66,7 @@ def dispatch(given: list[str]) -> int:
     if not given:
         parser.overview().print_help(sys.stderr)
         return USAGE
-    name, *rest = [*given[1:], "--help"] if given[0] == "help" else given
+    name, *rest = [*(word for word in given if word != "help"), "--help"] if given[0] == "help" else given
     if name in COMMANDS:
         return int(import_module(f"perwiz.commands.{name}").run(parser.of(name).parse_args(rest)))
     if not name.startswith("-"):

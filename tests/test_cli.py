@@ -73,10 +73,46 @@ def test_words_from_the_process(capsys, monkeypatch):
     assert capsys.readouterr().out == f"perwiz {perwiz.__version__}\n"
 
 
+def _unknown(told, command):
+    return f"perwiz: unrecognized arguments: {told} see perwiz {command} --help\n"
+
+
+def test_choice__with_the_one_that_is_meant(capsys):
+    assert cli.main(["domino", "x", "--question", "zero-wat"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("perwiz: argument --question: invalid choice: 'zero-wat' (choose from ")
+    assert err.endswith("; did you mean zero-wait? see perwiz domino --help\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["help"], ["--help"]),
+        (["help", "help"], ["--help"]),
+        (["help", "predict"], ["predict", "--help"]),
+        (["help", "jobs", "top"], ["jobs", "top", "--help"]),
+        (["-V"], ["--version"]),
+    ],
+)
+def test_help__other_words_for_it(words, same, capsys):
+    assert (cli.main(words), capsys.readouterr()) == (cli.main(same), capsys.readouterr())
+
+
+def test_help__begins_with_what_to_type_first(capsys):
+    cli.main(["--help"])
+    start = capsys.readouterr().out.partition("\nstart here:\n")[2].partition("\n\n")[0]
+    assert [line.split()[:2] for line in start.splitlines()] == [["perwiz", "record"], ["perwiz", "domino"]]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["guess"], f"perwiz: unknown command 'guess', must be one of {', '.join(cli.COMMANDS)}; see perwiz --help\n"),
+        (["predct", "x"], "perwiz: unknown command 'predct'; did you mean predict? see perwiz --help\n"),
+        (["hlp"], "perwiz: unknown command 'hlp'; did you mean help? see perwiz --help\n"),
+        (["predict", "x", "--zero-wiat=e1"], _unknown("--zero-wiat=e1; did you mean --zero-wait?", "predict")),
+        (["jobs", "top", "--progam", "x"], _unknown("--progam x; did you mean --program?", "jobs top")),
+        (["help", "predct"], "perwiz: unknown command 'predct'; did you mean predict? see perwiz --help\n"),
         (["--guess"], "perwiz: unrecognized arguments: --guess; see perwiz --help\n"),
         (["--vers"], "perwiz: unrecognized arguments: --vers; did you mean --version? see perwiz --help\n"),
         (["tables", "--js"], "perwiz: unrecognized arguments: --js; did you mean --json? see perwiz tables --help\n"),

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from functools import partial
 
-from perwiz.commands import files, options
+from perwiz.commands import files, options, terminal
 
 HELP = "write one HTML page to look at: timelines, what to change first, health"
 _ENDING = """
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
     files.write({args.output: partial(files.write_text, page)})
-    print(pages.line(report, args.output, len(page)))
+    terminal.show(partial(pages.line, report, args.output, len(page)))
     return INCOMPLETE if report.incomplete else DONE
 
 

@@ -242,3 +242,20 @@ def test_locked(jobs, monkeypatch):
 
 def test_date():
     assert date(NOON) == "2026-10-26T12:00:00Z"
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_lines_fit_a_terminal(jobs, monkeypatch, columns):
+    jobs("ingest", "ours", "half", "t3e")
+    monkeypatch.setattr("perwiz.words.width", lambda stream: columns)
+    number = document(jobs, "top", "--all")["jobs"][0]["job"]
+    for words in (
+        ["job", number],
+        ["month", "--month", "2026-10"],
+        ["top", "--all"],
+        ["faults"],
+        ["mail", "--week", "2026-W43", "--domain", "example.org"],
+    ):
+        code, out, _ = jobs(*words)
+        assert code in (0, 4)
+        assert [line for line in out.splitlines() if len(line) > columns and len(line.split()) > 1] == []

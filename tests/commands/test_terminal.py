@@ -31,10 +31,10 @@ QUESTIONS = (
     *("info {} --waits 5 --regions", "predict {} --zero-wait all", "predict {} --network L_ns=1000", "domino {} --greedy 2 --target 1.3x"),
     *("domino {} --question advance", "domino {} --by pair", "critical {}", "curve {} --points 3", "curve {} --of rank:0", "bound {}"),
     *("balance {}", "patterns {} --statistics --locations --efficiencies", "compare {} {} --zero-wait all", "cube show {} --metric time"),
-    *("cube diff {} {}", "correct {}", "convert {} OUT.alog", "calibrate -o OUT.toml --from {}"),
+    *("cube diff {} {}", "correct {}", "convert {} OUT.alog", "report {} -o OUT.html", "calibrate -o OUT.toml --from {}"),
 )
 """Every command that tells something of a trace."""
-REPORTS = [line for line in QUESTIONS if not line.startswith("cube")]
+REPORTS = [line for line in QUESTIONS if not line.startswith(("cube", "report"))]
 
 
 class Terminal(io.StringIO):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import synchronous
 from perwiz.patterns.analysis.causes import NAMES, Explained
@@ -33,7 +34,7 @@ def known(name: str | None, patterns: Sequence[type[Pattern]]) -> str | None:
     names = [pattern.name for pattern in patterns]
     if name is not None and name not in names:
         plain = ", ".join(name for name in names if name not in _TWINS)
-        raise UsageError(f"pattern '{name}': must be one of {plain}, or grid_ or ngrid_ before such a name")
+        raise UsageError(f"pattern '{name}': must be one of {plain}, or grid_ or ngrid_ before such a name{words.meant(name, names)}")
     return name
 
 
