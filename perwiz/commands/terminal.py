@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -10,8 +11,8 @@ from collections.abc import Callable
 from perwiz import terms, words
 
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
-_ANSWERS = ("best ", "predicted", "tolerance", "at least")
-"""What the label of the answer begins with, the first that is there."""
+_ANSWERS = (r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
+"""How the answer begins, the first that is there."""
 _COMMON = {"waiting", "work", "gain", "hypothesis", "region", "step", "model", "call site"}
 """Terms that a reader knows more or less."""
 
@@ -42,7 +43,7 @@ def coloured(facts: str) -> str:
     """Return facts with the answer among them in colour: the fact labelled so, else the first."""
     lines = facts.split("\n")
     starts = [k for k, line in enumerate(lines) if line[:1].strip()]
-    named = [k for label in _ANSWERS for k in starts if lines[k].startswith(label)]
+    named = [k for label in _ANSWERS for k in starts if re.match(label, lines[k])]
     first = next(iter([*named, *starts]), 0)
     end = next((k for k in starts if k > first), len(lines))
     return "\n".join([*lines[:first], *(f"{_COLOUR}{line}{_PLAIN}" for line in lines[first:end]), *lines[end:]])
