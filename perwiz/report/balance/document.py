@@ -269,7 +269,8 @@ def _step_lines(balance: BalanceDocument) -> list[str]:
         answers = (_cells(answer, balance.shares_of_ns) for answer in (step.balance_time, step.balance_messages))
         differs = (words.duration(round(time.sigma)), str(step.sigma_rank), _ratio(time.imbalance))
         rows.append([_label(step), *differs, *(cell for cells in answers for cell in cells)])
-    return words.table(["step", "sigma", "#", "max/mean", "computation", "gain", "", "messages", "gain", ""], rows)
+    head = ["step", "sigma", "#", "max/mean", "computation", "gain", "", "messages", "gain", ""]
+    return words.table(head, rows, spare=(9, 8, 7, 3, 2))
 
 
 def _spread_lines(steps: list[Step]) -> list[str]:

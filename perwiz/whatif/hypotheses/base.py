@@ -82,7 +82,7 @@ def _each(hypothesis: Hypothesis, regions: Sequence[str]) -> list[Hypothesis]:
     if len(names) < 2:
         return [hypothesis]
     kind = "rank:" if text.startswith("rank:") else ""
-    return [type(hypothesis)(f"{kind if name.isdigit() else ''}{name}{mark}{value}") for name in names]
+    return [type(hypothesis)(f"{'' if ':' in name else kind}{name}{mark}{value}") for name in names]
 
 
 def listed(text: str, known: Sequence[str]) -> list[str]:
