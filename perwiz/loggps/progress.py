@@ -5,6 +5,8 @@ What held a sender is a matter of order as which send a wildcard receives: the c
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from perwiz.clock.latency import distance
@@ -12,6 +14,7 @@ from perwiz.kernels.names import FREE
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.operations import PROGRESSES
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -26,7 +29,7 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
 
     Unless progress is "in calls", that which posts the receive. Else that in which the receiver stays when the message is there and its
     receive posted, or that with which it next comes back from computing, if the sender was let go no earlier; no later than the call that
-    completes the receive. What is sent in place does not need the receive.
+    completes the receive. Calls that only post do not let it. What is sent in place does not need the receive.
 
         receiver     Irecv 0 to 5 ......... Wait 90 to 99         sent at 10: the Wait
         receiver     Irecv 0 to 5 .. Recv 20 to 50 .. Wait        the Recv, of some other message
@@ -34,41 +37,75 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
     table, times = trace.messages, timeline.calls
     if model.progress != "in calls" or not len(table):
         return table.receive
-    location, least = trace.calls.location[table.receive_done], visible_waits(trace, timeline)
+    calls, receiver, least = progressing(trace, timeline), trace.calls.location[table.receive_done], visible_waits(trace, timeline)
     messages = sent(trace, model, np.arange(len(table)))
     in_place = model.is_in_place(messages)
     there = times.enter[table.send] + model.request(messages)
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
-    within = np.minimum(first_after(trace, times.leave, location, there), len(trace.calls) - 1)
-    stays = (trace.calls.location[within] == location) & (times.enter[within] <= there) & (times.leave[within] - there >= least)
+    within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
+    stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
     done = np.where(table.send_done == NONE, FREE, times.leave[table.send_done])
-    mover = np.where(stays, within, _came_back(trace, timeline, there, done, int(least.min())))
+    mover = np.where(stays, calls.row[within], _came_back(trace, calls, there, done, int(least.min())))
     mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
     return np.minimum(mover, table.receive_done).astype("i4")
 
 
-def _came_back(trace: Trace, timeline: Timeline, there: I8, done: I8, least: int) -> I8:
+def _came_back(trace: Trace, calls: Progressing, there: I8, done: I8, least: int) -> I8:
     """Return the call with which each receiver came back from computing, after its message was there and no later than its send was done.
 
     It is -1 if there is none; of several the first, but the last where the sender waited for nothing else: so the others let nothing move.
     """
-    table, times, location = trace.messages, timeline.calls, trace.calls.location
-    back = np.flatnonzero(times_outside(trace, timeline) >= least)
-    receiver = location[table.receive_done]
-    first, behind = (np.searchsorted(back, first_after(trace, times.enter, receiver, instant)) for instant in (there, done))
+    table, receiver = trace.messages, trace.calls.location[trace.messages.receive_done]
+    back = np.flatnonzero(calls.outside >= least)
+    first, behind = (np.searchsorted(back, calls.first_entered_after(receiver, instant)) for instant in (there, done))
     call = np.append(back, NONE)
-    waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(location))
-    waits += np.bincount(table.receive_done, minlength=len(location))
-    alone = (waits[table.send_done] == 1) & (times.enter[table.send_done] <= times.enter[call[np.minimum(first, len(back))]])
-    return np.where(first < behind, call[np.where(alone, behind - 1, np.minimum(first, len(back)))], NONE)
+    waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
+    waits += np.bincount(table.receive_done, minlength=len(trace.calls))
+    entered = calls.enter[call[np.minimum(first, len(back))]]
+    alone = (waits[table.send_done] == 1) & (trace.timeline.calls.enter[table.send_done] <= entered)
+    return np.where(first < behind, np.append(calls.row, NONE)[call[np.where(alone, behind - 1, np.minimum(first, len(back)))]], NONE)
 
 
-def times_outside(trace: Trace, timeline: Timeline) -> I8:
-    """Return how long a location was outside of calls before each of its calls, ns; FREE before the first."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Progressing:
+    """The calls that let messages of their process move, in the order of rows: those that wait, test or probe, no others."""
+
+    row: I8
+    location: I4
+    enter: I8
+    """ns."""
+    leave: I8
+    outside: I8
+    """The longest that the location was outside of any calls, at a stretch, since the one before, ns; FREE before its first call."""
+    back: I8
+    """When that ended, ns."""
+
+    def first_entered_after(self, location: I4, time: I8) -> I8:
+        """Return the position of the first of them that each of some locations enters later than a time.
+
+        Where none is, of the first of the next location that has any, in the end their number.
+        """
+        return _first_after(self.location, self.enter, location, time)
+
+    def first_left_after(self, location: I4, time: I8) -> I8:
+        """Return the position of the first of them that each of some locations leaves later; where none is, as above."""
+        return _first_after(self.location, self.leave, location, time)
+
+
+def progressing(trace: Trace, timeline: Timeline) -> Progressing:
+    """Return the calls of a trace that let messages move; those that complete a receive do, whatever they are.
+
+    calls      Wait 0 to 5, Irecv 50 to 51, Wait 52 to 60        outside 45, back at 50
+    """
     times, location = timeline.calls, trace.calls.location
-    out = np.full(len(location), FREE)
-    out[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
-    return out
+    lets = PROGRESSES[trace.calls.op]
+    lets[trace.messages.receive_done] = True
+    row = np.flatnonzero(lets)
+    outside = np.full(len(location), FREE)
+    outside[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
+    of = np.append(0, np.cumsum(lets))[:-1]
+    longest = np.lexsort((-np.where(outside < FREE, outside, 0), of))[np.append(0, row[:-1] + 1)[: len(row)]]
+    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[longest], times.enter[longest])
 
 
 def visible_waits(trace: Trace, timeline: Timeline) -> I8:
@@ -85,14 +122,10 @@ def visible_waits(trace: Trace, timeline: Timeline) -> I8:
     return out
 
 
-def first_after(trace: Trace, column: I8, location: I4, time: I8) -> I8:
-    """Return the first call of each of some locations whose time in a column (enter or leave of calls) is later.
-
-    Where none is, the first of the next location that has calls, in the end their number.
-    """
+def _first_after(locations: I4, column: I8, location: I4, time: I8) -> I8:
     if not len(column) or not len(time):
         return np.zeros(len(time), "i8")
     begin = int(min(column.min(), time.min()))
     span = int(max(column.max(), time.max())) - begin + 1
-    key = trace.calls.location.astype("i8") * span + column - begin
+    key = locations.astype("i8") * span + column - begin
     return np.searchsorted(key, location.astype("i8") * span + time - begin, side="right")

@@ -46,7 +46,7 @@ def facts(span: Span | None, answer: int) -> Facts:
 def text(span: Span, answer: int) -> str:
     """Return the span of an answer, ns, in words, with its main cause."""
     least, most = words.duration(span.least_ns), words.duration(span.most_ns)
-    ifs = " or ".join(f"if {_words(part)}" for change in span.stops for part in change.split(","))
+    ifs = " or ".join(f"if {' and '.join(map(_words, change.split(',')))}" for change in span.stops)
     stops = f"; it could not run so {ifs}" if ifs else ""
     if least != most or span.others:
         return f"{least} to {most}: {_cause(span, answer)}{stops}"
@@ -78,4 +78,6 @@ def _words(change: str) -> str:
         size = int(float(value))
         said = "messages of any size are eager" if size >= _ANY else f"messages are eager up to {words.size(size)}"
         return f"{said if size else 'no message is eager'}{_SENDS[key]}{pairs(which)}"
+    if key == "inline_bytes":
+        return f"those above {words.size(int(float(value)))} wait for any call of their receiver"
     return f"{_WORDS.get(key, {}).get(value) or f'{key} is {value}'}{pairs(which)}"

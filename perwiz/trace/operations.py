@@ -87,6 +87,9 @@ UNMODELLED = np.array(
 )
 """Per op: may wait for other processes, but perwiz does not know for which."""
 
+PROGRESSES = ~NONBLOCKING & ((KIND != OTHER) | UNMODELLED)
+"""Per op: lets messages of its process move, as calls that only post, or ask the library for something, do in no MPI that we know."""
+
 _OP_IN_CAPITALS = {name[4:].upper(): op for name, op in OP.items() if op}
 _CLOG_LENGTH = 15
 

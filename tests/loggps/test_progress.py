@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from build import Builder, hand_model
-from perwiz.loggps.progress import movers, times_outside, visible_waits
+from perwiz.loggps.progress import movers, progressing, visible_waits
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 
@@ -80,10 +83,40 @@ def test_no_message():
     assert moved(Builder(2)) == []
 
 
-def test_times():
+def test_calls_that_let_move():
+    """Rank 0's Isend and rank 1's Irecv do not; rank 1 computes before each of its others, 0 a little."""
     trace = computing(150).trace()
-    assert times_outside(trace, trace.timeline).tolist() == [1 << 62, 10, 1 << 62, 4990, 4990]
+    inside = progressing(trace, trace.timeline)
+    assert inside.row.tolist() == [1, 3, 4]
+    assert (inside.outside.tolist(), inside.back.tolist()) == ([10, 4990, 4990], [120, 5000, 10_000])
     assert visible_waits(trace, trace.timeline).tolist() == [80]
+
+
+def test_calls_that_let_move__the_longest_time_outside():
+    """Of 90 and 10 before Irecv and Wait the first; whoever receives lets move, whatever it is called."""
+    b = Builder(2)
+    b.send(0, 1, at=(0, 10))
+    b.call(1, "Iprobe", at=(0, 10))
+    got = b.irecv(1, 0, at=(100, 110))
+    b.wait(1, got, at=(120, 130))
+    trace = b.trace()
+    inside = progressing(trace, trace.timeline)
+    assert (inside.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], 90, 100)
+    unknown = dataclasses.replace(trace.calls, op=np.zeros(4, "u1"))
+    assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline).row.tolist() == [3]
+
+
+def test_posting_lets_nothing_move():
+    """Rank 1 comes back at 5000 to post a receive and a send, computes again, and waits at 9000: that lets it."""
+    b = Builder(2)
+    b.wait(0, b.isend(0, 1, 200, at=(100, 110)), at=(120, 9030))
+    b.call(1, "Wtime", at=(0, 0))
+    got = b.irecv(1, 0, at=(5000, 5010))
+    sent = b.isend(1, 0, 8, at=(5010, 5020))
+    b.wait(1, got, sent, at=(9000, 9040))
+    b.recv(0, 1, at=(9100, 9140))
+    for model in (IN_CALLS, IN_PLACE):
+        assert moved(b, model)[0] == 6
 
 
 def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():

@@ -39,6 +39,12 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
             span([(["S_bytes=1000000000000"], 1_000_000_000), (["L_ns=0,within-node:gap=none"], 1_390_000_000)]),
             "1.000 s to 1.390 s: 1.000 s if messages of any size are eager; measure with perwiz calibrate",
         ),
+        (
+            span([(["S_bytes=262144,inline_bytes=1023"], 1_390_000_000)], stops=["S_bytes=4040,inline_bytes=1023", "S_bytes=0"]),
+            "1.380 s to 1.390 s: 1.390 s if messages are eager up to 262.1 kB and those above 1.023 kB wait for any call of their receiver;"
+            " measure with perwiz calibrate; it could not run so if messages are eager up to 4.040 kB and those above 1.023 kB wait for"
+            " any call of their receiver or if no message is eager",
+        ),
         (span(), "no computation repeats, so how much it varies is not known"),
         (span(varies=0.0), "nothing that the trace leaves open changes it"),
         (

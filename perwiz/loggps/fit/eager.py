@@ -24,10 +24,15 @@ _OFTEN = 0.25
 """Part of them that is held where messages are sent in place; of those that are copied fewer seem to be, by chance."""
 _SURE = 5
 """How many would have been let go by what was sent in place, were larger messages, none of which was, sent so too."""
-COUNTS = ("gone", "called", "kept", "computed", "passed", "moved")
+_MOST = 0.5
+"""Part of held senders whose receiver waited in calls meanwhile, where none is known to be sent in place, from which on these are not."""
+_IN_PLACE = "that held their senders may have been sent in place: hardly any receiver waited in other calls meanwhile"
+COUNTS = ("gone", "called", "kept", "taken", "refused", "computed", "passed", "moved")
 """What is counted by size."""
 _CLEAR = 0.1
 """Part of the messages that may contradict a limit."""
+_LARGEST = 256 << 10
+"""Bytes up to which a library may send in place: the largest eager limit that one has by default (Intel MPI, I_MPI_EAGER_THRESHOLD)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,6 +45,10 @@ class Sizes:
     gone: I8
     called: I8
     kept: I8
+    taken: I8
+    """Let go well before the receive was posted, the receiver waiting in calls before that for long."""
+    refused: I8
+    """Held though it did."""
     computed: I8
     passed: I8
     moved: I8
@@ -90,6 +99,8 @@ class Limit:
     """The largest size seen let go, 0 if none."""
     high: int | None
     """The smallest size seen held less one byte; None if none was."""
+    in_place: int
+    """The largest size up to which those above `high` may have been sent in place; `high` if none may."""
     telling: int
     """Messages that tell it."""
     against: int
@@ -119,7 +130,8 @@ def by_size(seen: Senders) -> Sizes:
     first = np.ones(len(order), bool)
     first[1:] = (pairs[1:] != pairs[:-1]) | (sends[1:] != sends[:-1]) | (size[1:] != size[:-1])
     start = np.flatnonzero(first)
-    shown = {name: getattr(seen, name)[order].astype("i8") for name in COUNTS}
+    waited = {"taken": seen.gone & seen.waited, "refused": (seen.kept | seen.moved) & seen.waited}
+    shown = {name: (waited[name] if name in waited else getattr(seen, name))[order].astype("i8") for name in COUNTS}
     counts: dict[str, Any] = {name: np.add.reduceat(which, start) if len(start) else start for name, which in shown.items()}
     return Sizes(pairs[start], sends[start], size[start], **counts)
 
@@ -177,12 +189,13 @@ def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
     unclear = against > _CLEAR * total
     if unclear:
         low, high = 0, NO_LIMIT + 1
-    elif sizes.in_place.any():
-        high = max(high, _surely_held(sizes, low))
+    some = bool(sizes.in_place.any())
+    most = max(high, _surely_held(sizes, low))
+    high = most if some else high
     end = None if high > NO_LIMIT else high - 1
     between = sizes.bytes[(sizes.bytes > low) & (sizes.bytes < high)]
     why = f"{against} of {total} senders of late receivers contradict any limit" if unclear else _why(sizes, low, end)
-    return Limit(pairs, key, low, end, total - against, against, bool(len(between)), why)
+    return Limit(pairs, key, low, end, max(high - 1, min(most - 1, _LARGEST)), total - against, against, bool(len(between)), why)
 
 
 def _why(sizes: Sizes, low: int, high: int | None) -> str:
@@ -196,17 +209,23 @@ def _why(sizes: Sizes, low: int, high: int | None) -> str:
 
 
 def _surely_held(sizes: Sizes, low: int) -> int:
-    """Return the smallest size above `low` that cannot have been sent in place, or some senders up to it would have gone on.
+    """Return the smallest size above `low` that cannot have been sent in place, NO_LIMIT + 1 if any may.
 
-    size             8    64   512  1024  4096  8192
-    gone            40    12    10     -     -     -
-    kept             -     -    40    10    20    30     of 50 in place 10 went on; of 25 five would have: 4096
+    Of what is, some senders up to that size would have gone on as their receivers waited in other calls: as many as of the sizes that are
+    known to be sent in place; where none is known to be, at least one of two.
+
+        size             8    64   512  1024  4096  8192
+        taken           40    12    10     -     -     -
+        refused          -     -    40    10    20    30     of 50 in place 10 went on; of 25 five would have: 4096
     """
-    rows = np.flatnonzero(sizes.bytes > low)
-    gone, kept = (int(column[sizes.in_place].sum()) for column in (sizes.gone, sizes.kept))
-    expected = np.cumsum(sizes.kept[rows]) * gone
-    enough = sizes.bytes[rows][expected >= _SURE * (gone + kept)]
-    return int(enough[0]) if len(enough) else NO_LIMIT + 1
+    rows = np.flatnonzero((sizes.bytes > low) & sizes.held)
+    refused, held = sizes.refused[rows], (sizes.kept + sizes.moved)[rows]
+    if sizes.in_place.any():
+        taken, not_taken = (int(column[sizes.in_place].sum()) for column in (sizes.taken, sizes.refused))
+        sure = np.cumsum(refused) * taken >= _SURE * (taken + not_taken) if taken else refused < 0
+    else:
+        sure = refused >= np.maximum(_LEAST, _MOST * held)
+    return int(sizes.bytes[rows][sure].min(initial=NO_LIMIT + 1))
 
 
 def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
@@ -214,20 +233,30 @@ def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
     return tuple(Estimate(limit.key, limit.pairs, limit.value, limit.telling, limit.against) for limit in limits if limit.value is not None)
 
 
-def untold(limits: Sequence[Limit]) -> tuple[Unknown, ...]:
-    """Return the limits that nothing tells, or that lie between sizes of which the trace has messages."""
+def untold(limits: Sequence[Limit], progress: Estimate | Unknown, in_place: Estimate | None) -> tuple[Unknown, ...]:
+    """Return the limits that nothing tells, that lie between sizes of which the trace has messages, or that may let more be sent in place.
+
+    `in_place` is the size up to which messages are done at once, where some are known to be sent in place.
+    """
     if not limits:
-        return (_unknown("", "S_bytes", 0, NO_LIMIT, "no message between processes is seen to be completed by its sender"),)
-    return tuple(
-        _unknown(limit.pairs, limit.key, limit.low, NO_LIMIT if limit.high is None else limit.high, limit.why)
-        for limit in limits
-        if limit.high is None or limit.open
-    )
+        return (_unknown("", "S_bytes", 0, [str(NO_LIMIT)], "no message between processes is seen to be completed by its sender"),)
+    at_once, out = max(limit.low for limit in limits), []
+    for limit in limits:
+        most, why = [str(NO_LIMIT if limit.high is None else limit.high)], limit.why
+        doubtful = limit.high is not None and limit.in_place > limit.high and getattr(progress, "value", "") != "always"
+        if limit.high is not None and doubtful:
+            most = [str(limit.in_place)]
+            most += [] if in_place else [f"inline_bytes={max(limit.high, at_once)}"]
+            most += [] if isinstance(progress, Estimate) else ["progress=in calls"]
+            why = f"messages of more than {limit.high} bytes {_IN_PLACE}"
+        if limit.high is None or limit.open or doubtful:
+            out.append(_unknown(limit.pairs, limit.key, limit.low, most, why))
+    return tuple(out)
 
 
-def _unknown(pairs: str, key: str, low: int, high: int, why: str) -> Unknown:
+def _unknown(pairs: str, key: str, low: int, high: Sequence[str], why: str) -> Unknown:
     place = f"{pairs}:{key}" if pairs else key
-    return Unknown(key, pairs, (f"{place}={low}", f"{place}={high}"), why)
+    return Unknown(key, pairs, (f"{place}={low}", f"{place}={','.join(high)}"), why)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -65,27 +65,30 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     trace = with_right_clocks(trace)
     seen, shown = ways(trace), protocol(trace)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
-    left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
-    model = _changed(base, [f"{_place(each)}={each.value}" for each in shown.estimates])
+    known = tuple(each for each in shown.unknown if recorded and _tells(recorded, each))
+    left = tuple(each for each in shown.unknown if each not in known)
+    told = tuple(each for each in shown.estimates if _place(each) not in map(_place, known))
+    model = _changed(base, [f"{_place(each)}={each.value}" for each in told])
+    model = _changed(model, [change for each in known for change in _besides(base, each)])
     model = _changed(model, [change for each in left for change in _nearest(model, each)])
     waits = model.is_synchronous(sent(trace, model, seen.row))
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
     whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
-    estimates = (*shown.estimates, *costs.estimates, *whole.estimates)
+    estimates = (*told, *costs.estimates, *whole.estimates)
     source = f"fitted to {int(seen.tells.sum())} of {words.several(len(seen.row), 'message')}"
     source += f"; what these do not tell is of: {recorded.source}" if recorded else ""
     assumed = (
         *(base.assumed if recorded else ("s_bytes", "request_overheads", "acknowledge_overheads")),
         *map(_place, (*left, *costs.unknown)),
     )
-    told = {_place(each) for each in estimates} - {_place(each) for each in unknown}
+    sure = {_place(each) for each in estimates} - {_place(each) for each in unknown}
     request = model.request_overheads if costs.request_overheads is None else costs.request_overheads
     model = dataclasses.replace(
         model,
         name=NAME,
         source=source,
-        assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
+        assumed=tuple(key for key in dict.fromkeys(assumed) if key not in sure),
         costs=costs.rows,
         request_overheads=request,
         collectives=whole.costs,
@@ -111,6 +114,13 @@ def _changed(model: Model, changes: Iterable[str]) -> Model:
 def _tells(recorded: Model, unknown: Unknown) -> bool:
     """Return whether a measured model tells what a trace does not, and the trace does not contradict it."""
     return _place(unknown) not in recorded.assumed and not _nearest(recorded, unknown)
+
+
+def _besides(recorded: Model, unknown: Unknown) -> list[str]:
+    """Return what else changes where a measured model tells a limit that the trace does not: above inline_bytes messages are in place."""
+    changes = dict(change.split("=") for change in unknown.ends[-1].split(","))
+    above = "inline_bytes" in changes and _value(recorded, unknown) > float(changes["inline_bytes"])
+    return [f"{key}={value}" for key, value in changes.items() if key != _place(unknown)] if above else []
 
 
 def _nearest(model: Model, unknown: Unknown) -> list[str]:

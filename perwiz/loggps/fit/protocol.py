@@ -39,6 +39,6 @@ def protocol(trace: Trace) -> Protocol:
     estimates = [*told(found), *((at_once,) if at_once else ()), *(each for each in others if isinstance(each, Estimate))]
     return Protocol(
         estimates=tuple(estimates),
-        unknown=(*untold(found), *(each for each in others if isinstance(each, Unknown))),
+        unknown=(*untold(found, moves, at_once), *(each for each in others if isinstance(each, Unknown))),
         sizes=sizes,
     )

@@ -19,13 +19,15 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
 from perwiz.loggps.pairs import SENDS_OF
-from perwiz.loggps.progress import first_after, times_outside, visible_waits
+from perwiz.loggps.progress import Progressing, progressing, visible_waits
 from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
 _WELL = 0.5
 """Part of a wait after which a sender that went on before did not wait, and that a receiver must have been outside of calls."""
+_LONG, _USUAL = 2, 0.9
+"""A message has had the time to be let go after so many times what held senders usually take to go on once they may; what is usual."""
 _NEARLY = 0.9
 """Part of a wait to which tests must have found a message unsent."""
 
@@ -45,6 +47,8 @@ class Senders:
     """Those let go as the receiver came back to some call."""
     kept: Mask
     """Held until the receive was posted."""
+    waited: Mask
+    """The receive was posted late, and long before its receiver waited in calls that let messages move: what is sent in place is let go."""
     computed: Mask
     """The receive was posted in time; let go well before the receiver entered any call."""
     passed: Mask
@@ -66,6 +70,7 @@ class _Waits:
     """When a test last found it unfinished; before `sent` if none did."""
     least: I8
     """The shortest wait that is seen, ns."""
+    bytes: I8
 
 
 def senders(trace: Trace) -> Senders:
@@ -78,23 +83,30 @@ def senders(trace: Trace) -> Senders:
     receiver = calls.location[done]
     sent, posted = times.enter[send], times.enter[receive]
     least = visible_waits(trace, trace.timeline)[row]
-    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), least)
+    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), least, table.bytes[row])
     late = posted - sent >= waits.least
-    back, outside = _came_back(trace, receiver, waits)
-    returned = _held_until(trace, waits, back, posted) & (outside >= _WELL * (back - waits.asked))
+    inside = progressing(trace, trace.timeline)
+    call = _came_back(inside, receiver, waits)
+    back, outside = inside.enter[call], np.where(inside.outside[call] < FREE, inside.outside[call], 0)
+    ready = _next_entered(inside, receiver, posted)
+    returned = _held_until(trace, waits, back, ready) & (outside >= _WELL * (back - waits.asked))
     before = late & returned & (posted - waits.done >= waits.least)
-    moved = returned & (back - np.maximum(sent, posted) >= waits.least)
+    moved = returned & (inside.back[call] - np.maximum(sent, posted) >= waits.least)
+    kept = late & ~moved & (_held_until(trace, waits, ready, back) | (returned & (waits.done >= posted)))
+    held = late & (kept | moved)
+    waited = _waited(inside, receiver, posted, waits) - _waited(inside, receiver, sent, waits)
     return Senders(
         bytes=table.bytes[row],
         pairs=pairs,
         sends=SENDS_OF[calls.op[send]].astype("u1"),
         gone=(late & _well_before(waits, posted)) | before,
         called=before,
-        kept=late & ~moved & (_held_until(trace, waits, posted, back) | (returned & (waits.done >= posted))),
-        computed=~late & _well_before(waits, _next_entered(trace, receiver, sent)),
+        kept=kept,
+        waited=late & (waited >= np.maximum(waits.least, _LONG * _delay((waits.done - np.where(moved, back, ready))[held]))),
+        computed=~late & _well_before(waits, _next_entered(inside, receiver, sent)),
         passed=(posted <= waits.asked)
         & (times.leave[done] > waits.asked)
-        & _well_before(waits, _next_entered(trace, receiver, waits.asked)),
+        & _well_before(waits, _next_entered(inside, receiver, waits.asked)),
         moved=moved,
     )
 
@@ -107,34 +119,52 @@ def _tested(trace: Trace, send: I4) -> I8:
     return np.where(alone, last, -FREE)[send]
 
 
-def _next_entered(trace: Trace, location: I4, time: I8) -> I8:
-    """Return when each of some locations next enters a call, ns, or the time itself if it is in one; FREE if it makes no more.
+def _next_entered(inside: Progressing, location: I4, time: I8) -> I8:
+    """Return when each of some locations next enters a call that lets messages move, ns, or the time itself if it is in one; else FREE.
 
     calls of the location     10 to 20, 50 to 60
     time                      5  15  30  70
     entered                  10  15  50  FREE
     """
-    times, calls = trace.timeline.calls, trace.calls.location
-    call = first_after(trace, times.leave, location, time)
-    there = call < trace.first_calls[location + 1]
-    return np.where(there, np.maximum(times.enter[np.minimum(call, len(calls) - 1)], time), FREE)
+    call = inside.first_left_after(location, time)
+    there = np.append(inside.location, NONE)[call] == location
+    return np.where(there, np.maximum(np.append(inside.enter, FREE)[call], time), FREE)
 
 
-def _came_back(trace: Trace, location: I4, waits: _Waits) -> tuple[I8, I8]:
-    """Return when each of some receivers last came back to MPI before its sender was let go, ns, and how long it had been outside.
+def _came_back(inside: Progressing, location: I4, waits: _Waits) -> I8:
+    """Return with which call, a position in `inside`, each of some receivers last came back to MPI before its sender was let go.
 
-    It comes back with a call that it enters after it was outside for as long as a wait is seen; before its first call it never was.
+    That is one before which it was outside of calls for as long as a wait is seen, else its first.
 
         calls of the receiver     10 to 20, 50 to 51, 52 to 90
         let go                    15  55  95, least 5
-        came back                 10  50  50
-        outside                    0  30  30
+        came back at              10  50  50
     """
-    times, calls = trace.timeline.calls, trace.calls.location
-    outside = times_outside(trace, trace.timeline)
-    last = np.maximum.accumulate(np.where(outside >= waits.least.min(initial=FREE), np.arange(len(calls)), 0))
-    call = np.maximum(first_after(trace, times.enter, location, waits.done) - 1, trace.first_calls[location])
-    return times.enter[last[call]], np.where(outside[last[call]] < FREE, outside[last[call]], 0)
+    last = np.maximum.accumulate(np.where(inside.outside >= waits.least.min(initial=FREE), np.arange(len(inside.row)), 0))
+    return last[np.maximum(inside.first_entered_after(location, waits.done) - 1, np.searchsorted(inside.location, location))]
+
+
+def _delay(delays: I8) -> float:
+    """Return how long held senders usually take to go on once they may, ns."""
+    return float(np.quantile(delays, _USUAL)) if len(delays) else 0.0
+
+
+def _waited(inside: Progressing, location: I4, time: I8, waits: _Waits) -> I8:
+    """Return how long each of some locations was in calls that let messages move until a time, ns, but for what all have in common.
+
+    Calls that are shorter than any wait that is seen do not count: one that finds all it needs may return without letting anything move.
+
+        calls of the location     10 to 20, 50 to 51, 60 to 90; least 5
+        time                      15  55  70
+        waited                     5  10  20
+    """
+    lasts = inside.leave - inside.enter
+    lasts[lasts < waits.least.min(initial=FREE)] = 0
+    before = np.append(0, np.cumsum(lasts))
+    call = inside.first_entered_after(location, time)
+    last = np.maximum(call - 1, 0)
+    left = np.where(inside.location[last] == location, np.minimum(inside.leave[last] - time, lasts[last]), 0)
+    return before[call] - np.maximum(left, 0)
 
 
 def _well_before(waits: _Waits, instant: I8) -> Mask:
@@ -147,7 +177,7 @@ def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
     """Return which senders were held until an instant that is late, and let go then; `other` is another that may have let it go.
 
     What completes the send must have waited for it, or tested it, for most of the time, and must not wait for something else: another of
-    its sends that was let go later, a message that it receives, or a collective.
+    its sends that was let go later, or is larger, a message that it receives, or a collective.
     """
     wait = instant - waits.sent
     waited, after = instant - waits.asked, waits.done - instant
@@ -155,17 +185,21 @@ def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
     tested = waits.tested - waits.sent
     testing = (tested >= _NEARLY * wait) & (tested <= wait + waits.least) & (after <= wait)
     last = _last_cause(trace, waits, instant, other)
-    return (wait >= waits.least) & (after >= 0) & (waiting | testing) & (instant >= last[0]) & (instant - last[1] >= waits.least)
+    alone = (instant >= last[0]) & (waits.bytes >= last[1]) & (instant - last[2] >= waits.least)
+    return (wait >= waits.least) & (after >= 0) & (waiting | testing) & alone
 
 
-def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8, I8]:
-    """Return per message the last instant that let go a send of its completing call, and when the last message that receives was sent."""
+def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8, I8, I8]:
+    """Return per message the last instant that let go a send of its completing call, the bytes of the largest, and when the last
+    message that it receives was sent.
+    """
     table, times = trace.messages, trace.timeline.calls
-    sends, receives = np.full(len(trace.calls), -FREE), np.full(len(trace.calls), -FREE)
+    sends, receives, largest = np.full((3, len(trace.calls)), -FREE)
     for each in (instant, other):
         past = each <= waits.done
         np.maximum.at(sends, waits.completes[past], each[past])
+    np.maximum.at(largest, waits.completes, waits.bytes)
     np.maximum.at(receives, table.receive_done, times.enter[table.send])
     done = trace.members.done
     receives[done[done != NONE]] = FREE
-    return sends[waits.completes], receives[waits.completes]
+    return sends[waits.completes], largest[waits.completes], receives[waits.completes]

@@ -16,11 +16,19 @@ from perwiz.loggps.fit.senders import senders
 from perwiz.loggps.machine import Estimate, Unknown
 from shown import sizes
 
+ALWAYS = Estimate("progress", "", "always", 9, 0)
+IN_CALLS = Estimate("progress", "", "in calls", 9, 0)
 
-def found(*rows):
+
+def found(*rows, progress=ALWAYS):
     """Return the limits of rows as (class of pairs, key, value) and the ends of what is unknown."""
     out = limits(sizes(*rows))
-    return [(e.pairs, e.key, e.value, e.telling, e.against) for e in told(out)], [u.ends for u in untold(out)]
+    return [(e.pairs, e.key, e.value, e.telling, e.against) for e in told(out)], [u.ends for u in untold(out, progress, None)]
+
+
+def why(*rows, progress=ALWAYS):
+    """Return why limits are unknown."""
+    return [u.why for u in untold(limits(sizes(*rows)), progress, None)]
 
 
 @pytest.mark.parametrize(
@@ -55,21 +63,45 @@ def test_limit__nothing_let_go__all_below_what_is_held():
 
 def test_limit__nothing_seen():
     assert limits(sizes()) == ()
-    (unknown,) = untold(limits(sizes()))
-    why = "no message between processes is seen to be completed by its sender"
-    assert unknown == Unknown("S_bytes", "", ("S_bytes=0", f"S_bytes={NO_LIMIT}"), why)
-    assert [u.why for u in untold(limits(sizes((8, 0, 0))))] == ["no receiver came late for messages"]
-    assert [u.why for u in untold(limits(sizes((8, 3, 0))))] == ["no message is larger than 8 bytes, and none held its sender"]
-    assert [u.why for u in untold(limits(sizes((8, 3, 0), (9, 0, 0))))] == ["no receiver came late for messages of more than 8 bytes"]
-    between = "no receiver came late for messages of more than 8 bytes and at most 10"
-    assert [u.why for u in untold(limits(sizes((8, 3, 0), (9, 0, 0), (11, 0, 5))))] == [between]
+    (unknown,) = untold((), ALWAYS, None)
+    nothing = "no message between processes is seen to be completed by its sender"
+    assert unknown == Unknown("S_bytes", "", ("S_bytes=0", f"S_bytes={NO_LIMIT}"), nothing)
+    assert why((8, 0, 0)) == ["no receiver came late for messages"]
+    assert why((8, 3, 0)) == ["no message is larger than 8 bytes, and none held its sender"]
+    assert why((8, 3, 0), (9, 0, 0)) == ["no receiver came late for messages of more than 8 bytes"]
+    assert why((8, 3, 0), (9, 0, 0), (11, 0, 5)) == ["no receiver came late for messages of more than 8 bytes and at most 10"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "ends"),
+    [
+        (0, ["S_bytes=8", "S_bytes=262144,inline_bytes=511"]),
+        (4, ["S_bytes=8", "S_bytes=262144,inline_bytes=511"]),
+        (5, ["S_bytes=8", "S_bytes=4095,inline_bytes=511"]),
+    ],
+)
+def test_limit__or_in_place(refused, ends):
+    """Of 512 and 4096 bytes all were held; of ten of 4096 five and more in spite of calls in which what is in place would have gone on."""
+    rows = (8, 40, 0), (512, 0, 30), (4096, 0, 10, {"refused": refused})
+    assert found(*rows) == ([("", "S_bytes", 8, 80, 0)], [])
+    assert found(*rows, progress=IN_CALLS)[1] == [tuple(ends)]
+    unknown = Unknown("progress", "", ("progress=always", "progress=in calls"), "")
+    assert found(*rows, progress=unknown)[1] == [(ends[0], f"{ends[1]},progress=in calls")]
+    these = "messages of more than 511 bytes that held their senders may have been sent in place"
+    assert why(*rows, progress=IN_CALLS) == [f"{these}: hardly any receiver waited in other calls meanwhile"]
+
+
+def test_limit__not_in_place():
+    """Of 512 bytes 15 of 30 were held though they would have gone on; what is larger than 256 KiB nobody sends so."""
+    assert found((8, 40, 0), (512, 0, 30, {"refused": 15}), progress=IN_CALLS)[1] == []
+    assert found((8, 40, 0), (262_145, 0, 30), progress=IN_CALLS)[1] == []
 
 
 def test_limit__chance_and_contradiction():
     """Some held by chance count for little against many that went on; where they are as many, nothing is told."""
     assert found((8, 40, 9), (64, 0, 3), (512, 60, 0), (4096, 0, 30)) == ([("", "S_bytes", 512, 130, 3)], [])
     assert found((8, 0, 20), (64, 20, 0))[0] == []
-    assert [u.why for u in untold(limits(sizes((8, 0, 20), (64, 20, 0))))] == ["20 of 40 senders of late receivers contradict any limit"]
+    assert why((8, 0, 20), (64, 20, 0)) == ["20 of 40 senders of late receivers contradict any limit"]
 
 
 def test_limit__what_passed_is_not_held():
@@ -79,13 +111,16 @@ def test_limit__what_passed_is_not_held():
 
 
 def test_limit__in_place():
-    """Of 50 of 512 bytes 10 went on without their receive: of the 10 and 20 larger ones 6 would have, of the 10 only 2."""
-    seen = sizes((8, 40, 0), (512, 10, 40), (1024, 0, 10), (4096, 0, 20))
+    """Of 50 of 512 bytes 10 went on as the receiver waited, 40 did not: of the 10 and 20 larger ones 6 would have, of the 10 only 2."""
+    rows = (8, 40, 0), (512, 10, 40, {"taken": 10, "refused": 40}), (1024, 0, 10, {"refused": 10}), (4096, 0, 20, {"refused": 20})
+    seen = sizes(*rows)
     assert seen.in_place.tolist() == [False, True, False, False]
     (limit,) = limits(seen)
     assert (limit.low, limit.high, limit.value) == (512, 4095, 512)
     assert limit.why == "messages of more than 512 bytes that held their senders may have been sent in place, as smaller ones were"
-    assert found((8, 40, 0), (16, 0, 30), (512, 10, 40), (4096, 0, 90)) == ([("", "S_bytes", 512, 140, 0)], [])  # 16 bytes: in place too
+    assert found((8, 40, 0), (16, 0, 30), rows[1], rows[3]) == ([], [("S_bytes=512", f"S_bytes={NO_LIMIT}")])  # 20: four would have
+    never = (512, 10, 40, {"refused": 40})
+    assert found((8, 40, 0), never, *rows[2:]) == ([], [("S_bytes=512", f"S_bytes={NO_LIMIT}")])
 
 
 def test_limit__kinds_of_send():

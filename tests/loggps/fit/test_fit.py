@@ -274,15 +274,32 @@ def test_fitted__what_was_measured_tells_the_rest():
 
 
 def test_fitted__the_trace_goes_before_what_was_measured():
+    """Its limit of 8192 bytes the trace does not rule out: there 4096 are let go, 16384 held."""
     machine = fitted(conversation(noise=False), OWN)
     assert letters(machine) == pytest.approx(EXPECTED, rel=0.03)
-    assert (machine.model.S, machine.model.source[-8:]) == (EAGER, "measured")
+    assert (machine.model.S, machine.model.inline_bytes, machine.model.source[-8:]) == (8192, 10**12, "measured")
+    small = fitted(conversation(noise=False), dataclasses.replace(OWN, limits=(Limit(64),)))
+    assert small.model.S == EAGER
 
 
 @st.composite
 def machines(draw):
     whole = st.integers(100, 5000)
     return draw(whole), draw(whole), draw(whole), draw(st.sampled_from((0.0, 0.05, 0.4))), draw(st.integers(0, 20))
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(4040, (4040, 511)), (500, (500, 10**12))])
+def test_fitted__what_was_measured_tells_what_is_sent_in_place(limit, expected):
+    """All of 512 bytes are held until their receivers come back: by a limit below, or in place if the measured one is above."""
+    b = Builder(2)
+    for k in range(10):
+        at = 100_000 * k
+        got, sent = b.irecv(1, 0, at=(at, at + 1)), b.isend(0, 1, 512, at=(at + 10, at + 11))
+        b.wait(0, sent, at=(at + 20, at + 50_050))
+        b.wait(1, got, at=(at + 50_000, at + 50_100))
+    machine = fitted(b.trace(), model_file.load("default").with_changes(f"S_bytes={limit}"))
+    assert (machine.model.S, machine.model.inline_bytes) == expected
+    assert "S_bytes" not in [each.key for each in machine.unknown]
 
 
 @given(machines(), st.permutations(range(4)))

@@ -92,7 +92,8 @@ def test_halo__that_moves_only_in_calls():
     """Ten messages of rank 0 are held for as long as rank 1 computes; ten of rank 1 are not seen to be."""
     shown = protocol(halo(5000, 12_000))
     assert shown.estimates == (Estimate("S_bytes", "", 4999, 10, 0), Estimate("progress", "", "in calls", 10, 0))
-    assert [u.key for u in shown.unknown] == ["g_ns"]
+    assert [u.key for u in shown.unknown] == ["S_bytes", "g_ns"]
+    assert shown.unknown[0].ends == ("S_bytes=0", "S_bytes=262144,inline_bytes=4999")
 
 
 def test_halo__that_moves_meanwhile():

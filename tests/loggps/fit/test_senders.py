@@ -11,7 +11,7 @@ from perwiz.loggps.fit.senders import senders
 from perwiz.trace import tables
 
 PERIOD, LATE = 100_000, 50_000
-SHOWN = ("gone", "called", "kept", "computed", "passed", "moved")
+SHOWN = ("gone", "called", "kept", "waited", "computed", "passed", "moved")
 
 
 def shown(trace):
@@ -113,6 +113,41 @@ def test_waitall__tells_of_the_receiver_that_came_last():
     b.recv(1, 0, at=(40_000, 40_100))
     b.recv(2, 0, at=(LATE, LATE + 100))
     assert shown(b.trace()) == ["", "kept"]
+
+
+@pytest.mark.parametrize(("lasts", "expected"), [(150, "kept"), (30_000, "kept waited")])
+def test_a_receiver_that_waits_in_another_call(lasts, expected):
+    """What is sent in place would have been let go then, if the call lasts longer than 100: twice what the sender took to go on."""
+    b = Builder(3)
+    b.send(0, 1, 8, at=(0, LATE + 100))
+    b.recv(1, 2, at=(10_000, 10_000 + lasts))
+    b.recv(1, 0, at=(LATE, LATE + 100))
+    b.send(2, 1, 8, at=(9_000, 9_010))
+    assert shown(b.trace())[0] == expected
+
+
+@pytest.mark.parametrize(("size", "expected"), [(8, "kept"), (9, "")])
+def test_waitall__what_is_smaller_than_another_of_its_sends_tells_nothing(size, expected):
+    """The one that is held last may be gone long ago."""
+    b = Builder(3)
+    sends = [b.isend(0, to, k, at=(to, to)) for to, k in ((1, size), (2, 8))]
+    b.wait(0, *sends, at=(10, LATE + 50))
+    b.recv(1, 0, at=(LATE - 5000, LATE))
+    b.recv(2, 0, at=(LATE, LATE + 100))
+    assert shown(b.trace())[1] == expected
+
+
+def test_calls_that_only_post():
+    """The sender is let go neither by the Irecv at 20 us nor by the Isend and the Wtime then, but by the Wait at 50 us."""
+    b = Builder(2)
+    b.call(1, "Wtime", at=(0, 1))
+    b.send(0, 1, 8, at=(0, LATE + 50))
+    got = b.irecv(1, 0, at=(20_000, 20_001))
+    other = b.isend(1, 0, 8, at=(20_002, 20_003))
+    b.call(1, "Wtime", at=(20_004, 20_005))
+    b.wait(1, got, other, at=(LATE, LATE + 100))
+    b.recv(0, 1, at=(LATE + 50, LATE + 150))
+    assert shown(b.trace())[0] == "moved"
 
 
 def test_modes_and_what_nobody_completes_tell_nothing():
