@@ -52,7 +52,8 @@ def slopes(weighted: Weighted, key: str) -> F8:
 
     lag, count = lags(trace, graph, model), counted(lambda unit: lags(trace, graph, unit))
     left, explained = rest(weighted, lag), work(trace, model)
-    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, model, network=unit))
+    stays = work(trace, model, network=dataclasses.replace(model, costs=tuple(row.times(0.0) for row in model.costs)))
+    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, model, network=unit) - stays)
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
     returning, gap = owner[edge], graph.kind[edge] == GAP

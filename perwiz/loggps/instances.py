@@ -65,15 +65,16 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I
     """Return the ns of the parts of some members (rows of Members): under the model of the run, or that on another network.
 
     What the model found for the routine, or else the rounds of the likely algorithm under its letters; on another network the former
-    times what those rounds take there, over what they take here.
+    times what those rounds take there, over what they take here. What was found beyond the most that messages take stays.
     """
     kind, kinds = alike(trace)
     fitted = _found(model, kinds)
     chosen = _chosen(model, kinds, fitted)
     here = rounds.cost(model, kinds, chosen)[:, None]
     there = here if network is None else rounds.cost(network, kinds, chosen)[:, None]
+    explained = np.minimum(fitted, np.maximum(rounds.at_most(model, kinds)[:, None], here))
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.where(here > 0, fitted * (there / here), fitted + there - here)
+        scaled = fitted - explained + np.where(here > 0, explained * (there / here), there)
     of = parts(trace, row)
     return np.where(np.isnan(fitted), there, np.rint(scaled)).astype("i8")[kind[of.collective], of.members]
 

@@ -220,6 +220,11 @@ def cost(model: Model, asked: Collectives, chosen: I8) -> I8:
     return np.rint(out).astype("i8")
 
 
+def at_most(model: Model, asked: Collectives) -> I8:
+    """Return the ns of the longest that collectives are made of messages: each process sends all bytes to the next. As `cost`."""
+    return cost(model, asked, np.full(len(asked.op), _ALGORITHMS.index(_CHAIN)))
+
+
 def _linear(model: Model, asked: Collectives) -> F8:
     """Return the ns of collectives as SMPI makes them."""
     rounds, message, moved = trips(asked.op, asked.processes, asked.size)
