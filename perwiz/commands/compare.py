@@ -29,7 +29,7 @@ exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of th
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz compare`."""
-    meaning = "trace, of any format and also packed; - is standard input"
+    meaning = "trace, of any format and also packed; - is ALOG on standard input"
     parser.add_argument("first", metavar="FIRST", help=f"predicted or earlier {meaning}")
     parser.add_argument("second", metavar="SECOND", help=f"measured or later {meaning}")
     meaning = (

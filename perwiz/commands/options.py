@@ -16,7 +16,7 @@ MOST_WAITS = 1_000_000
 
 def trace(parser: argparse.ArgumentParser) -> None:
     """Declare the trace."""
-    meaning = "trace file, also packed (gzip, zstd); - is standard input; TRACE:FILE.xml is one of SimGrid on another platform"
+    meaning = "trace file, also packed (gzip, zstd); - is ALOG on standard input; TRACE:FILE.xml is one of SimGrid on another platform"
     parser.add_argument("trace", metavar="TRACE", help=meaning)
 
 

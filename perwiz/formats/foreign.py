@@ -57,6 +57,11 @@ FOREIGN = (
     Foreign("a trace in OTF of version 1", _RECORD, named=r"\.otf|\.(def|events)\.z"),
     Foreign("a Vampir trace in VTF", _RECORD, named=r"\.vtf"),
     Foreign("a PNG image", begins=rb"\x89PNG"),
+    Foreign(
+        "a time-independent trace of SimGrid",
+        "must be a file, with its platform beside it: from standard input only ALOG is read",
+        rb"((#.*)?\s)*\d+[ \t]+(init|compute|send|recv|isend|irecv)\b",
+    ),
     Foreign("a program", begins=rb"\x7fELF"),
     Foreign("a PDF document", begins=rb"%PDF"),
 )

@@ -6,12 +6,11 @@ import os
 import re
 
 from perwiz.errors import TraceError
+from perwiz.formats.source import Source
 from perwiz.formats.timeindependent import platform
 from perwiz.formats.timeindependent.actions import is_action
 from perwiz.words import shown
 
-_HEAD = 1 << 12
-"""Bytes by which a file is told."""
 _MOST = 4096
 """Files of a directory that are looked at."""
 _LARGEST_INDEX = 1 << 26
@@ -19,13 +18,13 @@ _RANK = re.compile(r"rank-?_?([0-9]{1,9})[^/]*$")
 
 
 def head_of(path: str) -> bytes:
-    """Return the first bytes of a file; none of what is no file or cannot be read."""
+    """Return the first bytes of a file, unpacked; none of what is no file or cannot be read."""
     try:
         if not os.path.isfile(path):
             return b""
-        with open(path, "rb") as file:
-            return file.read(_HEAD)
-    except (OSError, ValueError):
+        with Source(path) as source:
+            return source.head()
+    except (OSError, ValueError, TraceError):
         return b""
 
 
@@ -74,8 +73,7 @@ def parts(file: str) -> list[str]:
         return sorted(filter(has_actions, _inside(file)), key=_by_number)
     if has_actions(file):
         return [file]
-    with open(file, "rb") as stream:
-        text = stream.read(_LARGEST_INDEX + 1)
+    text = whole(file, _LARGEST_INDEX)
     if len(text) > _LARGEST_INDEX:
         raise TraceError(f"{file}: an index of more than {_LARGEST_INDEX} bytes, must be smaller")
     out = []
@@ -88,6 +86,20 @@ def parts(file: str) -> list[str]:
             raise TraceError(f"{file}:{number}: '{shown(name.decode(errors='replace'))}', must be the name of a file of actions")
         out.append(part)
     return out
+
+
+def whole(path: str, most: int) -> bytes:
+    """Return a file, unpacked, if it has at most so many bytes, else more bytes of it. Raises TraceError where its packing is damaged."""
+    pieces, size = [], 0
+    with Source(path) as source:
+        for piece in source.chunks():
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                break
+        if source.cut_off:
+            raise TraceError(f"{path}: packed data is damaged or cut off, must be whole")
+    return b"".join(pieces)
 
 
 def _by_number(path: str) -> tuple[int, str]:

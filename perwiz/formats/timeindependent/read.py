@@ -58,11 +58,7 @@ def _lines(entry: str, progress: Progress | None) -> _Lines:
     found: list[I4] = [np.empty(0, "i4")]
     done = 0
     for path in files.parts(entry):
-        try:
-            with open(path, "rb") as file:
-                text = file.read(_LARGEST_FILE + 1)
-        except OSError as error:
-            raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be a file of actions") from None
+        text = files.whole(path, _LARGEST_FILE)
         if len(text) > _LARGEST_FILE:
             raise TraceError(f"{path}: more than {_LARGEST_FILE} bytes, must be less")
         rows = text.split(b"\n")
@@ -109,8 +105,7 @@ def _rank(lines: _Lines, row: int, text: bytes) -> int:
 def _place(lines: _Lines, row: int) -> str:
     """Return `file:line` of the first occurrence of a distinct line."""
     path, text = lines.place[row], lines.distinct[row]
-    with open(path, "rb") as file:
-        number = file.read().split(b"\n").index(text) + 1
+    number = files.whole(path, _LARGEST_FILE).split(b"\n").index(text) + 1
     return f"{path}:{number}"
 
 

@@ -1,5 +1,7 @@
 """Time-independent traces: tables by hand, where the files and the platform are found, and every refusal with its full message."""
 
+import gzip
+import io
 import os
 import pathlib
 import shutil
@@ -105,6 +107,39 @@ def test_files__all_forms_are_one_trace(tmp_path, monkeypatch):
         again = files.read(path)
         assert (again.calls, again.messages, again.requests) == (found.calls, found.messages, found.requests)
         assert again.timeline == found.timeline
+
+
+def test_files__packed(tmp_path):
+    """The index, a file that it names, and all in one file."""
+    index = small.written(tmp_path)
+    found = files.read(index)
+    part = tmp_path / "ti" / "rank-1.txt"
+    pathlib.Path(f"{part}.gz").write_bytes(gzip.compress(part.read_bytes()))
+    names = pathlib.Path(index).read_text(encoding="utf-8").replace("rank-1.txt", "rank-1.txt.gz")
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(names.encode()))
+    (tmp_path / "one.txt.gz").write_bytes(gzip.compress("".join(small.RANKS).encode()))
+    for name in ("packed.gz", "one.txt.gz"):
+        again = files.read(str(tmp_path / name))
+        assert (again.calls, again.messages, again.timeline) == (found.calls, found.messages, found.timeline)
+
+
+def test_files__packed_and_cut_off(tmp_path):
+    """What was unpacked ends in the middle: that is no shorter run."""
+    small.written(tmp_path)
+    text = "".join(small.RANKS) + "".join(f"0 compute {k * k}\n" for k in range(200_000))
+    packed = gzip.compress(text.encode())
+    (tmp_path / "one.txt.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(TraceError) as refused:
+        files.read(str(tmp_path / "one.txt.gz"))
+    assert str(refused.value) == f"{tmp_path}/one.txt.gz: packed data is damaged or cut off, must be whole"
+
+
+def test_files__standard_input_is_refused(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("".join(small.RANKS).encode())))
+    with pytest.raises(TraceError) as refused:
+        files.read("-")
+    must = "must be a file, with its platform beside it: from standard input only ALOG is read"
+    assert str(refused.value) == f"-: a time-independent trace of SimGrid, {must}"
 
 
 def test_files__interleaved_ranks_keep_their_order(tmp_path):
