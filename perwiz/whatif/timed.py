@@ -14,7 +14,7 @@ from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import POSTED, Model
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, vertex_times, work
 from perwiz.trace.arrays import F8, I4, I8
@@ -24,7 +24,7 @@ from perwiz.trace.trace import Timeline, Trace
 
 _LONGEST = 2.0**60
 """ns."""
-_TOLD = 0.01
+TOLD = 0.01
 """Part of the messages' time on links that is worth telling."""
 
 
@@ -50,14 +50,19 @@ def timed(trace: Trace) -> Trace:
     time = sweep(graph, weight)
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
-    shared = _shared(trace, model, calls.enter)
-    slowed = f" as if messages shared no link ({shared:.0%} of their time they do)" if shared >= _TOLD else ""
+    shared = shared_links(trace, model, calls.enter)
+    slowed = f" as if messages shared no link ({shared:.0%} of their time they do)" if shared >= TOLD else ""
     origin = Origin("predicted", f"computed on {os.path.basename(trace.model)}{slowed}")
     return dataclasses.replace(trace, timeline=Timeline(calls, trace.timeline.regions, locations, origin))
 
 
-def _shared(trace: Trace, model: Model, enter: I8) -> float:
-    """Return the part of the time that messages between nodes pass links, in which others pass the same link of a node before them."""
+def shared_links(trace: Trace, model: Model, enter: I8) -> float:
+    """Return the part of the time that messages between nodes pass links, in which others pass the same link of a node before them.
+
+    `enter` is when calls are entered, ns. It is 0 under a model of no platform: what links there are it does not say.
+    """
+    if model.progress != POSTED:
+        return 0.0
     table, calls = trace.messages, trace.calls
     ends = [trace.locations.node[calls.location[call]] for call in (table.send, table.receive)]
     far = np.flatnonzero(ends[0] != ends[1])

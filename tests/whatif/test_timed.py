@@ -9,6 +9,7 @@ import time_independent as small
 from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.loggps import model_file
+from perwiz.report.predict import document
 from perwiz.whatif.run import replayed
 from perwiz.whatif.timed import timed
 
@@ -124,3 +125,19 @@ def test_shared__links_that_several_messages_pass_are_told(tmp_path):
     )
     origin = perwiz.read(small.written(tmp_path, ranks)).timeline.origin
     assert str(origin) == "computed on cluster.xml as if messages shared no link (50% of their time they do)"
+
+
+@pytest.mark.parametrize(("asked", "said"), [([], ""), (["network G_ns_per_byte=4"], "25.0 %"), (["network L_ns=1000"], "")])
+def test_shared__the_first_screen_says_so_of_an_answer(asked, said, tmp_path):
+    """Two messages 0.1 ms apart take 72 us each, and pass the same link one after the other; slower, of 200 us each, not."""
+    ranks = (
+        "0 compute 9000000\n0 isend 1 1 50000\n0 compute 100000\n0 isend 2 1 50000\n0 waitall\n",
+        "1 recv 0 1 50000\n",
+        "2 recv 0 1 50000\n",
+    )
+    prediction = perwiz.predict(perwiz.read(small.written(tmp_path, ranks)), asked)
+    found = document.document(prediction, 5)
+    alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
+    shown = " ".join(document.text(found).split())
+    assert ("links messages share" in shown) == bool(said)
+    assert f"links messages share links for {said} of their time {alone} waiting" in shown or not said

@@ -26,6 +26,7 @@ from perwiz.report.records import (
     Natural,
     Record,
     ReplayError,
+    Share,
     SharesOf,
     Span,
     TraceDocument,
@@ -36,6 +37,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
+from perwiz.whatif.timed import TOLD, shared_links
 from perwiz.whatif.waits import Waits
 
 _PROCESSES = 16
@@ -91,6 +93,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     machine: Machine
     networks: list[Model]
     """The other networks asked about, in the order they are applied."""
+    links_shared: Share
+    """Part of the time that messages pass links in which others pass the same before them, predicted; they do not slow them down here."""
     collectives: list[str]
     """With another network: the likely algorithms, whose rounds tell how collectives change."""
     deadlocks: Natural
@@ -130,6 +134,7 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         model=blocks.model(prediction.model),
         machine=machines.machine(prediction.machine),
         networks=[blocks.model(network) for network in networks],
+        links_shared=round(shared_links(trace, networks[-1] if networks else prediction.model, predicted.calls.enter), 6),
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
         misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit, prediction.doubts),
@@ -203,6 +208,9 @@ def _answer(predict: PredictDocument) -> Facts:
         facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", spans.text(predict.predicted_span, predict.predicted_ns))]
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts += misfit.first(predict.misfit, predict.machine)
+    if predict.hypotheses and predict.links_shared >= TOLD:
+        alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
+        facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
     facts.append(("waiting", f"{waits}, all processes together"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
 
