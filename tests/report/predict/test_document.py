@@ -69,6 +69,7 @@ def test_document__by_hand():
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],
+        "links_shared": 0.0,
         "collectives": [],
         "deadlocks": 0,
         "misfit": {
