@@ -137,14 +137,24 @@ def test_waitall__what_is_smaller_than_another_of_its_sends_tells_nothing(size, 
     assert shown(b.trace())[1] == expected
 
 
+@pytest.mark.parametrize(("routine", "expected"), [("Iprobe", "gone called"), ("Wtime", "")])
+def test_calls_that_let_nothing_move(routine, expected):
+    """The sender goes on 50 ns behind a call of the receiver, long before its receive: that may have let it go, or cannot have."""
+    b = Builder(2)
+    b.call(1, "Wtime", at=(0, 1))
+    b.send(0, 1, 8, at=(0, 45_050))
+    b.call(1, routine, at=(45_000, 45_010))
+    b.recv(1, 0, at=(LATE, LATE + 100))
+    assert shown(b.trace()) == [expected]
+
+
 def test_calls_that_only_post():
-    """The sender is let go neither by the Irecv at 20 us nor by the Isend and the Wtime then, but by the Wait at 50 us."""
+    """The sender is let go neither by the Irecv at 20 us nor by the Isend then, but by the Wait at 50 us."""
     b = Builder(2)
     b.call(1, "Wtime", at=(0, 1))
     b.send(0, 1, 8, at=(0, LATE + 50))
     got = b.irecv(1, 0, at=(20_000, 20_001))
     other = b.isend(1, 0, 8, at=(20_002, 20_003))
-    b.call(1, "Wtime", at=(20_004, 20_005))
     b.wait(1, got, other, at=(LATE, LATE + 100))
     b.recv(0, 1, at=(LATE + 50, LATE + 150))
     assert shown(b.trace())[0] == "moved"
