@@ -19,10 +19,13 @@ all    o_s_ns      200.0          -   -       40        0  overhead of sending
 all    o_r_ns      300.0          -   -       20        0  overhead of receiving what has arrived
 
 misfit        0.0 % of a message's way for a typical size, 0.0 % at most
-unknown       progress (from progress=in calls to progress=always): no receiver is seen to compute while a message that
+unknown       S_bytes (from S_bytes=262144,inline_bytes=999,progress=in calls to S_bytes=16): messages of more than 999
+              bytes that held their senders may have been sent in place: hardly any receiver waited in other calls
+              meanwhile
+              progress (from progress=in calls to progress=always): no receiver is seen to compute while a message that
               it had asked for held its sender
               g_ns (from gap=sending call to gap=none): no process sends 20 times one message right behind another
-assumed       s_bytes, request_overheads, acknowledge_overheads, progress, g_ns
+assumed       s_bytes, request_overheads, acknowledge_overheads, S_bytes, progress, g_ns
 conventions   request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"""
 FILE = """\
 # Misfit: 0.0 % of a message's way for a typical size, 0.0 % at most.
