@@ -162,10 +162,13 @@ def test_health__messages_by_calls_and_by_records(reversed, told):
 def test_model__units_source_and_what_is_assumed():
     block = blocks.model(dataclasses.replace(hand_model(G=0.25), assumed=("g_ns", "s_bytes")))
     assert blocks.model_facts(block) == [
-        ("model", "by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
-        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
+        (
+            "model",
+            "by hand: L_ns=10 o_ns=2 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 request_overheads=1 acknowledge_overheads=2"
+            " gap='none' progress='always'",
+        ),
         ("source", "the test"),
-        ("assumed", "g_ns, s_bytes (not in the source)"),
+        ("assumed", "g_ns=0 s_bytes=0 (not in the source)"),
     ]
     assert block.parameters.gap == "none"
 
@@ -179,13 +182,16 @@ def test_model__classes():
     )
     block = blocks.model(model)
     assert blocks.model_facts(block) == [
-        ("model", "by hand: L_ns=10 o_s_ns=2 o_r_ns=4 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
-        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
+        (
+            "model",
+            "by hand: L_ns=10 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0 request_overheads=1"
+            " acknowledge_overheads=2 gap='none' progress='always'",
+        ),
         ("", "within-node: S_blocking_bytes=1048576"),
         ("", "between-nodes: L_ns=40"),
         ("", "between-metahosts: as all"),
         ("source", "the test"),
-        ("assumed", "o_ns, within-node:o_s_ns (not in the source)"),
+        ("assumed", "o_s_ns=2 o_r_ns=4 within-node:o_s_ns=2 (not in the source)"),
     ]
     assert to_builtins(block.classes[1]) == {"pairs": "between-nodes", "from_bytes": 0, "L_ns": 40.0} | dict.fromkeys(
         key for key in OF_PAIRS if key != "L_ns"
@@ -193,7 +199,7 @@ def test_model__classes():
 
 
 def test_model__nothing_assumed():
-    assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "", "source"]
+    assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "source"]
 
 
 def test_call__names_rank_routine_and_region():

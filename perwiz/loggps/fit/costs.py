@@ -19,7 +19,7 @@ from perwiz.loggps.fit import shortest
 from perwiz.loggps.fit.lines import NEAR, fit_below, fit_line, fit_segments
 from perwiz.loggps.fit.shortest import CallTimes, Points
 from perwiz.loggps.fit.ways import Ways
-from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.machine import Estimate, Unknown, of_class
 from perwiz.loggps.model import LETTERS, PAIRS, Costs, Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, Mask
@@ -219,10 +219,10 @@ def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
 
 
 def _unknown(pairs: str, letters: dict[str, tuple[float, float]], why: str) -> Unknown:
-    """Return what is unknown of the first of some letters; the others change with it."""
-    keys = {letter: f"{pairs}:{key}" if pairs else key for key, letter in LETTERS.items()}
-    ends = (",".join(f"{keys[letter]}={each[end]:.{4 if letter[0] in 'GO' else 1}f}" for letter, each in letters.items()) for end in (1, 0))
-    return Unknown(keys[next(iter(letters))].rpartition(":")[2], pairs, tuple(ends), why)
+    """Return what is unknown of the first of some letters; the others change with it. No ends are the same."""
+    keys = {letter: of_class(pairs, key) for key, letter in LETTERS.items()}
+    ends = [",".join(f"{keys[letter]}={each[end]:.{4 if letter[0] in 'GO' else 1}f}" for letter, each in letters.items()) for end in (1, 0)]
+    return Unknown(keys[next(iter(letters))].rpartition(":")[2], pairs, tuple(ends) if ends[0] != ends[1] else (), why)
 
 
 def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
@@ -241,8 +241,9 @@ def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
         if all_wait.any():
             most = float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min())
             why = "no evidence: no process sends to another; a round of the fastest collective took no longer"
-    row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most))
-    return FittedCosts((row,), unknown=(_unknown("", {"L": (0.0, most)}, why),))
+    row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most), G=0.0)
+    bounded = (_unknown("", {letter: (0.0, most)}, why) for letter in ("L", "o_s", "o_r"))
+    return FittedCosts((row,), unknown=(*bounded, Unknown("G_ns_per_byte", "", (), "no evidence: no process sends to another")))
 
 
 def requests(seen: Seen, own: Costs, acknowledge: int) -> int | None:

@@ -14,8 +14,8 @@ from perwiz.loggps.fit.costs import Seen, fitted_costs
 from perwiz.loggps.fit.eager import Sizes
 from perwiz.loggps.fit.protocol import protocol
 from perwiz.loggps.fit.ways import Ways, ways, with_right_clocks
-from perwiz.loggps.machine import Estimate, Machine, Unknown
-from perwiz.loggps.model import ALL_PAIRS, CHOICES, LETTERS, LIMITS, OF_ALL, PAIRS, SENDS, Model, Sent
+from perwiz.loggps.machine import Estimate, Machine, Unknown, of_class
+from perwiz.loggps.model import ALL_PAIRS, CHOICES, CONVENTIONS, LETTERS, LIMITS, OF_ALL, PAIRS, PARAMETERS, SENDS, Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import sent
 from perwiz.trace.trace import Trace
@@ -66,32 +66,44 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     seen, shown = ways(trace), protocol(trace)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
-    model = _changed(base, [f"{_place(each)}={each.value}" for each in shown.estimates])
+    model = _changed(base, [f"{each.place}={each.value}" for each in shown.estimates])
     model = _changed(model, [change for each in left for change in _nearest(model, each)])
     waits = model.is_synchronous(sent(trace, model, seen.row))
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
     whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
     estimates = (*shown.estimates, *costs.estimates, *whole.estimates)
-    source = f"fitted to {int(seen.tells.sum())} of {words.several(len(seen.row), 'message')}"
-    source += f"; what these do not tell is of: {recorded.source}" if recorded else ""
-    assumed = (
-        *(base.assumed if recorded else ("s_bytes", "request_overheads", "acknowledge_overheads")),
-        *map(_place, (*left, *costs.unknown)),
-    )
-    told = {_place(each) for each in estimates} - {_place(each) for each in unknown}
-    request = model.request_overheads if costs.request_overheads is None else costs.request_overheads
+    told = {each.place for each in estimates} - {each.place for each in unknown}
+    assumed = (*base.assumed, *(each.place for each in (*left, *costs.unknown))) if recorded else _untold(seen, told)
     model = dataclasses.replace(
         model,
         name=NAME,
-        source=source,
+        source=f"fitted to {_messages(seen)}; what these do not tell is {_of(recorded)}",
         assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
         costs=costs.rows,
-        request_overheads=request,
+        request_overheads=model.request_overheads if costs.request_overheads is None else costs.request_overheads,
         collectives=whole.costs,
     )
     machine = Machine(model, tuple(_against(trace, seen, model, each) for each in estimates), unknown)
     return Fit(machine, costs.seen, tuple(_senders(shown.sizes)))
+
+
+def _messages(seen: Ways) -> str:
+    """Return in words how many messages tell anything."""
+    told = f"{int(seen.tells.sum())} of {words.several(len(seen.row), 'message')}"
+    return f"{told if len(seen.row) else 'a run without messages'} between processes"
+
+
+def _of(recorded: Model | None) -> str:
+    return f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
+
+
+def _untold(seen: Ways, told: set[str]) -> Iterator[str]:
+    """Yield the keys that no message tells of any class of pairs that the run has, and those that none tells of one of them."""
+    classes = [PAIRS[pair - NODE] for pair in np.unique(seen.pairs).tolist()]
+    for key in (*PARAMETERS, *CONVENTIONS):
+        lacking = [pairs for pairs in classes or [""] if not {key, of_class(pairs, key)} & told]
+        yield from (of_class(pairs, key) for pairs in lacking) if len(lacking) < len(classes) else [key] * bool(lacking)
 
 
 def _senders(sizes: Sizes) -> Iterator[Senders]:
@@ -100,29 +112,22 @@ def _senders(sizes: Sizes) -> Iterator[Senders]:
         yield Senders(pairs, sends, int(sizes.bytes[row]), int(sizes.gone[row]), int(sizes.kept[row]))
 
 
-def _place(of: Estimate | Unknown) -> str:
-    return f"{of.pairs}:{of.key}" if of.pairs else of.key
-
-
 def _changed(model: Model, changes: Iterable[str]) -> Model:
     return model.with_changes(",".join(changes)) if changes else model
 
 
 def _tells(recorded: Model, unknown: Unknown) -> bool:
     """Return whether a measured model tells what a trace does not, and the trace does not contradict it."""
-    return _place(unknown) not in recorded.assumed and not _nearest(recorded, unknown)
+    return unknown.place not in recorded.assumed and not _nearest(recorded, unknown)
 
 
 def _nearest(model: Model, unknown: Unknown) -> list[str]:
     """Return the end of what is unknown that is nearest to a model's value, as a change of it; nothing if that is possible itself."""
-    place = _place(unknown)
-    if unknown.key in CHOICES:
-        return []
-    ends = [float(change.partition("=")[2]) for end in unknown.ends for change in end.split(",") if change.startswith(f"{place}=")]
+    ends = [] if unknown.key in CHOICES else [*map(float, unknown.values)]
     if len(ends) < 2:
         return []
     value = _value(model, unknown)
-    return [] if min(ends) <= value <= max(ends) else [f"{place}={min(max(value, min(ends)), max(ends)):.0f}"]
+    return [] if min(ends) <= value <= max(ends) else [f"{unknown.place}={min(max(value, min(ends)), max(ends)):.0f}"]
 
 
 def _value(model: Model, unknown: Unknown) -> float:

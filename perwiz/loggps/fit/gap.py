@@ -29,7 +29,7 @@ def gap(trace: Trace, most: int) -> tuple[Estimate | Unknown, ...]:
     sizes, shortest, count = _shortest(size[row], since[row])
     enough = np.flatnonzero(count >= LEAST)
     if not len(enough):
-        return (Unknown("g_ns", "", ("gap=none", "gap=sending call"), f"no process sends {LEAST} times one message right behind another"),)
+        return (Unknown("gap", "", ("gap=none", "gap=sending call"), f"no process sends {LEAST} times one message right behind another"),)
     lasts = (times.leave[call] - times.enter[call]).astype("f8")
     first = sizes[enough[0]]
     kept = size == first

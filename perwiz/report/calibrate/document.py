@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec.structs import asdict
 
 from perwiz import words
 from perwiz.kernels.names import NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.costs import Seen
 from perwiz.loggps.fit.fit import Fit, Senders
-from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, PAIRS, Sent
+from perwiz.loggps.machine import Estimate, Unknown, of_class
+from perwiz.loggps.model import ALL_PAIRS, LETTERS, PAIRS, Sent
 from perwiz.loggps.model import Model as LogGPS
 from perwiz.report import blocks
 from perwiz.report.records import Cost, Document, Model, Natural, Positive, Record, choice
@@ -121,22 +122,51 @@ def way(model: LogGPS, seen: Seen, size: F8, waits: bool) -> F8:
 
 
 def text(document: CalibrateDocument) -> str:
-    """Return the document as text: the table of what was found, how well it fits, what nothing tells, and what is only assumed."""
+    """Return the document as text: the tables of what was found, how well it fits, what nothing tells, and what is only assumed."""
     head = words.wrapped(f"{words.shown(document.file)}: {document.model.source}", 2)
     facts = [("misfit", _misfit(document.misfit))]
     facts += [("unknown" if not number else "", _unknown(each)) for number, each in enumerate(document.unknown)]
     facts += [("note", note) for note in document.notes]
-    facts += [("assumed", ", ".join(document.model.assumed))] if document.model.assumed else []
-    chosen = " ".join(f"{key}={getattr(document.model.parameters, key)!r}" for key in CONVENTIONS)
-    return "\n".join([*head, "", *_table(document), "", *words.facts([*facts, ("conventions", chosen)])])
+    facts += [("assumed", blocks.assumed(document.model))] if document.model.assumed else []
+    pieces = _pieces(document)
+    return "\n".join([*head, "", *_table(document), *(["", *pieces] if pieces else []), "", *words.facts(facts)])
+
+
+def _by_size(document: CalibrateDocument) -> dict[tuple[str, str], list[tuple[int, float]]]:
+    """Return the costs that differ by size, by class of pairs and key: the sizes from which on each holds."""
+    out: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for row in document.model.classes:
+        costs = {key: value for key, value in asdict(row).items() if key in LETTERS and value is not None}
+        for key, value in costs.items() if row.from_bytes else ():
+            first = next((each for each in document.model.classes if (each.pairs, each.from_bytes) == (row.pairs, 0)), None)
+            below = getattr(first, key, None)
+            start = getattr(document.model.parameters, key) if below is None else below
+            out.setdefault((row.pairs, key), [(0, start)]).append((row.from_bytes, value))
+    return out
+
+
+def _pieces(document: CalibrateDocument) -> list[str]:
+    """Return the table of costs that differ by size, none if they are the same for all."""
+    by_size = _by_size(document)
+    keys = [key for key in LETTERS if any(key == of for _, of in by_size)]
+    rows = []
+    for pairs, start in sorted({(pairs, start) for (pairs, _), steps in by_size.items() for start, _ in steps}):
+        cells = []
+        for key in keys:
+            steps = [value for begin, value in by_size.get((pairs, key), []) if begin <= start]
+            cells.append(_number(steps[-1] if steps else None, key))
+        rows.append([pairs or "all", str(start), *cells])
+    return words.table(["pairs", "from bytes", *keys], rows) if rows else []
 
 
 def _table(document: CalibrateDocument) -> list[str]:
     ends = {(each.pairs, each.key): (each.low, each.high) for each in document.intervals}
+    between, by_size = {each.place: each.between for each in document.unknown}, _by_size(document)
     rows = []
     for each in document.estimates:
         low, high = ends.get((each.pairs, each.key), (None, None))
-        figures = (_number(value, each.key) for value in (each.value, low, high))
+        figures = [_number(value, each.key) for value in (each.value, low, high)]
+        figures = ["by size", "-", "-"] if (each.pairs, each.key) in by_size else [between.get(each.place) or figures[0], *figures[1:]]
         rows.append([each.pairs or "all", each.key, *figures, str(each.telling), str(each.against), MEANINGS.get(each.key, "")])
     head = ["pairs", "parameter", "value", "95 % from", "to", "told by", "against", ""]
     return words.table(head, rows, left=(0, 1, 7)) if rows else ["nothing is told of the machine"]
@@ -148,6 +178,10 @@ def _number(value: float | str | None, key: str) -> str:
     return f"{value:.4f}" if "per_byte" in key else f"{value:.1f}" if key.endswith("_ns") else f"{value:.0f}"
 
 
+def _between(each: Interval) -> str:
+    return f"from {_number(each.low, each.key)} to {_number(each.high, each.key)}"
+
+
 def _misfit(misfit: ModelMisfit) -> str:
     if misfit.typical is None or misfit.worst is None:
         return "no message tells how long one takes"
@@ -155,8 +189,7 @@ def _misfit(misfit: ModelMisfit) -> str:
 
 
 def _unknown(each: Unknown) -> str:
-    ends = f" (from {each.ends[1]} to {each.ends[0]})" if len(each.ends) > 1 else ""
-    return f"{each.pairs}:{each.key}{ends}: {each.why}" if each.pairs else f"{each.key}{ends}: {each.why}"
+    return f"{each.place}{f' ({each.between})' if each.between else ''}: {each.why}"
 
 
 def toml(fit: Fit) -> str:
@@ -164,7 +197,5 @@ def toml(fit: Fit) -> str:
     told = document(fit, "")
     notes = [f"Misfit: {_misfit(told.misfit)}.", *told.notes]
     lines = [line for note in notes for line in words.wrapped(note[:1].upper() + note[1:])]
-    for each in told.intervals:
-        place = f"{each.pairs}:{each.key}" if each.pairs else each.key
-        lines.append(f"{place}: 95 % from {_number(each.low, each.key)} to {_number(each.high, each.key)}")
+    lines += [f"{of_class(each.pairs, each.key)}: 95 % {_between(each)}" for each in told.intervals]
     return model_file.text(fit.machine.model, lines, fit.machine.unknown)

@@ -12,7 +12,7 @@ from perwiz.kernels.names import METAHOST, NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.fit import fit, fitted
 from perwiz.loggps.fit.ways import with_right_clocks
-from perwiz.loggps.model import ALL_PAIRS, Costs, Limit, Model, Sent
+from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, PARAMETERS, Costs, Limit, Model, Sent
 from perwiz.whatif.predict import predict
 
 SIZES = (1, 64, 512, 4096, 16384, 65536)
@@ -224,6 +224,35 @@ def test_fitted__nothing_at_all():
     build.call(0, "Comm_rank", at=(0, 10))
     machine = fitted(build.trace())
     assert unknown(machine)["L_ns"].why == "no evidence: no process sends to another, nor do all wait for each other"
+
+
+def test_fitted__without_messages_nothing_tells_any_cost():
+    """Nothing of the default model is said to be fitted: what nothing tells is listed, and its source named."""
+    build = Builder(2)
+    build.barrier(at=[(0, 3000), (1000, 3000)])
+    machine = fitted(build.trace())
+    assert {"L_ns", "o_s_ns", "o_r_ns", "G_ns_per_byte", "S_bytes", "progress", "gap"} <= unknown(machine).keys()
+    assert set(machine.model.assumed) == {*PARAMETERS, *CONVENTIONS}
+    assert machine.model.source == (
+        "fitted to a run without messages between processes; what these do not tell is assumed, costs at most those of: LogGOPSim,"
+        " defaults of its command line (simulator.ggo)"
+    )
+
+
+def test_fitted__what_no_message_tells_is_assumed():
+    """Of one size, each received at once: no byte's cost, no receiving, no limit. All else is told."""
+    machine = fitted(sent(Builder(2), 40))
+    told = {"L_ns", "o_s_ns"}
+    assert set(machine.model.assumed) == {*PARAMETERS, *CONVENTIONS} - told
+
+
+def test_fitted__a_bound_of_nothing_is_no_bound():
+    """All calls are instants and all messages come late: between 0 and 0 there is nothing to vary."""
+    build = Builder(2)
+    for turn in range(3):
+        build.send(0, 1, bytes=8, tag=turn, at=(1000 * turn, 1000 * turn))
+        build.recv(1, 0, tag=turn, at=(1000 * turn, 1000 * turn))
+    assert unknown(fitted(build.trace()))["L_ns"].ends == ()
 
 
 def exchange(latency, turns, hold=12_000_000, begin=0, build=None):

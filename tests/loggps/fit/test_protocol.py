@@ -70,7 +70,7 @@ def test_gap():
 
 
 def test_gap__not_told():
-    none = (Unknown("g_ns", "", ("gap=none", "gap=sending call"), "no process sends 20 times one message right behind another"),)
+    none = (Unknown("gap", "", ("gap=none", "gap=sending call"), "no process sends 20 times one message right behind another"),)
     assert gap(sends(100, 101), 100) == gap(sends(100, 20, 26), 100) == gap(sends(100, 20), 7) == gap(Builder(2).trace(), 100) == none
 
 
@@ -92,14 +92,14 @@ def test_halo__that_moves_only_in_calls():
     """Ten messages of rank 0 are held for as long as rank 1 computes; ten of rank 1 are not seen to be."""
     shown = protocol(halo(5000, 12_000))
     assert shown.estimates == (Estimate("S_bytes", "", 4999, 10, 0), Estimate("progress", "", "in calls", 10, 0))
-    assert [u.key for u in shown.unknown] == ["g_ns"]
+    assert [u.key for u in shown.unknown] == ["gap"]
 
 
 def test_halo__that_moves_meanwhile():
     """Whether it is eager or moves by itself no such trace tells."""
     shown = protocol(halo(5000, 12_000, held=False))
     assert shown.estimates == ()
-    assert [u.key for u in shown.unknown] == ["S_bytes", "progress", "g_ns"]
+    assert [u.key for u in shown.unknown] == ["S_bytes", "progress", "gap"]
 
 
 def test_progress_tells_what_is_eager():
@@ -116,7 +116,7 @@ def test_progress_tells_what_is_eager():
 
 def test_no_message():
     shown = protocol(Builder(1).trace())
-    assert (shown.estimates, [u.key for u in shown.unknown]) == ((), ["S_bytes", "progress", "g_ns"])
+    assert (shown.estimates, [u.key for u in shown.unknown]) == ((), ["S_bytes", "progress", "gap"])
 
 
 def test_other_ranks__change_nothing():

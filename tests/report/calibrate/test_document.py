@@ -1,36 +1,43 @@
 """What `perwiz calibrate` says of a trace, in full, and its picture."""
 
+import dataclasses
 import pathlib
 
 import pytest
 
 from build import Builder
 from perwiz.loggps.fit.fit import fit
+from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.report.calibrate.document import document, text, toml
 from perwiz.report.calibrate.plot import plot
 
 TEXT = """\
-m.toml: fitted to 40 of 80 messages
+m.toml: fitted to 40 of 80 messages between processes; what these do not tell is assumed, costs at most those of:
+  LogGOPSim, defaults of its command line (simulator.ggo)
 
-pairs  parameter   value  95 % from  to  told by  against
-all    S_bytes        16          -   -       40        0  larger messages wait for their receiver
-all    L_ns       1516.0          -   -       20        0  latency: what a short message takes beyond both overheads
-all    o_s_ns      200.0          -   -       40        0  overhead of sending
-all    o_r_ns      300.0          -   -       20        0  overhead of receiving what has arrived
+pairs  parameter    value  95 % from  to  told by  against
+all    S_bytes         16          -   -       40        0  larger messages wait for their receiver
+all    L_ns       by size          -   -       20        0  latency: what a short message takes beyond both overheads
+all    o_s_ns       200.0          -   -       40        0  overhead of sending
+all    o_r_ns       300.0          -   -       20        0  overhead of receiving what has arrived
+
+pairs  from bytes    L_ns
+all             0  1516.0
+all            17   500.0
 
 misfit        0.0 % of a message's way for a typical size, 0.0 % at most
-unknown       progress (from progress=in calls to progress=always): no receiver is seen to compute while a message that
-              it had asked for held its sender
-              g_ns (from gap=sending call to gap=none): no process sends 20 times one message right behind another
-assumed       s_bytes, request_overheads, acknowledge_overheads, progress, g_ns
-conventions   request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"""
+unknown       progress (always or in calls): no receiver is seen to compute while a message that it had asked for held
+              its sender
+              gap (none or sending call): no process sends 20 times one message right behind another
+assumed       g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 s_bytes=0 request_overheads=1 acknowledge_overheads=2 gap='none'
+              progress='always'"""
 FILE = """\
 # Misfit: 0.0 % of a message's way for a typical size, 0.0 % at most.
 name = "fitted"
 """
 UNKNOWN = """
 [[unknown]]
-key = "g_ns"
+key = "gap"
 pairs = ""
 ends = ["gap=none", "gap=sending call"]
 why = "no process sends 20 times one message right behind another"
@@ -52,6 +59,24 @@ def turns():
 
 def test_text(turns):
     assert text(document(turns, "m.toml")) == TEXT
+
+
+def test_text__a_limit_between_sizes_is_no_number():
+    """Three senders of 1000 bytes were held, nothing tells of those of 8 to 999: the limit is anything up to there."""
+    found = fit(Builder(2).trace())
+    left = Unknown("S_bytes", "", ("S_bytes=8", "S_bytes=999"), "no receiver came late")
+    machine = dataclasses.replace(found.machine, estimates=(Estimate("S_bytes", "", 8, 3, 0),), unknown=(left,))
+    lines = text(document(dataclasses.replace(found, machine=machine), "m.toml")).splitlines()
+    assert "all    S_bytes    from 8 to 999          -   -        3        0  larger messages wait for their receiver" in lines
+    assert "unknown       S_bytes (from 8 to 999): no receiver came late" in lines
+
+
+def test_toml__says_beside_each_value_that_nothing_told_it(turns):
+    lines = toml(turns).splitlines()
+    assert "L_ns = 1516.0" in lines
+    assert "g_ns = 0.0                  # not told" in lines
+    assert "s_bytes = 0                 # packet size; 0: never split; not told" in lines
+    assert 'progress = "always"         # not told, always or in calls' in lines
 
 
 def test_toml(turns):
