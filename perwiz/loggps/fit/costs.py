@@ -176,7 +176,17 @@ def _fitted(seen: Seen, base: Model, handshake: Handshake, measured: bool) -> Fi
         row = _with(own, pairs=seen.pairs, **ends, L=min(own.L, max(seen.shortest - ends["o_s"] - ends["o_r"], 0.0)))
         return FittedCosts((row,), unknown=(_unknown(seen.pairs, {"L": (0.0, seen.shortest)}, _few(seen)),))
     rows = cost_rows(seen, own, handshake)
-    return FittedCosts(rows, _estimates(seen, rows[0]), () if measured else tuple(_doubts(seen, rows[0])))
+    if measured:
+        return FittedCosts((*rows, *_beyond(seen, base)), _estimates(seen, rows[0]))
+    return FittedCosts(rows, _estimates(seen, rows[0]), tuple(_doubts(seen, rows[0])))
+
+
+def _beyond(seen: Seen, base: Model) -> Iterator[Costs]:
+    """Yield the rows of a measured model that messages larger than any seen meet."""
+    first = max(int(points.size[-1]) for points in (seen.eager, seen.waiting) if points.told) + 1
+    rows = base.rows_of(seen.pairs)
+    yield dataclasses.replace([row for row in rows if row.from_bytes <= first][-1], pairs=seen.pairs, from_bytes=first)
+    yield from (dataclasses.replace(row, pairs=seen.pairs) for row in rows if row.from_bytes > first)
 
 
 def _with(row: Costs, **letters: Any) -> Costs:

@@ -26,7 +26,7 @@ _SURE = 5
 """How many would have been let go by what was sent in place, were larger messages, none of which was, sent so too."""
 COUNTS = ("gone", "called", "kept", "computed", "passed", "moved")
 """What is counted by size."""
-_CLEAR = 0.1
+CLEAR = 0.1
 """Part of the messages that may contradict a limit."""
 
 
@@ -174,7 +174,7 @@ def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
     below, above = sizes.gone * sizes.eager, (sizes.kept + sizes.moved) * sizes.held
     low, high, against = separated(sizes.bytes, below, above)
     total = int((below + above).sum())
-    unclear = against > _CLEAR * total
+    unclear = against > CLEAR * total
     if unclear:
         low, high = 0, NO_LIMIT + 1
     elif sizes.in_place.any():
@@ -189,6 +189,8 @@ def _why(sizes: Sizes, low: int, high: int | None) -> str:
     """Return why nothing is known of messages above `low` and up to `high` bytes."""
     if low >= sizes.bytes.max(initial=0):
         return f"no message is larger than {low} bytes, and none held its sender"
+    if not low and high is not None and sizes.bytes[0] > high:
+        return f"no message is of at most {high} bytes"
     these = "messages" if not low and high is None else f"messages of more than {low} bytes"
     if sizes.in_place.any():
         return f"{these} that held their senders may have been sent in place, as smaller ones were"
@@ -215,13 +217,13 @@ def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
 
 
 def untold(limits: Sequence[Limit]) -> tuple[Unknown, ...]:
-    """Return the limits that nothing tells, or that lie between sizes of which the trace has messages."""
+    """Return the limits that nothing tells, that lie between sizes of which the trace has messages, or below all that it has."""
     if not limits:
         return (_unknown("", "S_bytes", 0, NO_LIMIT, "no message between processes is seen to be completed by its sender"),)
     return tuple(
         _unknown(limit.pairs, limit.key, limit.low, NO_LIMIT if limit.high is None else limit.high, limit.why)
         for limit in limits
-        if limit.high is None or limit.open
+        if limit.high is None or limit.open or not limit.low
     )
 
 

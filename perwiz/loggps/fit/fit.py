@@ -68,11 +68,14 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
     model = _changed(base, [f"{each.place}={each.value}" for each in shown.estimates])
     model = _changed(model, [change for each in left for change in _nearest(model, each)])
+    if recorded and not _differ(shown.sizes, recorded, model):
+        model = dataclasses.replace(model, limits=recorded.limits)
     waits = model.is_synchronous(sent(trace, model, seen.row))
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
     whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
-    estimates = (*shown.estimates, *costs.estimates, *whole.estimates)
+    known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in LIMITS else each for each in shown.estimates)
+    estimates = (*known, *costs.estimates, *whole.estimates)
     told = {each.place for each in estimates} - {each.place for each in unknown}
     assumed = (*base.assumed, *(each.place for each in (*left, *costs.unknown))) if recorded else _untold(seen, told)
     model = dataclasses.replace(
@@ -82,7 +85,7 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
         assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
         costs=costs.rows,
         request_overheads=model.request_overheads if costs.request_overheads is None else costs.request_overheads,
-        collectives=whole.costs,
+        collectives=(*whole.costs, *(cost for cost in base.collectives if cost.kind not in {own.kind for own in whole.costs})),
     )
     machine = Machine(model, tuple(_against(trace, seen, model, each) for each in estimates), unknown)
     return Fit(machine, costs.seen, tuple(_senders(shown.sizes)))
@@ -121,6 +124,13 @@ def _tells(recorded: Model, unknown: Unknown) -> bool:
     return unknown.place not in recorded.assumed and not _nearest(recorded, unknown)
 
 
+def _differ(sizes: Sizes, recorded: Model, model: Model) -> bool:
+    """Return whether by one model messages hold their sender that by another do not, of those whose senders show it."""
+    sizes = sizes[sizes.eager | sizes.held]
+    sent = Sent(sizes.bytes, sends=sizes.sends, pairs=sizes.pairs)
+    return bool((recorded.is_synchronous(sent) != model.is_synchronous(sent)).any())
+
+
 def _nearest(model: Model, unknown: Unknown) -> list[str]:
     """Return the end of what is unknown that is nearest to a model's value, as a change of it; nothing if that is possible itself."""
     ends = [] if unknown.key in CHOICES else [*map(float, unknown.values)]
@@ -130,13 +140,13 @@ def _nearest(model: Model, unknown: Unknown) -> list[str]:
     return [] if min(ends) <= value <= max(ends) else [f"{unknown.place}={min(max(value, min(ends)), max(ends)):.0f}"]
 
 
-def _value(model: Model, unknown: Unknown) -> float:
+def _value(model: Model, of: Unknown | Estimate) -> float:
     """Return the value of a key that is a number, for messages of one byte of its class of pairs."""
-    pairs = PAIRS.index(unknown.pairs) + NODE if unknown.pairs else ALL_PAIRS
-    if unknown.key in OF_ALL:
-        return float(getattr(model, unknown.key))
-    message = Sent(1, sends=max(SENDS.index(LIMITS[unknown.key]), 0) if LIMITS.get(unknown.key) else 0, pairs=pairs)
-    return float(model.limit(message) if unknown.key in LIMITS else getattr(model.letters(message), LETTERS[unknown.key]))
+    pairs = PAIRS.index(of.pairs) + NODE if of.pairs else ALL_PAIRS
+    if of.key in OF_ALL:
+        return float(getattr(model, of.key))
+    message = Sent(1, sends=max(SENDS.index(LIMITS[of.key]), 0) if LIMITS.get(of.key) else 0, pairs=pairs)
+    return float(model.limit(message) if of.key in LIMITS else getattr(model.letters(message), LETTERS[of.key]))
 
 
 def _against(trace: Trace, seen: Ways, model: Model, estimate: Estimate) -> Estimate:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.loggps.fit.eager import Limit, Sizes, separated
+from perwiz.loggps.fit.eager import CLEAR, Limit, Sizes, separated
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.trace.arrays import Mask
 
 _LEAST = 3
 """Messages that must tell it."""
-_CLEAR = 0.1
-"""Part of them that may contradict it."""
 ENDS = ("progress=always", "progress=in calls")
 
 
@@ -32,7 +30,7 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
     told = moved + meanwhile
     if told < _LEAST:
         return Unknown("progress", "", ENDS, "no receiver is seen to compute while a message that it had asked for held its sender")
-    if min(moved, meanwhile) > _CLEAR * told:
+    if min(moved, meanwhile) > CLEAR * told:
         both = f"{moved} of {told} messages moved only while their receiver was in a call, {meanwhile} before"
         return Unknown("progress", "", ENDS, both)
     return Estimate("progress", "", "in calls" if moved > meanwhile else "always", max(moved, meanwhile), min(moved, meanwhile))

@@ -303,9 +303,37 @@ def test_fitted__what_was_measured_tells_the_rest():
 
 
 def test_fitted__the_trace_goes_before_what_was_measured():
-    machine = fitted(conversation(noise=False), OWN)
+    """Messages of 16384 bytes are held: it was not measured so."""
+    machine = fitted(conversation(noise=False), OWN.with_changes("S_bytes=32768"))
     assert letters(machine) == pytest.approx(EXPECTED, rel=0.03)
     assert (machine.model.S, machine.model.source[-8:]) == (EAGER, "measured")
+
+
+def held(sizes):
+    """Return messages that held their sender until its receiver came, or did not, if they are short."""
+    build = Builder(2)
+    for turn in range(40):
+        now, k = 10**6 * (turn + 1), sizes[turn % len(sizes)]
+        build.send(0, 1, bytes=k, tag=turn, at=(now, now + (10**5 + 500 if k > 100 else 200)))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
+    return build.trace()
+
+
+@pytest.mark.parametrize("sizes", [(10**6,), (64, 10**6, 9000, 20000)])
+def test_fitted__a_measured_limit_survives_what_does_not_contradict_it(sizes):
+    """Senders of 20000 bytes and of a million are held, those of 64 not: 8192 was measured, and may be."""
+    machine = fitted(held(sizes), OWN)
+    assert machine.model.S == 8192
+    assert "S_bytes" not in unknown(machine)
+    assert [each.value for each in machine.estimates if each.key == "S_bytes"] == [8192]
+
+
+def test_fitted__measured_sizes_survive_messages_that_are_shorter():
+    """From 50000 bytes on a byte was measured to take 0.1 ns: messages of at most 4096 tell nothing of that."""
+    row = dataclasses.replace(OWN.costs[0], from_bytes=50_000, G=0.1, L=9000)
+    machine = fitted(conversation(sizes=(1, 64, 512, 4096), noise=False), dataclasses.replace(OWN, costs=(*OWN.costs, row)))
+    assert [(each.from_bytes, each.G) for each in machine.model.costs] == [(0, 0.5), (4097, 0.25), (50_000, 0.1)]
+    assert letters(machine) == pytest.approx(EXPECTED, rel=0.03)
 
 
 @st.composite

@@ -5,11 +5,15 @@ import pathlib
 
 import pytest
 
-from build import Builder
+from hypothesis import HealthCheck, given, settings
+
+from build import CATALOGUE, Builder, traces
+from perwiz.clock.treatment import treat
 from perwiz.loggps.fit.fit import fit
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.report.calibrate.document import document, text, toml
 from perwiz.report.calibrate.plot import plot
+from perwiz.whatif.predict import predict
 
 TEXT = """\
 m.toml: fitted to 40 of 80 messages between processes; what these do not tell is assumed, costs at most those of:
@@ -96,3 +100,40 @@ def test_plot__the_same_every_time(turns, tmp_path):
 def test_plot__nothing_to_draw(tmp_path):
     plot(fit(Builder(2).trace()), str(tmp_path / "none.png"))
     assert pathlib.Path(tmp_path / "none.png").stat().st_size > 1000
+
+
+def spanned(trace, model=None):
+    found = predict(trace, ["zero-wait all"], model)
+    return found.predicted.makespan, found.span
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(traces())
+def test_toml__law__answers_the_same(tmp_path, trace):
+    """What a question starts from by itself, and from the file that `perwiz calibrate` writes of the trace: makespan and span."""
+    check_file(trace, tmp_path)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_toml__law__answers_the_same_on_awkward_traces(name, tmp_path):
+    check_file(CATALOGUE[name](), tmp_path)
+
+
+def check_file(trace, folder):
+    if not len(trace.calls):
+        return
+    path = folder / "m.toml"
+    path.write_text(toml(fit(treat(trace, "linear").trace)), encoding="utf-8")
+    assert spanned(trace) == spanned(trace, str(path))
+
+
+def test_toml__answers_the_same_where_some_contradict_it(tmp_path):
+    """Of 20 messages of 5000 bytes 13 held their sender and 7 did not."""
+    build = Builder(2)
+    for turn in range(60):
+        now, k = 10**6 * (turn + 1), (64, 4096, 5000)[turn % 3]
+        held = k == 5000 and turn > 20
+        build.send(0, 1, bytes=k, tag=turn, at=(now, now + (10**5 + 500 if held else 200)))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
+    check_file(build.trace(), tmp_path)
