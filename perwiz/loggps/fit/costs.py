@@ -85,6 +85,8 @@ class Seen:
     """The shortest way of all, whether it tells or not."""
     messages: int
     """All there are, whether they tell or not."""
+    compared: bool = True
+    """Whether enough of those that tell went between clocks that are one or were compared."""
 
     @property
     def told(self) -> int:
@@ -151,6 +153,7 @@ def _seen(trace: Trace, ways: Ways, waits: Mask, which: Mask, pairs: str, calls:
         receives_most=float(calls.receive[which].min()),
         shortest=float(np.maximum(ways.way[which], 0.0).min()),
         messages=int(which.sum()),
+        compared=int((which & ways.tells & ways.compared).sum()) >= FEW,
     )
 
 
@@ -220,6 +223,9 @@ def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
     k = max(int(ways.size[0]) - 1, 0)
     if seen.told < FEW:
         yield _unknown(seen.pairs, {"L": (0.0, row.L)}, _few(seen))
+    elif not seen.compared:
+        both = f"messages there and back tell no more than that it takes {words.duration(round(2 * row.L))} both ways together"
+        yield _unknown(seen.pairs, {"L": (0.0, 2 * row.L)}, f"nobody compared the clocks, or they are wrong: {both}")
     if not ways.wide and k and row.L and not (seen.eager.told and seen.waiting.told):
         yield _unknown(seen.pairs, {"G": (0.0, row.L / k), "L": (row.L, 0.0)}, "no evidence: all messages that tell are of about one size")
     if not seen.receiving.told and np.isfinite(seen.receives_most):

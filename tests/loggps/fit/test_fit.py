@@ -91,6 +91,18 @@ def test_fitted__clocks_apart_by_a_constant_change_nothing(shift):
     assert letters(found) == pytest.approx(letters(expected), rel=1e-3)
 
 
+def test_fitted__clocks_that_nobody_compared():
+    """From one process to the other it may take nothing, and all the time back: that is 2 us there and back."""
+    trace = conversation(10**7, noise=False)
+    found = fitted(uncompared(trace))
+    assert unknown(found)["L_ns"].ends == (f"L_ns={2 * found.model.costs[0].L:.1f}", "L_ns=0.0")
+    both = "messages there and back tell no more than that it takes 2.001 us both ways together"
+    assert unknown(found)["L_ns"].why == f"nobody compared the clocks, or they are wrong: {both}"
+    assert "L_ns" in found.model.assumed
+    assert "L_ns" not in unknown(fitted(conversation(noise=False)))
+    assert "L_ns" not in unknown(fitted(placed(uncompared(conversation(noise=False)), [0, 0], [0, 0])))
+
+
 def test_fitted__clocks_of_one_node_are_one():
     """From 1 to 0 all messages take ten times as long, for another reason than clocks: the shorter direction counts."""
     build = Builder(2)

@@ -92,7 +92,7 @@ def test_halo__that_moves_only_in_calls():
     """Ten messages of rank 0 are held for as long as rank 1 computes; ten of rank 1 are not seen to be."""
     shown = protocol(halo(5000, 12_000))
     assert shown.estimates == (Estimate("S_bytes", "", 4999, 10, 0), Estimate("progress", "", "in calls", 10, 0))
-    assert [(u.key, u.why) for u in shown.unknown][0] == ("S_bytes", "no message is of at most 4999 bytes")
+    assert next((u.key, u.why) for u in shown.unknown) == ("S_bytes", "no message is of at most 4999 bytes")
     assert [u.key for u in shown.unknown] == ["S_bytes", "gap"]
 
 
