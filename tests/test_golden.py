@@ -72,9 +72,23 @@ def test_golden(name, line, golden, capsys, monkeypatch):
     golden(name, f"$ perwiz {line}\n{out}{err}exit code {code}\n")
 
 
+CALIBRATE = "npb-mg.S_timens-4-calibrate"
+
+
+@pytest.mark.slow
+def test_golden__calibrate(golden, capsys, monkeypatch, tmp_path):
+    """It says the day, and writes a file: not here."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("perwiz.commands.calibrate._today", lambda: "2026-11-22")
+    line = "calibrate --from traces/npb-mg.S_timens-4 -o m.toml"
+    code = main(line.replace("m.toml", str(tmp_path / "m.toml")).split())
+    out, err = capsys.readouterr()
+    golden(CALIBRATE, f"$ perwiz {line}\n{out}{err}exit code {code}\n".replace(str(tmp_path / "m.toml"), "m.toml"))
+
+
 def test_goldens__none_is_left_over():
     names = {path.stem for path in (ROOT / "tests" / "golden").glob("*.txt")}
-    assert names == {case.values[0] for case in CASES}
+    assert names == {CALIBRATE, *(case.values[0] for case in CASES)}
 
 
 @pytest.mark.slow

@@ -27,11 +27,12 @@ def facts(machine: Machine, model: Model) -> Facts:
     """Return the model of a machine in words: where it comes from, what that tells and what not; the value of what it does not is taken."""
     if machine.given:
         return blocks.model_facts(model)
-    told, *classes = blocks.told_facts(model)
+    letters, *classes = blocks.told_facts(model)
     found = [_protocol(known, machine) for known in machine.estimates if known.key in _PROTOCOL]
     found += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
+    told = "; ".join(filter(None, (", ".join(found), letters)))
     lacking = [blocks.assumed(model), *_collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))]
-    lines = [("told", told), *(("", each) for each in classes), ("", ", ".join(found)), ("not told", ", ".join(filter(None, lacking)))]
+    lines = [("told", told), *(("", each) for each in classes), ("not told", ", ".join(filter(None, lacking)))]
     return [("model", model.source), *((label, text) for label, text in lines if text)]
 
 

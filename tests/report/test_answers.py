@@ -74,10 +74,9 @@ def test_machine__what_is_told_and_what_is_not():
         ("model", "the test"),
         (
             "told",
-            "L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0 request_overheads=1 acknowledge_overheads=2"
-            " progress='always'",
+            "eager up to 4040 bytes between nodes (312 tell, 96 contradict), progress in calls (20 tell); L_ns=10 o_ns=2 g_ns=0"
+            " G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0 request_overheads=1 acknowledge_overheads=2 progress='always'",
         ),
-        ("", "eager up to 4040 bytes between nodes (312 tell, 96 contradict), progress in calls (20 tell)"),
         ("not told", "gap='none' within-node:S_bytes=9"),
     ]
 
@@ -87,7 +86,7 @@ def test_machine__a_limit_between_sizes():
     told = Estimate("S_bytes", "", 16383, 12, 0)
     model, left = dataclasses.replace(hand_model(S=16383), assumed=("S_bytes",)), Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=16383"), "")
     machine = Machine(model, (told,), (left,))
-    assert ("", "eager up to a size from 0 to 16383 bytes (12 tell)") in facts(machine)
+    assert facts(machine)[1][1].startswith("eager up to a size from 0 to 16383 bytes (12 tell); L_ns=10 ")
     assert ("not told", "S_bytes=16383") in facts(machine)
 
 
@@ -99,7 +98,9 @@ def test_machine__of_collectives():
     """Instances of collectives are no messages, and what several of them do not tell is said once."""
     told = (Estimate("MPI_Bcast of 4 processes from 0 bytes", "", 900, 15, 2), Estimate("request_overheads", "", 1, 7, 0))
     silent = tuple(Unknown("collectives", "", (), f"what {name} of 4 processes costs") for name in ("MPI_Scan", "MPI_Reduce"))
-    assert facts(Machine(hand_model(), told, silent))[-2:] == [("", "1 collective cost"), ("not told", "2 collective costs")]
+    (_, told), lacking = facts(Machine(hand_model(), told, silent))[-2:]
+    assert told.startswith("1 collective cost; L_ns=10 ")
+    assert lacking == ("not told", "2 collective costs")
 
 
 def held(behind=1000):
@@ -173,7 +174,7 @@ def test_doubtful__slow_by_the_fit():
     """What the shortest messages tell is not mended by measuring the network: the others waited for something else."""
     document = report.document(predict(slow(), (), Machine(hand_model()), clock="none"), 0)
     assert lines(report.text(document), "doubtful").endswith(
-        "every answer keeps that time: if processes shared cores, record again with a core for each"
+        "answers keep that time: if processes shared cores, record with a core for each"
     )
 
 

@@ -81,7 +81,7 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     model = dataclasses.replace(
         model,
         name=NAME,
-        source=f"fitted to {_messages(seen)}; what these do not tell is {_of(recorded)}",
+        source=_source(trace, seen, recorded),
         assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
         costs=costs.rows,
         request_overheads=model.request_overheads if costs.request_overheads is None else costs.request_overheads,
@@ -91,14 +91,11 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     return Fit(machine, costs.seen, tuple(_senders(shown.sizes)))
 
 
-def _messages(seen: Ways) -> str:
-    """Return in words how many messages tell anything."""
-    told = f"{int(seen.tells.sum())} of {words.several(len(seen.row), 'message')}"
-    return f"{told if len(seen.row) else 'a run without messages'} between processes"
-
-
-def _of(recorded: Model | None) -> str:
-    return f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
+def _source(trace: Trace, seen: Ways, recorded: Model | None) -> str:
+    """Return in words how many messages tell anything, and what the rest is."""
+    told = f"{int(seen.tells.sum())} of {words.several(len(trace.messages), 'message')}" if len(trace.messages) else "a run without messages"
+    rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
+    return f"fitted to {told}; the rest is {rest}"
 
 
 def _untold(seen: Ways, told: set[str]) -> Iterator[str]:

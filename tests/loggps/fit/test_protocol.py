@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from build import Builder
 from perwiz.loggps.fit import progress as fit
@@ -113,6 +115,42 @@ def test_progress_tells_what_is_eager():
         b.wait(1, got, at=(at + 50_000, at + 50_100))
     shown = protocol(b.trace())
     assert shown.estimates == (Estimate("S_bytes", "", 8, 10, 0), Estimate("progress", "", "in calls", 5, 0))
+
+
+@st.composite
+def runs(draw):
+    """Draw what messages cost, the limit, and how long receivers compute, ns."""
+    latency, limit = draw(st.integers(100, 3000)), draw(st.sampled_from((64, 1000, 8192)))
+    return latency, limit, draw(st.lists(st.integers(60_000, 500_000), min_size=4, max_size=8)), draw(st.integers(0, 1))
+
+
+@settings(max_examples=40)
+@given(runs(), st.sampled_from(("always", "in calls")))
+def test_law__the_protocol_that_a_run_was_made_under(made, moves):
+    """Receivers are late, or have posted in time and compute: larger messages are held until then, or move meanwhile."""
+    shown = protocol(random_run(made, moves))
+    told = {each.key: (each.value, each.against) for each in shown.estimates}
+    assert told["progress"] == (moves, 0)
+    assert told["S_bytes"] == (made[1], 0)
+    assert not {"progress", "S_bytes"} & {each.key for each in shown.unknown}
+
+
+def random_run(made, moves):
+    """Return messages of the limit and larger, each to a receiver that is late, and to one that computes behind posting its receive."""
+    latency, limit, computes, sender = made
+    b, now = Builder(2), 10**6
+    for length in computes:
+        for k, late in ((limit, 1), (2 * limit, 1), (limit, 0), (2 * limit, 0)):
+            a, back, waits = sender, now + length, k > limit
+            posted = back if late else now - 1000
+            begins = back if late or moves == "in calls" else now
+            done = max(begins + 3 * latency, now + 210) if waits else now + 210
+            send = b.isend(a, 1 - a, k, at=(now, now + 100))
+            b.wait(a, send, at=(now + 110, done))
+            got = b.irecv(1 - a, a, at=(posted, posted + 50))
+            b.wait(1 - a, got, at=(back + 60, max(done, back + 60) + 100))
+            now = max(done, back) + 10**6
+    return b.trace()
 
 
 def test_no_message():

@@ -15,8 +15,8 @@ from perwiz.report.calibrate.plot import plot
 from perwiz.whatif.predict import predict
 
 TEXT = """\
-m.toml: fitted to 40 of 80 messages between processes; what these do not tell is assumed, costs at most those of:
-  LogGOPSim, defaults of its command line (simulator.ggo)
+m.toml: fitted to 40 of 80 messages; the rest is assumed, costs at most those of: LogGOPSim, defaults of its command
+  line (simulator.ggo)
 
 pairs  parameter    value  95 % from  to  told by  against
 all    S_bytes         16          -   -       40        0  larger messages wait for their receiver
