@@ -36,7 +36,7 @@ MORE = {
     "srtest-alog-compare": "compare traces/srtest.alog traces/srtest.alog --zero-wait e25 --max-error 1%",
     "npb-is-compare": "compare traces/npb-is.S-4 traces/npb-is.S-4 --zero-wait all",
     "early-late-compare": "compare traces/early_send.log.gz traces/late_send.log.gz",
-    "srtest-alog-patterns": "patterns traces/srtest.alog -n 2",
+    "srtest-alog-patterns": "patterns traces/srtest.alog -n 1",
     "npb-is-patterns": "patterns traces/npb-is.S-4 --of mpi_wait_nxn -n 3 --no-causes",
     "ring-ti-info": "info traces/ring-ti/trace --waits 3",
     "ring-ti-speed": "predict traces/ring-ti --speed rank:0=2 --waits 2",

@@ -74,7 +74,7 @@ def _remedy(doubt: Doubt, machine: records.Machine) -> str:
     if machine.given:
         return "without --model it is fitted to this run"
     if doubt.what == "slow":
-        return "answers keep that time: if processes shared cores, record with a core for each"
+        return "answers keep it; if processes shared cores, record with one each"
     return f"see --model {doubt.change}" if doubt.change else "measure with perwiz calibrate"
 
 

@@ -228,10 +228,11 @@ def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
         yield _unknown(seen.pairs, {"L": (0.0, 2 * row.L)}, f"nobody compared the clocks, or they are wrong: {both}")
     if not ways.wide and k and row.L and not (seen.eager.told and seen.waiting.told):
         yield _unknown(seen.pairs, {"G": (0.0, row.L / k), "L": (row.L, 0.0)}, "no evidence: all messages that tell are of about one size")
-    if not seen.receiving.told and np.isfinite(seen.receives_most):
-        most = min(seen.receives_most, row.o_r + row.L)
+    if (not seen.receiving.told or seen.told < FEW) and np.isfinite(seen.receives_most):
+        most = row.o_r if seen.receiving.told else min(seen.receives_most, row.o_r + row.L)
         ends = {"o_r": (0.0, most), "L": (row.L + row.o_r, row.L + row.o_r - most)}
-        yield _unknown(seen.pairs, ends, "no evidence: no message had come before a call received it alone")
+        none = "no evidence: no message had come before a call received it alone"
+        yield _unknown(seen.pairs, ends, _few(seen) if seen.receiving.told else none)
 
 
 def _unknown(pairs: str, letters: dict[str, tuple[float, float]], why: str) -> Unknown:

@@ -209,6 +209,20 @@ def test_fitted__one_message():
     assert {"S_bytes", "progress", "G_ns_per_byte", "o_r_ns"} < unknown(machine).keys()
 
 
+def test_fitted__a_receiver_of_few_messages():
+    """The first takes 8000 ns. Five had come when they were received, in 7000: that is work, or waiting for something else."""
+    build = Builder(2)
+    for turn in range(6):
+        now = (turn + 1) * 10**6
+        build.send(0, 1, bytes=64, tag=turn, at=(now, now + 200))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 107_000) if turn else (now - 1000, now + 8000))
+    machine = fitted(build.trace())
+    assert machine.model.costs[0].o_r == 7000
+    found = unknown(machine)["o_r_ns"]
+    assert (found.values, found.why) == (("7000.0", "0.0"), "no evidence: 6 messages, must be 20 or more to tell")
+    assert "o_r_ns" in machine.model.assumed
+
+
 def test_fitted__one_size():
     machine = fitted(sent(Builder(2), 40))
     assert way(machine, 64) == pytest.approx(5000)
