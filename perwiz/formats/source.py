@@ -154,6 +154,18 @@ class Source:
             yield data
 
 
+def content(path: str, most: int, what: str) -> bytes:
+    """Return the bytes of a file, which is to be `what`, in words. Raises TraceError if it cannot be read or has more than `most` bytes."""
+    try:
+        with open(path, "rb") as file:
+            out = file.read(most + 1)
+    except OSError as error:
+        raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be {what}") from None
+    if len(out) > most:
+        raise TraceError(f"{path}: more than {most} bytes, must be {what} of less")
+    return out
+
+
 def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
     if magic[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=file) as unpacked:

@@ -86,15 +86,20 @@ def test_times():
     assert visible_waits(trace, trace.timeline).tolist() == [80]
 
 
-def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
-    """Rank 0 sends at 1000, and rank 1 computes until 5000 before it sends and then receives; twice as fast it does so at 2500."""
+def both_send(back, received):
+    """Rank 0 sends at 1000, and rank 1 computes until `back` before it sends; rank 1 receives at `received`, rank 0 behind its send."""
     b = Builder(2)
     b.call(1, "Wtime", at=(0, 0))
-    b.send(0, 1, 200, at=(1000, 5020))
-    b.send(1, 0, 8, at=(5000, 5040))
-    b.recv(1, 0, at=(9000, 9040))
-    b.recv(0, 1, at=(5020, 9060))
-    trace = b.trace()
+    b.send(0, 1, 200, at=(1000, back + 20))
+    b.send(1, 0, 8, at=(back, back + 40))
+    b.recv(1, 0, at=(received, received + 40))
+    b.recv(0, 1, at=(back + 20, 9060))
+    return b.trace()
+
+
+def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
+    """It computes until 5000 before it sends and then receives; twice as fast it does so at 2500."""
+    trace = both_send(5000, 9000)
     for model, leave in ((IN_PLACE, 2520), (hand_model(S=5000), 5020)):
         run = replayed(trace, model)
         assert run.replay_error == 0
@@ -103,12 +108,6 @@ def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
 
 def test_in_place__another_order_holds_nobody():
     """The send of rank 1, and what it computes before, comes behind its receive: nothing then holds rank 0."""
-    b = Builder(2)
-    b.call(1, "Wtime", at=(0, 0))
-    b.send(0, 1, 200, at=(1000, 4020))
-    b.send(1, 0, 8, at=(4000, 4040))
-    b.recv(1, 0, at=(4040, 4080))
-    b.recv(0, 1, at=(4020, 9060))
-    trace = b.trace()
+    trace = both_send(4000, 4040)
     predicted = predict(trace, ["move e4 before e3"], IN_PLACE).predicted
     assert predicted.calls.leave[0] == 1020

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
+from perwiz.formats.source import content
 from perwiz.formats.timeindependent import files
 from perwiz.formats.timeindependent.actions import MOST_RANKS, NO_CALL, POSTS, TESTS, WAITS, WAITS_ALL, Action, Line, action
 from perwiz.formats.timeindependent.platform import Platform
@@ -58,13 +59,7 @@ def _lines(entry: str, progress: Progress | None) -> _Lines:
     found: list[I4] = [np.empty(0, "i4")]
     done = 0
     for path in files.parts(entry):
-        try:
-            with open(path, "rb") as file:
-                text = file.read(_LARGEST_FILE + 1)
-        except OSError as error:
-            raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be a file of actions") from None
-        if len(text) > _LARGEST_FILE:
-            raise TraceError(f"{path}: more than {_LARGEST_FILE} bytes, must be less")
+        text = content(path, _LARGEST_FILE, "a file of actions")
         rows = text.split(b"\n")
         for row in dict.fromkeys(rows):
             if row not in numbers:
