@@ -17,8 +17,8 @@ from perwiz.trace.trace import Timeline, Trace
 
 _SCALE = 2
 """A wait is seen if it lasts so many times what a short receipt does."""
-_SHORT = 0.1
-"""Part of the receipts that are shorter."""
+SHORT = 0.1
+"""Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
 def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
@@ -81,7 +81,7 @@ def visible_waits(trace: Trace, timeline: Timeline) -> I8:
     lasts = times.leave[table.receive_done] - np.maximum(times.enter[table.receive_done], times.enter[table.send])
     out = np.ones(len(table), "i8")
     for pair in np.unique(pairs).tolist():
-        out[pairs == pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], _SHORT)))
+        out[pairs == pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], SHORT)))
     return out
 
 

@@ -30,7 +30,7 @@ class Fit:
     machine: Machine
     seen: tuple[Seen, ...]
     """Of messages, by class of pairs."""
-    senders: tuple[Senders, ...]
+    senders: tuple[SendersOfSize, ...]
     """Whose receiver came late, by class of pairs, kind of send and size."""
     low: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Begins of 95 % intervals, by key, with its class of pairs; of what was measured again and again."""
@@ -40,7 +40,7 @@ class Fit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Senders:
+class SendersOfSize:
     """How many senders of messages of one size were let go before their receiver came, and how many were held."""
 
     pairs: str
@@ -93,7 +93,8 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
 
 def _source(trace: Trace, seen: Ways, recorded: Model | None) -> str:
     """Return in words how many messages tell anything, and what the rest is."""
-    told = f"{int(seen.tells.sum())} of {words.several(len(trace.messages), 'message')}" if len(trace.messages) else "a run without messages"
+    count = len(trace.messages)
+    told = f"{int(seen.tells.sum())} of {words.several(count, 'message')}" if count else "a run without messages"
     rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
     return f"fitted to {told}; the rest is {rest}"
 
@@ -106,10 +107,10 @@ def _untold(seen: Ways, told: set[str]) -> Iterator[str]:
         yield from (of_class(pairs, key) for pairs in lacking) if len(lacking) < len(classes) else [key] * bool(lacking)
 
 
-def _senders(sizes: Sizes) -> Iterator[Senders]:
+def _senders(sizes: Sizes) -> Iterator[SendersOfSize]:
     for row in np.flatnonzero(sizes.gone + sizes.kept).tolist():
         pairs, sends = PAIRS[int(sizes.pairs[row]) - NODE], SENDS[int(sizes.sends[row])]
-        yield Senders(pairs, sends, int(sizes.bytes[row]), int(sizes.gone[row]), int(sizes.kept[row]))
+        yield SendersOfSize(pairs, sends, int(sizes.bytes[row]), int(sizes.gone[row]), int(sizes.kept[row]))
 
 
 def _changed(model: Model, changes: Iterable[str]) -> Model:

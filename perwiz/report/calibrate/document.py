@@ -12,7 +12,7 @@ from perwiz import words
 from perwiz.kernels.names import NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.costs import Seen
-from perwiz.loggps.fit.fit import Fit, Senders
+from perwiz.loggps.fit.fit import Fit, SendersOfSize
 from perwiz.loggps.machine import Estimate, Unknown, of_class
 from perwiz.loggps.model import ALL_PAIRS, LETTERS, PAIRS, Sent
 from perwiz.loggps.model import Model as LogGPS
@@ -78,7 +78,7 @@ class CalibrateDocument(Document, kw_only=True):
     unknown: list[Unknown]
     misfit: ModelMisfit
     points: list[Point]
-    senders: list[Senders]
+    senders: list[SendersOfSize]
     notes: list[str]
 
 
