@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -233,12 +233,17 @@ def model_facts(machine: Model, label: str = "model") -> Facts:
     return [*facts, ("assumed", f"{assumed(machine)} (not in the source)")] if machine.assumed else facts
 
 
-def told_facts(machine: Model) -> list[str]:
-    """Return what the source of a model tells: of all pairs, then what differs by class of pairs and size."""
+def told_facts(machine: Model, unknown: Collection[str] = ()) -> list[str]:
+    """Return what the source of a model tells: of all pairs, then what differs by class of pairs and size.
+
+    What is only assumed is so of the smallest sizes, what is `unknown`, keys with their class, of all.
+    """
     out = [" ".join(_letters({key: value for key, value in asdict(machine.parameters).items() if key not in machine.assumed}))]
     for row in machine.classes:
         differs = {key: value for key, value in asdict(row).items() if key in loggps.OF_PAIRS and value is not None}
-        told = {key: value for key, value in differs.items() if row.from_bytes or of_class(row.pairs, key) not in machine.assumed}
+        told = {
+            key: value for key, value in differs.items() if of_class(row.pairs, key) not in (unknown if row.from_bytes else machine.assumed)
+        }
         size = f"from {row.from_bytes} bytes" if row.from_bytes else ""
         if told or not differs:
             out.append(f"{' '.join(filter(None, (row.pairs, size)))}: {' '.join(_letters(told)) or 'as all'}")

@@ -27,7 +27,7 @@ def facts(machine: Machine, model: Model) -> Facts:
     """Return the model of a machine in words: where it comes from, what that tells and what not; the value of what it does not is taken."""
     if machine.given:
         return blocks.model_facts(model)
-    letters, *classes = blocks.told_facts(model)
+    letters, *classes = blocks.told_facts(model, [each.place for each in machine.unknown])
     found = [_protocol(known, machine) for known in machine.estimates if known.key in _PROTOCOL]
     found += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
     told = "; ".join(filter(None, (", ".join(found), letters)))

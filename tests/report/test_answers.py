@@ -173,9 +173,7 @@ def test_doubtful__slow():
 def test_doubtful__slow_by_the_fit():
     """What the shortest messages tell is not mended by measuring the network: the others waited for something else."""
     document = report.document(predict(slow(), (), Machine(hand_model()), clock="none"), 0)
-    assert lines(report.text(document), "doubtful").endswith(
-        "answers keep it; if processes shared cores, record with one each"
-    )
+    assert lines(report.text(document), "doubtful").endswith("answers keep it; if processes shared cores, record with one each")
 
 
 def test_doubtful__fast():

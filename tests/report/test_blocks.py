@@ -198,6 +198,14 @@ def test_model__classes():
     )
 
 
+def test_model__what_is_unknown_of_all_sizes():
+    """L of no size is told; G of long messages is, of short ones it is assumed."""
+    rows = (hand_model().costs[0], dataclasses.replace(hand_model().costs[0], from_bytes=64, L=7, G=0.5))
+    block = blocks.model(dataclasses.replace(hand_model(), costs=rows, assumed=("L_ns", "G_ns_per_byte")))
+    assert blocks.told_facts(block, ["L_ns"])[1:] == ["from 64 bytes: G_ns_per_byte=0.5"]
+    assert blocks.told_facts(block)[1:] == ["from 64 bytes: L_ns=7 G_ns_per_byte=0.5"]
+
+
 def test_model__nothing_assumed():
     assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "source"]
 

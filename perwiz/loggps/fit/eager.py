@@ -188,13 +188,13 @@ def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
 def _why(sizes: Sizes, low: int, high: int | None) -> str:
     """Return why nothing is known of messages above `low` and up to `high` bytes."""
     if low >= sizes.bytes.max(initial=0):
-        return f"no message is larger than {low} bytes, and none held its sender"
+        return f"no message is larger than {low} bytes, and none held its sender until it was received"
     if not low and high is not None and sizes.bytes[0] > high:
         return f"no message is of at most {high} bytes"
-    these = "messages" if not low and high is None else f"messages of more than {low} bytes"
+    these = f"messages of more than {low} bytes" if low else "messages"
     if sizes.in_place.any():
         return f"{these} that held their senders may have been sent in place, as smaller ones were"
-    return f"no receiver came late for {these}" + ("" if high is None else f" and at most {high}")
+    return f"no receiver came late for {these}" + ("" if high is None else f" and at most {high}" if low else f" of at most {high} bytes")
 
 
 def _surely_held(sizes: Sizes, low: int) -> int:

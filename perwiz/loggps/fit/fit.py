@@ -21,6 +21,8 @@ from perwiz.loggps.pairs import sent
 from perwiz.trace.trace import Trace
 
 NAME = "fitted"
+_SIZES = (*LIMITS, "inline_bytes")
+"""Keys of the protocol that lie between sizes of messages: what was measured may be anywhere there."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,7 +68,8 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     seen, shown = ways(trace), protocol(trace)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
-    model = _changed(base, [f"{each.place}={each.value}" for each in shown.estimates])
+    settled = {each.place for each in shown.unknown} - {each.place for each in left}
+    model = _changed(base, [f"{each.place}={each.value}" for each in shown.estimates if each.place not in settled])
     model = _changed(model, [change for each in left for change in _nearest(model, each)])
     if recorded and not _differ(shown.sizes, recorded, model):
         model = dataclasses.replace(model, limits=recorded.limits)
@@ -74,7 +77,7 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
     whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
-    known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in LIMITS else each for each in shown.estimates)
+    known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in _SIZES else each for each in shown.estimates)
     estimates = (*known, *costs.estimates, *whole.estimates)
     told = {each.place for each in estimates} - {each.place for each in unknown}
     assumed = (*base.assumed, *(each.place for each in (*left, *costs.unknown))) if recorded else _untold(seen, told)

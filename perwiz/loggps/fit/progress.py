@@ -36,14 +36,19 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
     return Estimate("progress", "", "in calls" if moved > meanwhile else "always", max(moved, meanwhile), min(moved, meanwhile))
 
 
-def in_place(sizes: Sizes) -> Estimate | None:
-    """Return the size up to which messages are done at once: the largest below those sent in place; None if none is seen to be."""
+def in_place(sizes: Sizes) -> tuple[Estimate | Unknown, ...]:
+    """Return the size up to which messages are done at once: the largest below those sent in place; nothing if none is seen to be.
+
+    Where none is done at once it is unknown: some size below those.
+    """
     sizes = sizes.together()
     if not sizes.in_place.any():
-        return None
+        return ()
     at_once, held = sizes.gone * (sizes.eager & ~sizes.in_place), (sizes.kept + sizes.called) * sizes.in_place
     low, high, against = separated(sizes.bytes, at_once, held)
-    return Estimate("inline_bytes", "", low or high - 1, int((at_once + held).sum()) - against, against)
+    found = Estimate("inline_bytes", "", low or high - 1, int((at_once + held).sum()) - against, against)
+    ends, why = ("inline_bytes=0", f"inline_bytes={high - 1}"), f"no message of less than {high} bytes is seen to be done at once"
+    return (found,) if low else (found, Unknown("inline_bytes", "", ends, why))
 
 
 def _synchronous(sizes: Sizes, limits: Sequence[Limit]) -> Mask:

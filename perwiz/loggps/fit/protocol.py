@@ -35,8 +35,9 @@ def protocol(trace: Trace) -> Protocol:
         found = limits(sizes)
     at_once = in_place(sizes)
     least = min((limit.low for limit in found if limit.low), default=NO_LIMIT)
-    others = [moves, *gap(trace, int(at_once.value) if at_once else least)]
-    estimates = [*told(found), *((at_once,) if at_once else ()), *(each for each in others if isinstance(each, Estimate))]
+    inline = next((int(each.value) for each in at_once if isinstance(each, Estimate)), least)
+    others = [*at_once, moves, *gap(trace, inline)]
+    estimates = [*told(found), *(each for each in others if isinstance(each, Estimate))]
     return Protocol(
         estimates=tuple(estimates),
         unknown=(*untold(found), *(each for each in others if isinstance(each, Unknown))),

@@ -166,7 +166,8 @@ def _table(document: CalibrateDocument) -> list[str]:
     for each in document.estimates:
         low, high = ends.get((each.pairs, each.key), (None, None))
         figures = [_number(value, each.key) for value in (each.value, low, high)]
-        figures = ["by size", "-", "-"] if (each.pairs, each.key) in by_size else [between.get(each.place) or figures[0], *figures[1:]]
+        value = between.get(each.place) or ("by size" if (each.pairs, each.key) in by_size else figures[0])
+        figures = [value, *(["-", "-"] if value == "by size" else figures[1:])]
         rows.append([each.pairs or "all", each.key, *figures, str(each.telling), str(each.against), MEANINGS.get(each.key, "")])
     head = ["pairs", "parameter", "value", "95 % from", "to", "told by", "against", ""]
     return words.table(head, rows, left=(0, 1, 7)) if rows else ["nothing is told of the machine"]

@@ -55,14 +55,14 @@ def _draw(fit: Fit) -> Figure:
     return figure
 
 
-def _bytes(size: float, _: int) -> str:
+def _bytes(size: float, _: float) -> str:
     """Return a power of 2 as the label of an axis."""
     return next(
         f"{size / 1024**power:g}{unit}" for power, unit in ((3, " Gi"), (2, " Mi"), (1, " Ki"), (0, "")) if size >= 1024**power or not power
     )
 
 
-def _plain(value: float, _: int) -> str:
+def _plain(value: float, _: float) -> str:
     """Return a number as the label of an axis, without a sign: what is below 0 is the same upside down."""
     return f"{abs(value):g}"
 

@@ -61,7 +61,8 @@ def test_limit__nothing_seen():
     why = "no message between processes is seen to be completed by its sender"
     assert unknown == Unknown("S_bytes", "", ("S_bytes=0", f"S_bytes={NO_LIMIT}"), why)
     assert [u.why for u in untold(limits(sizes((8, 0, 0))))] == ["no receiver came late for messages"]
-    assert [u.why for u in untold(limits(sizes((8, 3, 0))))] == ["no message is larger than 8 bytes, and none held its sender"]
+    why = "no message is larger than 8 bytes, and none held its sender until it was received"
+    assert [u.why for u in untold(limits(sizes((8, 3, 0))))] == [why]
     assert [u.why for u in untold(limits(sizes((8, 3, 0), (9, 0, 0))))] == ["no receiver came late for messages of more than 8 bytes"]
     between = "no receiver came late for messages of more than 8 bytes and at most 10"
     assert [u.why for u in untold(limits(sizes((8, 3, 0), (9, 0, 0), (11, 0, 5))))] == [between]

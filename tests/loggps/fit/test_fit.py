@@ -354,6 +354,19 @@ def test_fitted__a_measured_limit_survives_what_does_not_contradict_it(sizes):
     assert [each.value for each in machine.estimates if each.key == "S_bytes"] == [8192]
 
 
+def test_fitted__a_measured_size_of_what_is_sent_in_place_survives():
+    """Of 512 bytes most are held until their receiver is in some call: 256 was measured, and nothing is shorter here."""
+    build = Builder(2)
+    for turn in range(40):
+        now = 10**6 * (turn + 1)
+        build.send(0, 1, bytes=512, tag=turn, at=(now, now + (50_300 if turn % 4 else 200)))
+        build.call(1, "Iprobe", at=(now + 50_000, now + 50_100))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
+    machine = fitted(build.trace(), OWN.with_changes("inline_bytes=256"))
+    assert (machine.model.inline_bytes, "inline_bytes" in unknown(machine)) == (256, False)
+    assert unknown(fitted(build.trace()))["inline_bytes"].values == ("0", "511")
+
+
 def test_fitted__measured_sizes_survive_messages_that_are_shorter():
     """From 50000 bytes on a byte was measured to take 0.1 ns: messages of at most 4096 tell nothing of that."""
     row = dataclasses.replace(OWN.costs[0], from_bytes=50_000, G=0.1, L=9000)

@@ -40,15 +40,22 @@ def test_progress__of_what_is_sent_in_place():
     """Of 512 bytes 10 went on and 40 and 5 did not, though none needs its receive."""
     seen = sizes((8, 40, 0), (512, 10, 40, {"moved": 5}))
     assert fit.progress(seen, limits(seen)) == Estimate("progress", "", "in calls", 45, 0)
-    assert fit.in_place(seen) == Estimate("inline_bytes", "", 8, 80, 0)
+    assert fit.in_place(seen) == (Estimate("inline_bytes", "", 8, 80, 0),)
 
 
 def test_in_place__none():
-    assert fit.in_place(sizes((8, 40, 0), (4096, 0, 30))) is None
+    assert fit.in_place(sizes((8, 40, 0), (4096, 0, 30))) == ()
 
 
 def test_in_place__all():
-    assert fit.in_place(sizes((512, 10, 40))) == Estimate("inline_bytes", "", 511, 40, 0)
+    """From which smaller size on nothing tells."""
+    found, left = fit.in_place(sizes((512, 10, 40)))
+    assert found == Estimate("inline_bytes", "", 511, 40, 0)
+    assert (left.key, left.values, left.why) == (
+        "inline_bytes",
+        ("0", "511"),
+        "no message of less than 512 bytes is seen to be done at once",
+    )
 
 
 def sends(lasts, idle, count=30):
