@@ -80,7 +80,7 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in _SIZES else each for each in shown.estimates)
     estimates = (*known, *costs.estimates, *whole.estimates)
     told = {each.place for each in estimates} - {each.place for each in unknown}
-    assumed = (*base.assumed, *(each.place for each in (*left, *costs.unknown))) if recorded else _untold(seen, told)
+    assumed = (*(base.assumed if recorded else _untold(seen, told)), *(each.place for each in (*left, *costs.unknown)))
     model = dataclasses.replace(
         model,
         name=NAME,

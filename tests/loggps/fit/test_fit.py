@@ -364,7 +364,9 @@ def test_fitted__a_measured_size_of_what_is_sent_in_place_survives():
         build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
     machine = fitted(build.trace(), OWN.with_changes("inline_bytes=256"))
     assert (machine.model.inline_bytes, "inline_bytes" in unknown(machine)) == (256, False)
-    assert unknown(fitted(build.trace()))["inline_bytes"].values == ("0", "511")
+    machine = fitted(build.trace())
+    assert unknown(machine)["inline_bytes"].values == ("0", "511")
+    assert "inline_bytes" in machine.model.assumed
 
 
 def test_fitted__measured_sizes_survive_messages_that_are_shorter():
