@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from perwiz.errors import ModelError
-from perwiz.loggps.model import CHOICES, NO_LIMIT, OF_ALL, OF_PAIRS, Model, checked_pairs, shown
+from perwiz.loggps.keys import CHOICES, NO_LIMIT, OF_ALL, OF_PAIRS, checked_pairs, of_class, shown
+from perwiz.loggps.model import Model
 
 _KEYS = ("key", "pairs", "ends", "why")
 
@@ -75,11 +76,6 @@ class Machine:
     unknown: tuple[Unknown, ...] = ()
     given: bool = False
     """The model was given whole: the trace may contradict it."""
-
-
-def of_class(pairs: str, key: str) -> str:
-    """Return how changes of a model name a key of a class of pairs, "" for all."""
-    return f"{pairs}:{key}" if pairs else key
 
 
 def written(unknown: Iterable[Unknown]) -> list[str]:

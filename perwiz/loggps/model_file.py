@@ -29,8 +29,7 @@ from typing import Any
 from perwiz.errors import ModelError, TraceError
 from perwiz.loggps import collectives
 from perwiz.loggps import machine as machines
-from perwiz.loggps.machine import Machine, Unknown
-from perwiz.loggps.model import (
+from perwiz.loggps.keys import (
     BOTH_ENDS,
     CONVENTIONS,
     LETTERS,
@@ -38,15 +37,14 @@ from perwiz.loggps.model import (
     OF_ALL,
     OF_PAIRS,
     PARAMETERS,
-    Costs,
-    Limit,
-    Model,
     checked,
     checked_pairs,
-    inherited,
+    of_class,
     shown,
     unknown,
 )
+from perwiz.loggps.machine import Machine, Unknown
+from perwiz.loggps.model import Costs, Limit, Model, inherited
 from perwiz.loggps.smpi import platform
 
 _TOP = ("name", "source", "assumed", "parameters", "conventions")
@@ -102,7 +100,7 @@ def text(model: Model, comments: Iterable[str] = (), unknown: Sequence[Unknown] 
     remarks = dict.fromkeys(model.assumed, "not told") | left
 
     def entries(table: Mapping[str, Any], pairs: str) -> list[str]:
-        return [_entry(key, value, remarks.get(machines.of_class(pairs, key), "")) for key, value in table.items()]
+        return [_entry(key, value, remarks.get(of_class(pairs, key), "")) for key, value in table.items()]
 
     lines = [f"# {line}".rstrip() for line in comments]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]

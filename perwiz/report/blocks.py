@@ -12,8 +12,8 @@ from msgspec.structs import asdict
 
 from perwiz import words
 from perwiz.clock.condition import Violations
+from perwiz.loggps import keys
 from perwiz.loggps import model as loggps
-from perwiz.loggps.machine import of_class
 from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, PairClass, Parameters, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
@@ -240,9 +240,11 @@ def told_facts(machine: Model, unknown: Collection[str] = ()) -> list[str]:
     """
     out = [" ".join(_letters({key: value for key, value in asdict(machine.parameters).items() if key not in machine.assumed}))]
     for row in machine.classes:
-        differs = {key: value for key, value in asdict(row).items() if key in loggps.OF_PAIRS and value is not None}
+        differs = {key: value for key, value in asdict(row).items() if key in keys.OF_PAIRS and value is not None}
         told = {
-            key: value for key, value in differs.items() if of_class(row.pairs, key) not in (unknown if row.from_bytes else machine.assumed)
+            key: value
+            for key, value in differs.items()
+            if keys.of_class(row.pairs, key) not in (unknown if row.from_bytes else machine.assumed)
         }
         size = f"from {row.from_bytes} bytes" if row.from_bytes else ""
         if told or not differs:
@@ -253,17 +255,18 @@ def told_facts(machine: Model, unknown: Collection[str] = ()) -> list[str]:
 def assumed(machine: Model) -> str:
     """Return what the source of a model does not tell, with the values taken; empty if it tells all."""
     out = []
-    for pairs in ("", *loggps.PAIRS):
+    for pairs in ("", *keys.PAIRS):
         rows = [machine.parameters, *(row for row in machine.classes if row.pairs == pairs and not row.from_bytes)]
         said = {key: value for row in rows for key, value in asdict(row).items() if value is not None}
-        out += [of_class(pairs, letter) for letter in _letters({key: said[key] for key in said if of_class(pairs, key) in machine.assumed})]
+        open_ = {key: value for key, value in said.items() if keys.of_class(pairs, key) in machine.assumed}
+        out += [keys.of_class(pairs, letter) for letter in _letters(open_)]
     return " ".join(out)
 
 
 def _letters(said: Mapping[str, Any]) -> list[str]:
     """Return keys of a model and their values, once where both ends have the same."""
-    said = {key: said[key] for key in (*loggps.OF_PAIRS, *loggps.OF_ALL) if said.get(key) is not None}
-    both = {end: key for key, ends in loggps.BOTH_ENDS.items() if len({said.get(end) for end in ends}) == 1 for end in ends}
+    said = {key: said[key] for key in (*keys.OF_PAIRS, *keys.OF_ALL) if said.get(key) is not None}
+    both = {end: key for key, ends in keys.BOTH_ENDS.items() if len({said.get(end) for end in ends}) == 1 for end in ends}
     told = {both.get(key, key): value for key, value in said.items()}
     return [f"{key}={f'{value:g}' if isinstance(value, float) else repr(value)}" for key, value in told.items()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.loggps import machine as loggps
-from perwiz.loggps.model import OF_ALL, OF_PAIRS
+from perwiz.loggps.keys import OF_ALL, OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Machine, Model

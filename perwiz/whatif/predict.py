@@ -94,9 +94,7 @@ def predict(
     return between(base, under(base, asked, engine), asked, engine, doubts, noise)
 
 
-def between(
-    base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, noise: Noise | None
-) -> Prediction:
+def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, noise: Noise | None) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts and noise of the former.
 
     It keeps what the runs say, not their weights and vertex times, which only further questions need.

@@ -18,8 +18,9 @@ from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.fit import fitted
 from perwiz.loggps.inner import inner_waits
+from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
-from perwiz.loggps.model import LIMITS, POSTED, Model, changed_pairs
+from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh

@@ -353,7 +353,7 @@ def test_unknown__what_is_written_is_read(tmp_path):
         ('"so"', "[]", "[[unknown]] 1: why is [], must be text"),
         ('"S_bytes=4", ', "", "[[unknown]] 1: ends is ['S_bytes=64'], must be none or two changes of the model"),
         ('"S_bytes=4"', "4", "[[unknown]] 1: ends is [4, 'S_bytes=64'], must be none or two changes of the model"),
-        ("S_bytes=4\"", "S_bytes=-4\"", "[[unknown]] 1: change of model mine: S_bytes is -4.0, must be a whole number from 0 to 1e+12"),
+        ('S_bytes=4"', 'S_bytes=-4"', "[[unknown]] 1: change of model mine: S_bytes is -4.0, must be a whole number from 0 to 1e+12"),
         ('why = "so"', f'why = "so"\n{UNKNOWN}', "[[unknown]] 2: S_bytes is there twice, must be there once"),
     ],
 )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from build import Builder, hand_model
 from perwiz.clock.condition import Violations
-from perwiz.loggps.model import OF_PAIRS
+from perwiz.loggps.keys import OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.records import CallPlace
 from perwiz.trace.trace import Counts

@@ -19,8 +19,9 @@ from perwiz.loggps.fit import shortest
 from perwiz.loggps.fit.lines import NEAR, fit_below, fit_line, fit_segments
 from perwiz.loggps.fit.shortest import CallTimes, Points
 from perwiz.loggps.fit.ways import Ways
-from perwiz.loggps.machine import Estimate, Unknown, of_class
-from perwiz.loggps.model import LETTERS, PAIRS, Costs, Model
+from perwiz.loggps.keys import LETTERS, PAIRS, of_class
+from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.model import Costs, Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import NONE

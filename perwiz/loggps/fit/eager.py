@@ -10,8 +10,9 @@ import numpy as np
 
 from perwiz.kernels.names import SAME
 from perwiz.loggps.fit.senders import Senders, senders
+from perwiz.loggps.keys import LIMITS, NO_LIMIT, PAIRS
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import LIMITS, NO_LIMIT, PAIRS, Model, Sent
+from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import I8, U1, Mask
 from perwiz.trace.trace import Trace
 

@@ -14,8 +14,9 @@ from perwiz.loggps.fit.costs import Seen, fitted_costs
 from perwiz.loggps.fit.eager import Sizes
 from perwiz.loggps.fit.protocol import protocol
 from perwiz.loggps.fit.ways import Ways, ways, with_right_clocks
-from perwiz.loggps.machine import Estimate, Machine, Unknown, of_class
-from perwiz.loggps.model import ALL_PAIRS, CHOICES, CONVENTIONS, LETTERS, LIMITS, OF_ALL, PAIRS, PARAMETERS, SENDS, Model, Sent
+from perwiz.loggps.keys import ALL_PAIRS, CHOICES, CONVENTIONS, LETTERS, LIMITS, OF_ALL, PAIRS, PARAMETERS, SENDS, of_class
+from perwiz.loggps.machine import Estimate, Machine, Unknown
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import sent
 from perwiz.trace.trace import Trace

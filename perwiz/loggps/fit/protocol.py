@@ -8,8 +8,8 @@ from perwiz.loggps.fit.eager import Sizes, by_size, limits, told, untold
 from perwiz.loggps.fit.gap import gap
 from perwiz.loggps.fit.progress import in_place, progress
 from perwiz.loggps.fit.senders import senders
+from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import NO_LIMIT
 from perwiz.trace.trace import Trace
 
 

@@ -12,8 +12,9 @@ from perwiz.loggps.fit.eager import separated
 from perwiz.loggps.fit.fit import Fit, SendersOfSize
 from perwiz.loggps.fit.lines import regular
 from perwiz.loggps.fit.shortest import Points
+from perwiz.loggps.keys import LETTERS, NO_LIMIT, PAIRS, SENDS
 from perwiz.loggps.machine import Estimate, Machine
-from perwiz.loggps.model import LETTERS, NO_LIMIT, PAIRS, SENDS, Costs, Limit, Model
+from perwiz.loggps.model import Costs, Limit, Model
 from perwiz.trace.arrays import F8, I8, Mask
 
 MESSAGES = 10

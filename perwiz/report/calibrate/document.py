@@ -13,9 +13,10 @@ from perwiz.kernels.names import NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.costs import Seen
 from perwiz.loggps.fit.fit import Fit, SendersOfSize
-from perwiz.loggps.machine import Estimate, Unknown, of_class
-from perwiz.loggps.model import ALL_PAIRS, LETTERS, PAIRS, Sent
+from perwiz.loggps.keys import ALL_PAIRS, LETTERS, PAIRS, of_class
+from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.model import Model as LogGPS
+from perwiz.loggps.model import Sent
 from perwiz.report import blocks
 from perwiz.report.records import Cost, Document, Model, Natural, Positive, Record, choice
 from perwiz.trace.arrays import F8

@@ -12,7 +12,8 @@ from perwiz.kernels.names import METAHOST, NODE
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.fit import fit, fitted
 from perwiz.loggps.fit.ways import with_right_clocks
-from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, PARAMETERS, Costs, Limit, Model, Sent
+from perwiz.loggps.keys import ALL_PAIRS, CONVENTIONS, PARAMETERS
+from perwiz.loggps.model import Costs, Limit, Model, Sent
 from perwiz.whatif.predict import predict
 
 SIZES = (1, 64, 512, 4096, 16384, 65536)
