@@ -31,6 +31,9 @@ MEANINGS = {
     "g_ns": "gap between messages in a row",
     "G_ns_per_byte": "for each byte on its way",
     "S_bytes": "larger messages wait for their receiver",
+    "S_blocking_bytes": "so do these of blocking sends",
+    "S_nonblocking_bytes": "so do these of non-blocking sends",
+    "S_sendrecv_bytes": "so do these of MPI_Sendrecv",
     "inline_bytes": "larger eager messages are sent in place",
     "progress": "when messages move that wait for their receiver",
     "gap": "what keeps sends of a process apart",
@@ -129,8 +132,8 @@ def text(document: CalibrateDocument) -> str:
     facts += [("unknown" if not number else "", _unknown(each)) for number, each in enumerate(document.unknown)]
     facts += [("note", note) for note in document.notes]
     facts += [("assumed", blocks.assumed(document.model))] if document.model.assumed else []
-    pieces = _pieces(document)
-    return "\n".join([*head, "", *_table(document), *(["", *pieces] if pieces else []), "", *words.facts(facts)])
+    tables = filter(None, (_table(document), _pieces(document), _collectives(document)))
+    return "\n".join([*head, *(line for table in tables for line in ("", *table)), "", *words.facts(facts)])
 
 
 def _by_size(document: CalibrateDocument) -> dict[tuple[str, str], list[tuple[int, float]]]:
@@ -161,17 +164,25 @@ def _pieces(document: CalibrateDocument) -> list[str]:
 
 
 def _table(document: CalibrateDocument) -> list[str]:
+    """Return the table of what is told of messages; with intervals if there are any."""
     ends = {(each.pairs, each.key): (each.low, each.high) for each in document.intervals}
     between, by_size = {each.place: each.between for each in document.unknown}, _by_size(document)
     rows = []
     for each in document.estimates:
-        low, high = ends.get((each.pairs, each.key), (None, None))
-        figures = [_number(value, each.key) for value in (each.value, low, high)]
-        value = between.get(each.place) or ("by size" if (each.pairs, each.key) in by_size else figures[0])
-        figures = [value, *(["-", "-"] if value == "by size" else figures[1:])]
-        rows.append([each.pairs or "all", each.key, *figures, str(each.telling), str(each.against), MEANINGS.get(each.key, "")])
-    head = ["pairs", "parameter", "value", "95 % from", "to", "told by", "against", ""]
-    return words.table(head, rows, left=(0, 1, 7)) if rows else ["nothing is told of the machine"]
+        if each.key in MEANINGS:
+            value = "by size" if (each.pairs, each.key) in by_size else _number(each.value, each.key)
+            low, high = ends.get((each.pairs, each.key), (None, None)) if value != "by size" else (None, None)
+            figures = [between.get(each.place) or value, *([_number(low, each.key), _number(high, each.key)] if ends else [])]
+            rows.append([each.pairs or "all", each.key, *figures, str(each.telling), str(each.against), MEANINGS[each.key]])
+    head = ["pairs", "parameter", "value", *(["95 % from", "to"] if ends else []), "told by", "against", ""]
+    return words.table(head, rows, left=(0, 1, len(head) - 1)) if rows else ["nothing is told of messages"]
+
+
+def _collectives(document: CalibrateDocument) -> list[str]:
+    """Return the table of what is told of collectives; none if nothing is."""
+    told = [each for each in document.estimates if each.key not in MEANINGS]
+    rows = [[each.key, _number(each.value, "_ns"), str(each.telling), str(each.against)] for each in told]
+    return words.table(["collective", "ns", "told by", "against"], rows) if rows else []
 
 
 def _number(value: float | str | None, key: str) -> str:

@@ -18,11 +18,11 @@ TEXT = """\
 m.toml: fitted to 40 of 80 messages; the rest is assumed, costs at most those of: LogGOPSim, defaults of its command
   line (simulator.ggo)
 
-pairs  parameter    value  95 % from  to  told by  against
-all    S_bytes         16          -   -       40        0  larger messages wait for their receiver
-all    L_ns       by size          -   -       20        0  latency: what a short message takes beyond both overheads
-all    o_s_ns       200.0          -   -       40        0  overhead of sending
-all    o_r_ns       300.0          -   -       20        0  overhead of receiving what has arrived
+pairs  parameter    value  told by  against
+all    S_bytes         16       40        0  larger messages wait for their receiver
+all    L_ns       by size       20        0  latency: what a short message takes beyond both overheads
+all    o_s_ns       200.0       40        0  overhead of sending
+all    o_r_ns       300.0       20        0  overhead of receiving what has arrived
 
 pairs  from bytes    L_ns
 all             0  1516.0
@@ -64,13 +64,21 @@ def test_text(turns):
     assert text(document(turns, "m.toml")) == TEXT
 
 
+def test_text__collectives_have_a_table_of_their_own():
+    found = fit(Builder(2).trace())
+    told = (Estimate("MPI_Barrier of 2 processes, from 0 bytes", "", 900.0, 3, 1), Estimate("S_blocking_bytes", "within-node", 64, 5, 0))
+    lines = text(document(dataclasses.replace(found, machine=dataclasses.replace(found.machine, estimates=told)), "m.toml")).splitlines()
+    assert "within-node  S_blocking_bytes     64        5        0  so do these of blocking sends" in lines
+    assert "MPI_Barrier of 2 processes, from 0 bytes  900.0        3        1" in lines
+
+
 def test_text__a_limit_between_sizes_is_no_number():
     """Three senders of 1000 bytes were held, nothing tells of those of 8 to 999: the limit is anything up to there."""
     found = fit(Builder(2).trace())
     left = Unknown("S_bytes", "", ("S_bytes=8", "S_bytes=999"), "no receiver came late")
     machine = dataclasses.replace(found.machine, estimates=(Estimate("S_bytes", "", 8, 3, 0),), unknown=(left,))
     lines = text(document(dataclasses.replace(found, machine=machine), "m.toml")).splitlines()
-    assert "all    S_bytes    from 8 to 999          -   -        3        0  larger messages wait for their receiver" in lines
+    assert "all    S_bytes    from 8 to 999        3        0  larger messages wait for their receiver" in lines
     assert "unknown       S_bytes (from 8 to 999): no receiver came late" in lines
 
 
