@@ -90,6 +90,13 @@ def test_machine__a_limit_between_sizes():
     assert ("not told", "S_bytes=16383") in facts(machine)
 
 
+def test_machine__what_is_unknown_is_so_of_all_sizes():
+    row = hand_model().costs[0]
+    model = dataclasses.replace(hand_model(), costs=(row, dataclasses.replace(row, from_bytes=64, L=7, G=0.5)), assumed=("L_ns",))
+    told = facts(Machine(model, unknown=(Unknown("L_ns", "", ("L_ns=9", "L_ns=0"), ""),)))
+    assert told[2:] == [("", "from 64 bytes: G_ns_per_byte=0.5"), ("not told", "L_ns=10")]
+
+
 def test_machine__given():
     assert facts(Machine(hand_model(), given=True)) == blocks.model_facts(blocks.model(hand_model()))
 

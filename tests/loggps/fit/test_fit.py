@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from build import Builder
 from perwiz.kernels.names import METAHOST, NODE
 from perwiz.loggps import model_file
+from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.fit.fit import fit, fitted
 from perwiz.loggps.fit.ways import with_right_clocks
 from perwiz.loggps.keys import ALL_PAIRS, CONVENTIONS, PARAMETERS
@@ -368,6 +369,16 @@ def test_fitted__a_measured_size_of_what_is_sent_in_place_survives():
     machine = fitted(build.trace())
     assert unknown(machine)["inline_bytes"].values == ("0", "511")
     assert "inline_bytes" in machine.model.assumed
+
+
+def test_fitted__measured_collectives_survive_a_run_without_them():
+    """Of the barrier the run tells another cost, gathering it does not do."""
+    build = Builder(2)
+    for turn in range(8):
+        build.barrier(at=[(10**6 * turn, 10**6 * turn + 700)] * 2)
+    costs = tuple(CollectiveCost(name, 2, "all", 0, 5000.0, 0.0) for name in ("MPI_Allgather", "MPI_Barrier"))
+    found = fitted(build.trace(), dataclasses.replace(OWN, collectives=costs)).model.collectives
+    assert [(each.routine, each.first_ns) for each in found] == [("MPI_Allgather", 5000), ("MPI_Barrier", 700)]
 
 
 def test_fitted__measured_sizes_survive_messages_that_are_shorter():
