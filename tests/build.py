@@ -26,7 +26,8 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.writing import cells as otf2_cells
 from perwiz.formats.otf2.writing.plain import Extras
 from perwiz.graph import graph as g
-from perwiz.loggps.model import LETTERS, OF_PAIRS, PAIRS, SENDS, Costs, Limit, Model
+from perwiz.loggps.keys import LETTERS, OF_PAIRS, PAIRS, SENDS
+from perwiz.loggps.model import Costs, Limit, Model
 from perwiz.trace import operations, tables
 from perwiz.trace.table import dtypes
 from perwiz.trace.trace import Communicators, Counts, Timeline, Trace

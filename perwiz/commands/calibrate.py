@@ -127,7 +127,7 @@ def _from_trace(args: argparse.Namespace) -> Fit:
     trace = treat(read, args.clock).trace
     found = fit(trace, model_file.load(trace.model) if trace.model else None)
     model = found.machine.model
-    source = f"{model.source} of {words.shown(args.trace)} ({trace.format}), clocks {args.clock}, by perwiz calibrate on {_today()}"
+    source = f"{words.shown(args.trace)} ({trace.format}), clocks {args.clock}, by perwiz calibrate on {_today()}: {model.source}"
     model = dataclasses.replace(model, name=_name(args.output), source=source)
     return dataclasses.replace(found, machine=dataclasses.replace(found.machine, model=model))
 

@@ -37,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     replay = replayed(files.read(args.trace), model, args.clock)
-    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.weighted.model.name)
+    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine)
     return files.finish(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete)

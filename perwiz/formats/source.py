@@ -154,6 +154,29 @@ class Source:
             yield data
 
 
+def content(path: str, most: int, what: str) -> bytes:
+    """Return the bytes of a file, unpacked, which is to be `what`, in words.
+
+    Raises TraceError if it cannot be read, its packing is damaged, or it has more than `most` bytes.
+    """
+    try:
+        file = open(path, "rb")  # noqa: SIM115 closed below
+    except OSError as error:
+        raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be {what}") from None
+    out = b""
+    try:
+        with file:
+            magic = file.read(4)
+            file.seek(0)
+            for piece in _unpacked(file, magic):
+                out += piece
+                if len(out) > most:
+                    raise TraceError(f"{path}: more than {most} bytes, must be {what} of less")
+    except _errors():
+        raise TraceError(f"{path}: packed data is damaged or cut off, must be whole") from None
+    return out
+
+
 def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
     if magic[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=file) as unpacked:

@@ -61,7 +61,12 @@ class CollectiveCost:
     @property
     def place(self) -> tuple[str, int, str, int]:
         """What no two costs of a model share: routine, processes, members, from_bytes."""
-        return self.routine, self.processes, self.members, self.from_bytes
+        return *self.kind, self.from_bytes
+
+    @property
+    def kind(self) -> tuple[str, int, str]:
+        """Whose costs make one curve over sizes: routine, processes, members."""
+        return self.routine, self.processes, self.members
 
     def __str__(self) -> str:
         whose = {"all": "", "root": ", its root", "others": ", all but its root"}[self.members]

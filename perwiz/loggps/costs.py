@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from perwiz.graph.graph import GAP
-from perwiz.loggps.model import BOTH_ENDS, LETTERS, Costs, Model
+from perwiz.loggps.keys import BOTH_ENDS, LETTERS
+from perwiz.loggps.model import Costs, Model
 from perwiz.loggps.pairs import classes
 from perwiz.loggps.weigh import CUT, Weighted, lags, work
 from perwiz.trace.arrays import F8, I8

@@ -8,7 +8,8 @@ import numpy as np
 
 from perwiz.loggps import collectives, rounds
 from perwiz.loggps.collectives import ALL, OTHERS, ROOT
-from perwiz.loggps.model import POSTED, Model
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from perwiz.errors import ModelError
-from perwiz.loggps.model import OF_ALL, OF_PAIRS, Model, checked_pairs, shown
+from perwiz.loggps.keys import CHOICES, NO_LIMIT, OF_ALL, OF_PAIRS, checked_pairs, of_class, shown
+from perwiz.loggps.model import Model
 
 _KEYS = ("key", "pairs", "ends", "why")
 
@@ -27,6 +28,11 @@ class Estimate:
     against: int
     """Those that contradict it."""
 
+    @property
+    def place(self) -> str:
+        """The key as changes of a model name it, with its class of pairs."""
+        return of_class(self.pairs, self.key)
+
 
 @dataclasses.dataclass(frozen=True)
 class Unknown:
@@ -40,6 +46,25 @@ class Unknown:
     """What is possible at most and at least: changes as `Model.with_changes` takes them; the model's own value is one between."""
     why: str
     """In words, such as: no receiver came late for a message of more than 4040 bytes."""
+
+    @property
+    def place(self) -> str:
+        """The key as changes of a model name it, with its class of pairs."""
+        return of_class(self.pairs, self.key)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of the key itself at the ends."""
+        changes = (change.partition("=") for end in self.ends for change in end.split(","))
+        return tuple(value for key, _, value in changes if key == self.place)
+
+    @property
+    def between(self) -> str:
+        """Between which values the key lies, in words; empty if nothing bounds it."""
+        if self.key in CHOICES:
+            return " or ".join(sorted(self.values))
+        ends = sorted(self.values, key=float)
+        return f"from {ends[0]} to {'any size' if float(ends[1]) >= NO_LIMIT else ends[1]}" if ends else ""
 
 
 @dataclasses.dataclass(frozen=True)

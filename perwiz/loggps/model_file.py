@@ -23,14 +23,13 @@ import dataclasses
 import json
 import pathlib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perwiz.errors import ModelError, TraceError
 from perwiz.loggps import collectives
 from perwiz.loggps import machine as machines
-from perwiz.loggps.machine import Machine, Unknown
-from perwiz.loggps.model import (
+from perwiz.loggps.keys import (
     BOTH_ENDS,
     CONVENTIONS,
     LETTERS,
@@ -38,15 +37,14 @@ from perwiz.loggps.model import (
     OF_ALL,
     OF_PAIRS,
     PARAMETERS,
-    Costs,
-    Limit,
-    Model,
     checked,
     checked_pairs,
-    inherited,
+    of_class,
     shown,
     unknown,
 )
+from perwiz.loggps.machine import Machine, Unknown
+from perwiz.loggps.model import Costs, Limit, Model, inherited
 from perwiz.loggps.smpi import platform
 
 _TOP = ("name", "source", "assumed", "parameters", "conventions")
@@ -96,22 +94,27 @@ def _of_platform(file: str) -> Machine:
         raise ModelError(str(error)) from None
 
 
-def text(model: Model, comments: Iterable[str] = (), unknown: Iterable[Unknown] = ()) -> str:
+def text(model: Model, comments: Iterable[str] = (), unknown: Sequence[Unknown] = ()) -> str:
     """Return the content of the file of a model, with lines of comments at its top: `machine` gives the same model, and what is unknown."""
-    values = model.parameters()
+    values, left = model.parameters(), {each.place: f"not told{each.between and f', {each.between}'}" for each in unknown}
+    remarks = dict.fromkeys(model.assumed, "not told") | left
+
+    def entries(table: Mapping[str, Any], pairs: str) -> list[str]:
+        return [_entry(key, value, remarks.get(of_class(pairs, key), "")) for key, value in table.items()]
+
     lines = [f"# {line}".rstrip() for line in comments]
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (("name", model.name), ("source", model.source))]
     lines += [f"assumed = {json.dumps(list(model.assumed))}", "", "[parameters]"]
-    lines += [_entry(key, value) for key, value in values.items() if key not in OF_ALL]
-    lines += ["", "[conventions]", *(_entry(key, value) for key, value in values.items() if key in OF_ALL)]
+    lines += entries({key: value for key, value in values.items() if key not in OF_ALL}, "")
+    lines += ["", "[conventions]", *entries({key: value for key, value in values.items() if key in OF_ALL}, "")]
     for table in model.classes():
-        lines += ["", "[[classes]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+        lines += ["", "[[classes]]", *entries(table, str(table.get("pairs", "")))]
     return "\n".join([*lines, *collectives.written(model.collectives), *machines.written(unknown), ""])
 
 
-def _entry(key: str, value: float | int | str) -> str:
-    line = f"{key} = {json.dumps(value)}"
-    return f"{line:<28}# {_REMARKS[key]}" if key in _REMARKS else line
+def _entry(key: str, value: float | int | str, told: str) -> str:
+    line, remark = f"{key} = {json.dumps(value)}", "; ".join(filter(None, (_REMARKS.get(key), told)))
+    return f"{line:<28}# {remark}" if remark else line
 
 
 def _folder() -> pathlib.Path:

@@ -9,13 +9,14 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.errors import UsageError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE
-from perwiz.loggps.model import ALL_PAIRS, PAIRS, Model, Sent
+from perwiz.loggps.keys import ALL_PAIRS, PAIRS
+from perwiz.loggps.model import Model, Sent
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
 from perwiz.trace.trace import Trace
 
 SENDS_OF = (operations.KIND == operations.ISEND) + 2 * (operations.KIND == operations.SENDRECV).astype("u1")
-"""Row of perwiz.loggps.model.SENDS per op."""
+"""Row of perwiz.loggps.keys.SENDS per op."""
 
 
 def sent(trace: Trace, model: Model, rows: slice | Mask | I4 | I8, size: I8 | None = None) -> Sent:

@@ -20,8 +20,8 @@ from perwiz.trace.trace import Timeline, Trace
 
 _SCALE = 2
 """A wait is seen if it lasts so many times what a short receipt does."""
-_SHORT = 0.1
-"""Part of the receipts that are shorter."""
+SHORT = 0.1
+"""Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
 def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
@@ -37,7 +37,8 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
     table, times = trace.messages, timeline.calls
     if model.progress != "in calls" or not len(table):
         return table.receive
-    calls, receiver, least = progressing(trace, timeline), trace.calls.location[table.receive_done], visible_waits(trace, timeline)
+    receiver, least = trace.calls.location[table.receive_done], visible_waits(trace, timeline)
+    calls = progressing(trace, timeline, int(least.min()))
     messages = sent(trace, model, np.arange(len(table)))
     in_place = model.is_in_place(messages)
     there = times.enter[table.send] + model.request(messages)
@@ -76,7 +77,8 @@ class Progressing:
     """ns."""
     leave: I8
     outside: I8
-    """The longest that the location was outside of any calls, at a stretch, since the one before, ns; FREE before its first call."""
+    """How long the location was last outside of any calls for as long as a wait is seen, since the one before; if it was not, the longest
+    that it was, ns. FREE before its first call."""
     back: I8
     """When that ended, ns."""
 
@@ -92,10 +94,13 @@ class Progressing:
         return _first_after(self.location, self.leave, location, time)
 
 
-def progressing(trace: Trace, timeline: Timeline) -> Progressing:
+def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
     """Return the calls of a trace that let messages move; those that complete a receive do, whatever they are.
 
-    calls      Wait 0 to 5, Irecv 50 to 51, Wait 52 to 60        outside 45, back at 50
+    `least` is from what length on a wait is seen, ns.
+
+    calls      Wait 0 to 5, Irecv 50 to 51, Wait 52 to 60, least 10        outside 45, back at 50
+    calls      Wait 0 to 5, Irecv 50 to 51, Wait 72 to 80, least 10        outside 21, back at 72
     """
     times, location = timeline.calls, trace.calls.location
     lets = PROGRESSES[trace.calls.op]
@@ -104,8 +109,11 @@ def progressing(trace: Trace, timeline: Timeline) -> Progressing:
     outside = np.full(len(location), FREE)
     outside[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
     of = np.append(0, np.cumsum(lets))[:-1]
-    longest = np.lexsort((-np.where(outside < FREE, outside, 0), of))[np.append(0, row[:-1] + 1)[: len(row)]]
-    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[longest], times.enter[longest])
+    length = np.where(outside < FREE, outside, 0)
+    seen = length >= least
+    order = np.lexsort((-np.where(seen, np.arange(len(seen)), length), ~seen, of))
+    last = order[np.append(0, row[:-1] + 1)[: len(row)]]
+    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[last], times.enter[last])
 
 
 def visible_waits(trace: Trace, timeline: Timeline) -> I8:
@@ -118,7 +126,7 @@ def visible_waits(trace: Trace, timeline: Timeline) -> I8:
     lasts = times.leave[table.receive_done] - np.maximum(times.enter[table.receive_done], times.enter[table.send])
     out = np.ones(len(table), "i8")
     for pair in np.unique(pairs).tolist():
-        out[pairs == pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], _SHORT)))
+        out[pairs == pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], SHORT)))
     return out
 
 

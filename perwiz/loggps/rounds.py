@@ -17,7 +17,8 @@ import numpy as np
 
 from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE
-from perwiz.loggps.model import POSTED, Model, Sent
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.smpi.linear import trips
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1, Mask

@@ -16,7 +16,8 @@ from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RE
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances
-from perwiz.loggps.model import NO_LIMIT, POSTED, Model
+from perwiz.loggps.keys import NO_LIMIT, POSTED
+from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin

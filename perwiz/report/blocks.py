@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from perwiz import words
 from perwiz.clock.condition import Violations
+from perwiz.loggps import keys
 from perwiz.loggps import model as loggps
 from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, PairClass, Parameters, Wait
 from perwiz.trace import operations
@@ -226,24 +227,48 @@ def model(value: loggps.Model) -> Model:
 
 
 def model_facts(machine: Model, label: str = "model") -> Facts:
-    """Return a model in words: name, parameters in the units of their keys, where they come from, what is only assumed."""
-    chosen = " ".join(f"{key}={value!r}" for key in loggps.OF_ALL if (value := getattr(machine.parameters, key)) is not None)
-    facts = [(label, f"{words.shown(machine.name)}: {_letters(machine.parameters)}"), ("", chosen)]
+    """Return a model in words: name, what its source tells in the units of the keys, and what is only assumed."""
+    told, *classes = told_facts(machine)
+    facts = [(label, f"{words.shown(machine.name)}: {told or 'nothing'}"), *(("", each) for each in classes), ("source", machine.source)]
+    return [*facts, ("assumed", f"{assumed(machine)} (not in the source)")] if machine.assumed else facts
+
+
+def told_facts(machine: Model, unknown: Collection[str] = ()) -> list[str]:
+    """Return what the source of a model tells: of all pairs, then what differs by class of pairs and size.
+
+    What is only assumed is so of the smallest sizes, what is `unknown`, keys with their class, of all.
+    """
+    out = [" ".join(_letters({key: value for key, value in asdict(machine.parameters).items() if key not in machine.assumed}))]
     for row in machine.classes:
+        differs = {key: value for key, value in asdict(row).items() if key in keys.OF_PAIRS and value is not None}
+        told = {
+            key: value
+            for key, value in differs.items()
+            if keys.of_class(row.pairs, key) not in (unknown if row.from_bytes else machine.assumed)
+        }
         size = f"from {row.from_bytes} bytes" if row.from_bytes else ""
-        facts.append(("", f"{' '.join(filter(None, (row.pairs, size)))}: {_letters(row)}"))
-    facts.append(("source", machine.source))
-    both = {end: key for key, ends in loggps.BOTH_ENDS.items() if {*ends} <= {*machine.assumed} for end in ends}
-    assumed = dict.fromkeys(both.get(key, key) for key in machine.assumed)
-    return [*facts, ("assumed", f"{', '.join(assumed)} (not in the source)")] if assumed else facts
+        if told or not differs:
+            out.append(f"{' '.join(filter(None, (row.pairs, size)))}: {' '.join(_letters(told)) or 'as all'}")
+    return out
 
 
-def _letters(row: Parameters | PairClass) -> str:
-    """Return what a row says of costs and eager limits, once where both ends have the same."""
-    said = {key: value for key in loggps.OF_PAIRS if (value := getattr(row, key)) is not None}
-    both = {end: key for key, ends in loggps.BOTH_ENDS.items() if len({said.get(end) for end in ends}) == 1 for end in ends}
+def assumed(machine: Model) -> str:
+    """Return what the source of a model does not tell, with the values taken; empty if it tells all."""
+    out = []
+    for pairs in ("", *keys.PAIRS):
+        rows = [machine.parameters, *(row for row in machine.classes if row.pairs == pairs and not row.from_bytes)]
+        said = {key: value for row in rows for key, value in asdict(row).items() if value is not None}
+        open_ = {key: value for key, value in said.items() if keys.of_class(pairs, key) in machine.assumed}
+        out += [keys.of_class(pairs, letter) for letter in _letters(open_)]
+    return " ".join(out)
+
+
+def _letters(said: Mapping[str, Any]) -> list[str]:
+    """Return keys of a model and their values, once where both ends have the same."""
+    said = {key: said[key] for key in (*keys.OF_PAIRS, *keys.OF_ALL) if said.get(key) is not None}
+    both = {end: key for key, ends in keys.BOTH_ENDS.items() if len({said.get(end) for end in ends}) == 1 for end in ends}
     told = {both.get(key, key): value for key, value in said.items()}
-    return " ".join(f"{key}={value if isinstance(value, int) else f'{value:g}'}" for key, value in told.items()) or "as all"
+    return [f"{key}={f'{value:g}' if isinstance(value, float) else repr(value)}" for key, value in told.items()]
 
 
 def region_path(trace: Trace, path: int) -> str:

@@ -1,10 +1,10 @@
-"""What a trace told of the machine and what it did not: the same record and the same line in every report."""
+"""What a trace told of the machine and what it did not: the same record and the same lines in every report."""
 
 from __future__ import annotations
 
 from perwiz import words
 from perwiz.loggps import machine as loggps
-from perwiz.loggps.model import LETTERS, OF_ALL, OF_PAIRS
+from perwiz.loggps.keys import OF_ALL, OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Machine, Model
@@ -24,39 +24,36 @@ def pairs(name: str) -> str:
 
 
 def facts(machine: Machine, model: Model) -> Facts:
-    """Return the model of a machine in words: first what the trace tells of it and what not, then its keys."""
-    seen = line(machine)
-    return [*seen, *(fact for fact in blocks.model_facts(model, "" if seen else "model") if not seen or fact[0] != "assumed")]
-
-
-def line(machine: Machine) -> Facts:
-    """Return in one line what was seen, from how many messages, and what stays unknown; nothing of a model that was given whole."""
+    """Return the model of a machine in words: where it comes from, what that tells and what not; the value of what it does not is taken."""
     if machine.given:
-        return []
-    messages = max((known.telling + known.against for known in machine.estimates if known.key in LETTERS), default=0)
-    told = [words.several(messages, "message")] if messages else []
-    told += [_told(known) for known in machine.estimates if known.key in _PROTOCOL]
-    told += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
-    open_ = [f"{unknown.key}{pairs(unknown.pairs)}" for unknown in machine.unknown if unknown.key != "collectives"]
-    open_ += _collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))
-    parts = [", ".join(told)] if told else []
-    parts += [f"not told: {', '.join(open_)}"] if open_ else []
-    return [("model", f"fitted to this run: {'; '.join(parts) or 'no message tells anything'}")]
+        return blocks.model_facts(model)
+    letters, *classes = blocks.told_facts(model, [each.place for each in machine.unknown])
+    found = [_protocol(known, machine) for known in machine.estimates if known.key in _PROTOCOL]
+    found += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
+    told = "; ".join(filter(None, (", ".join(found), letters)))
+    lacking = [blocks.assumed(model), *_collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))]
+    lines = [("told", told), *(("", each) for each in classes), ("not told", ", ".join(filter(None, lacking)))]
+    return [("model", model.source), *((label, text) for label, text in lines if text)]
 
 
 def _collectives(costs: int) -> list[str]:
     return [words.several(costs, "collective cost")] if costs else []
 
 
-def _told(known: loggps.Estimate) -> str:
-    """Return in words what was found for one key, and from what."""
-    return f"{_PROTOCOL[known.key].format(known.value)}{pairs(known.pairs)} ({_from(known)})"
+def _protocol(known: loggps.Estimate, machine: Machine) -> str:
+    """Return in words what was found of how messages are sent, and from what: between which ends, if it is known no better."""
+    between = next((f"a size {each.between}" for each in machine.unknown if each.place == known.place), known.value)
+    against = f", {known.against} contradict" if known.against else ""
+    return f"{_PROTOCOL[known.key].format(between)}{pairs(known.pairs)} ({known.telling} tell{against})"
 
 
-_PROTOCOL = {"S_bytes": "eager up to {} bytes", "progress": "progress {}", "gap": "gap {}"}
+_PROTOCOL = {
+    "S_bytes": "eager up to {} bytes",
+    "S_blocking_bytes": "blocking sends eager up to {} bytes",
+    "S_nonblocking_bytes": "non-blocking sends eager up to {} bytes",
+    "S_sendrecv_bytes": "MPI_Sendrecv eager up to {} bytes",
+    "inline_bytes": "sent in place above {} bytes",
+    "progress": "progress {}",
+    "gap": "gap {}",
+}
 """Keys that say how messages are sent, in words."""
-
-
-def _from(known: loggps.Estimate) -> str:
-    """Return how many messages tell something, and how many contradict it."""
-    return f"{known.telling} tell{f', {known.against} contradict' if known.against else ''}"

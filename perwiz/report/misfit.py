@@ -73,6 +73,8 @@ _DOUBTS = {
 def _remedy(doubt: Doubt, machine: records.Machine) -> str:
     if machine.given:
         return "without --model it is fitted to this run"
+    if doubt.what == "slow":
+        return "answers keep it; if processes shared cores, record with one each"
     return f"see --model {doubt.change}" if doubt.change else "measure with perwiz calibrate"
 
 
@@ -96,7 +98,7 @@ def facts(misfit: Misfit, model: records.Model, replay_error: int, engine: str =
         sooner = f"sends that followed the one before sooner than the model says: {misfit.gaps_lowered} of {misfit.gaps}"
         lines.append(f"{sooner}{'' if gap else '; so its gap is not applied'}")
     if misfit.eager_after_all:
-        lines.append(f"messages above S_bytes that did not hold their sender: {misfit.eager_after_all}")
+        lines.append(f"messages that hold their sender by the model, and did not: {misfit.eager_after_all}")
     if misfit.violations:
         lines.append(f"effects recorded before their cause, which stay as far before it: {misfit.violations}")
     if misfit.inner:

@@ -14,8 +14,8 @@ import msgspec
 
 from perwiz.clock.condition import Violations
 from perwiz.loggps.fit.eager import Held
+from perwiz.loggps.keys import PAIRS
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import PAIRS
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import Correction
 from perwiz.whatif.sure.doubts import Doubt

@@ -18,8 +18,10 @@ from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
 from perwiz.loggps.fit.fit import fitted
 from perwiz.loggps.inner import inner_waits
+from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
-from perwiz.loggps.model import LIMITS, POSTED, Model
+from perwiz.loggps.model import Model
+from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Mask
@@ -198,7 +200,7 @@ def machine_of(model: Start, trace: Trace) -> Machine:
 
     By default it is fitted to the trace, with the model that was measured when the trace was recorded as evidence; one whose
     times were computed under a model has that. Changes replace some keys of the fit, which are then known; a name, a file or a model
-    replace all of it. Raises ModelError.
+    replace all of it. Raises ModelError, and UsageError for changes of a class of pairs that the trace does not have.
     """
     if isinstance(model, Machine):
         return model
@@ -209,6 +211,8 @@ def machine_of(model: Start, trace: Trace) -> Machine:
     if model is None and trace.model and trace.timeline.origin.predicted:
         own = model_file.load(trace.model)
         return Machine(dataclasses.replace(own, source=f"{own.source}; {trace.timeline.origin}"), given=True)
+    if model is not None:
+        check_classes(trace, changed_pairs(model), f"model {model}")
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None)
     return machine if model is None else changed_machine(machine, model)
 

@@ -14,7 +14,8 @@ from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import model_file
-from perwiz.loggps.model import POSTED, Model
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, vertex_times, work
 from perwiz.trace.arrays import F8, I4, I8

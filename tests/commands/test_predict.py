@@ -114,7 +114,8 @@ def test_engines_agree(document):
 
 def test_model__is_told(predict):
     out = predict("--model", "cray-t3e")[1]
-    assert "\nmodel         cray-t3e: L_ns=" in out
+    assert "\nmodel         cray-t3e: o_ns=" in out
+    assert "\nassumed       L_ns=5000 " in out
     assert "\nsource        " in out
 
 

@@ -12,7 +12,7 @@ from build import Builder, hand_model, placed
 from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
 from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.costs import recorded, rest, slopes
-from perwiz.loggps.model import PAIRS
+from perwiz.loggps.keys import PAIRS
 from perwiz.loggps.weigh import CUT, lags, reweigh
 from perwiz.whatif.limits.curve import parameter
 from perwiz.whatif.run import replayed

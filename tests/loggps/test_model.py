@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import build
 from perwiz.errors import ModelError
 from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
-from perwiz.loggps.model import ALL_PAIRS, CONVENTIONS, LETTERS, OF_ALL, OF_PAIRS, PARAMETERS, SENDS, Costs, Limit, Model, Sent
+from perwiz.loggps.keys import ALL_PAIRS, CONVENTIONS, LETTERS, OF_ALL, OF_PAIRS, PARAMETERS, SENDS
+from perwiz.loggps.model import Costs, Limit, Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.trace.tables import BUFFERED, READY, STANDARD, SYNCHRONOUS
 

@@ -12,7 +12,8 @@ from build import Builder, hand_model, placed
 from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
 from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
-from perwiz.loggps.model import ALL_PAIRS, PAIRS, Limit
+from perwiz.loggps.keys import ALL_PAIRS, PAIRS
+from perwiz.loggps.model import Limit
 from perwiz.loggps.pairs import check_classes, classes, sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, work
 from perwiz.trace.operations import OP

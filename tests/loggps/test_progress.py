@@ -86,24 +86,25 @@ def test_no_message():
 def test_calls_that_let_move():
     """Rank 0's Isend and rank 1's Irecv do not; rank 1 computes before each of its others, 0 a little."""
     trace = computing(150).trace()
-    inside = progressing(trace, trace.timeline)
+    inside = progressing(trace, trace.timeline, 80)
     assert inside.row.tolist() == [1, 3, 4]
     assert (inside.outside.tolist(), inside.back.tolist()) == ([10, 4990, 4990], [120, 5000, 10_000])
     assert visible_waits(trace, trace.timeline).tolist() == [80]
 
 
-def test_calls_that_let_move__the_longest_time_outside():
-    """Of 90 and 10 before Irecv and Wait the first; whoever receives lets move, whatever it is called."""
+def test_calls_that_let_move__the_last_time_outside():
+    """Of 90 and 10 before Irecv and Wait the last that may be a wait, else the longest; whoever receives lets move, whatever it is called."""
     b = Builder(2)
     b.send(0, 1, at=(0, 10))
     b.call(1, "Iprobe", at=(0, 10))
     got = b.irecv(1, 0, at=(100, 110))
     b.wait(1, got, at=(120, 130))
     trace = b.trace()
-    inside = progressing(trace, trace.timeline)
-    assert (inside.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], 90, 100)
+    for least, outside, back in ((100, 90, 100), (20, 90, 100), (10, 10, 120)):
+        inside = progressing(trace, trace.timeline, least)
+        assert (inside.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], outside, back)
     unknown = dataclasses.replace(trace.calls, op=np.zeros(4, "u1"))
-    assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline).row.tolist() == [3]
+    assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline, 1).row.tolist() == [3]
 
 
 def test_posting_lets_nothing_move():
@@ -118,15 +119,20 @@ def test_posting_lets_nothing_move():
         assert moved(b, model) == [6, 6]
 
 
-def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
-    """Rank 0 sends at 1000, and rank 1 computes until 5000 before it sends and then receives; twice as fast it does so at 2500."""
+def both_send(back, received):
+    """Rank 0 sends at 1000, and rank 1 computes until `back` before it sends; rank 1 receives at `received`, rank 0 behind its send."""
     b = Builder(2)
     b.call(1, "Wtime", at=(0, 0))
-    b.send(0, 1, 200, at=(1000, 5020))
-    b.send(1, 0, 8, at=(5000, 5040))
-    b.recv(1, 0, at=(9000, 9040))
-    b.recv(0, 1, at=(5020, 9060))
-    trace = b.trace()
+    b.send(0, 1, 200, at=(1000, back + 20))
+    b.send(1, 0, 8, at=(back, back + 40))
+    b.recv(1, 0, at=(received, received + 40))
+    b.recv(0, 1, at=(back + 20, 9060))
+    return b.trace()
+
+
+def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
+    """It computes until 5000 before it sends and then receives; twice as fast it does so at 2500."""
+    trace = both_send(5000, 9000)
     for model, leave in ((IN_PLACE, 2520), (hand_model(S=5000), 5020)):
         run = replayed(trace, model)
         assert run.replay_error == 0
@@ -135,12 +141,6 @@ def test_in_place__holds_the_sender_until_its_receiver_is_in_a_call():
 
 def test_in_place__another_order_holds_nobody():
     """The send of rank 1, and what it computes before, comes behind its receive: nothing then holds rank 0."""
-    b = Builder(2)
-    b.call(1, "Wtime", at=(0, 0))
-    b.send(0, 1, 200, at=(1000, 4020))
-    b.send(1, 0, 8, at=(4000, 4040))
-    b.recv(1, 0, at=(4040, 4080))
-    b.recv(0, 1, at=(4020, 9060))
-    trace = b.trace()
+    trace = both_send(4000, 4040)
     predicted = predict(trace, ["move e4 before e3"], IN_PLACE).predicted
     assert predicted.calls.leave[0] == 1020

@@ -149,7 +149,7 @@ def test_from_trace__too_few_messages_are_no_evidence(capsys):
     trace(7)
     assert cli.main(["calibrate", "-o", "mine.toml", "--from", "run.alog"]) == 0
     why = "no evidence: 7 messages, must be 20 or more to tell"
-    assert f"L_ns (from L_ns=0.0 to L_ns={load('mine.toml').costs[0].L}): {why}" in " ".join(capsys.readouterr().out.split())
+    assert f"L_ns (from 0.0 to {load('mine.toml').costs[0].L}): {why}" in " ".join(capsys.readouterr().out.split())
 
 
 def test_from_trace__receivers_that_compute_are_bad_evidence(capsys):
@@ -188,7 +188,8 @@ def test_from_trace__writes_a_model(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     told = " ".join(out.split())
-    assert "mine.toml: fitted to 61 of 120 messages of run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on" in told
+    assert "mine.toml: run.alog (ALOG, perwiz-ext 1), clocks linear, by perwiz calibrate on " in told
+    assert ": fitted to 61 of 120 messages; the rest is assumed, " in told
     assert pathlib.Path("mine.png").stat().st_size > 1000
     model = load("mine.toml")
     assert "S_bytes" in model.assumed

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from build import Builder, hand_model
 from perwiz.clock.condition import Violations
-from perwiz.loggps.model import OF_PAIRS
+from perwiz.loggps.keys import OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.records import CallPlace
 from perwiz.trace.trace import Counts
@@ -162,10 +162,13 @@ def test_health__messages_by_calls_and_by_records(reversed, told):
 def test_model__units_source_and_what_is_assumed():
     block = blocks.model(dataclasses.replace(hand_model(G=0.25), assumed=("g_ns", "s_bytes")))
     assert blocks.model_facts(block) == [
-        ("model", "by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
-        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
+        (
+            "model",
+            "by hand: L_ns=10 o_ns=2 G_ns_per_byte=0.25 O_ns_per_byte=0 S_bytes=100 request_overheads=1 acknowledge_overheads=2"
+            " gap='none' progress='always'",
+        ),
         ("source", "the test"),
-        ("assumed", "g_ns, s_bytes (not in the source)"),
+        ("assumed", "g_ns=0 s_bytes=0 (not in the source)"),
     ]
     assert block.parameters.gap == "none"
 
@@ -179,21 +182,32 @@ def test_model__classes():
     )
     block = blocks.model(model)
     assert blocks.model_facts(block) == [
-        ("model", "by hand: L_ns=10 o_s_ns=2 o_r_ns=4 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0"),
-        ("", "request_overheads=1 acknowledge_overheads=2 gap='none' progress='always'"),
+        (
+            "model",
+            "by hand: L_ns=10 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0 request_overheads=1"
+            " acknowledge_overheads=2 gap='none' progress='always'",
+        ),
         ("", "within-node: S_blocking_bytes=1048576"),
         ("", "between-nodes: L_ns=40"),
         ("", "between-metahosts: as all"),
         ("source", "the test"),
-        ("assumed", "o_ns, within-node:o_s_ns (not in the source)"),
+        ("assumed", "o_s_ns=2 o_r_ns=4 within-node:o_s_ns=2 (not in the source)"),
     ]
     assert to_builtins(block.classes[1]) == {"pairs": "between-nodes", "from_bytes": 0, "L_ns": 40.0} | dict.fromkeys(
         key for key in OF_PAIRS if key != "L_ns"
     )
 
 
+def test_model__what_is_unknown_of_all_sizes():
+    """L of no size is told; G of long messages is, of short ones it is assumed."""
+    rows = (hand_model().costs[0], dataclasses.replace(hand_model().costs[0], from_bytes=64, L=7, G=0.5))
+    block = blocks.model(dataclasses.replace(hand_model(), costs=rows, assumed=("L_ns", "G_ns_per_byte")))
+    assert blocks.told_facts(block, ["L_ns"])[1:] == ["from 64 bytes: G_ns_per_byte=0.5"]
+    assert blocks.told_facts(block)[1:] == ["from 64 bytes: L_ns=7 G_ns_per_byte=0.5"]
+
+
 def test_model__nothing_assumed():
-    assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "", "source"]
+    assert [label for label, _ in blocks.model_facts(blocks.model(hand_model()))] == ["model", "source"]
 
 
 def test_call__names_rank_routine_and_region():

@@ -6,7 +6,7 @@ import pytest
 
 import build
 from build import hand_model
-from perwiz.errors import ModelError
+from perwiz.errors import ModelError, UsageError
 from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import changed_machine, is_changes, machine_of
@@ -75,6 +75,13 @@ def test_refused():
         machine_of("S_bites=4040", build.late_sender())
     assert str(raised.value).startswith("change of model fitted: has 'S_bites', must be one of ")
     assert str(raised.value).endswith("; did you mean S_bytes?")
+
+
+def test_refused__a_class_of_pairs_that_is_not_there():
+    with pytest.raises(UsageError) as raised:
+        machine_of("L_ns=5,between-nodes:L_ns=1", build.late_sender())
+    what = "model L_ns=5,between-nodes:L_ns=1: no message or collective of built is between-nodes, all are within-node"
+    assert str(raised.value) == what
 
 
 @pytest.mark.parametrize("name", ["all_collectives", "no_messages", "one_process", "self_message"])

@@ -6,7 +6,7 @@ import os
 import re
 
 from perwiz.errors import TraceError
-from perwiz.formats.source import Source
+from perwiz.formats.source import Source, content
 from perwiz.formats.timeindependent import platform
 from perwiz.formats.timeindependent.actions import is_action
 from perwiz.words import shown
@@ -73,9 +73,7 @@ def parts(file: str) -> list[str]:
         return sorted(filter(has_actions, _inside(file)), key=_by_number)
     if has_actions(file):
         return [file]
-    text = whole(file, _LARGEST_INDEX)
-    if len(text) > _LARGEST_INDEX:
-        raise TraceError(f"{file}: an index of more than {_LARGEST_INDEX} bytes, must be smaller")
+    text = content(file, _LARGEST_INDEX, "an index of files of actions")
     out = []
     for number, line in enumerate(text.split(b"\n"), start=1):
         name = line.strip()
@@ -86,20 +84,6 @@ def parts(file: str) -> list[str]:
             raise TraceError(f"{file}:{number}: '{shown(name.decode(errors='replace'))}', must be the name of a file of actions")
         out.append(part)
     return out
-
-
-def whole(path: str, most: int) -> bytes:
-    """Return a file, unpacked, if it has at most so many bytes, else more bytes of it. Raises TraceError where its packing is damaged."""
-    pieces, size = [], 0
-    with Source(path) as source:
-        for piece in source.chunks():
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                break
-        if source.cut_off:
-            raise TraceError(f"{path}: packed data is damaged or cut off, must be whole")
-    return b"".join(pieces)
 
 
 def _by_number(path: str) -> tuple[int, str]:

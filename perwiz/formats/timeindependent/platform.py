@@ -12,6 +12,7 @@ import re
 import xml.etree.ElementTree as xml
 
 from perwiz.errors import TraceError
+from perwiz.formats.source import content
 from perwiz.words import several, shown
 
 _LARGEST_FILE = 1 << 24
@@ -79,13 +80,7 @@ def is_platform(head: bytes) -> bool:
 
 def read(path: str) -> Platform:
     """Return the platform in a file. Raises TraceError naming the element, what is there and what must be."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be a platform file of SimGrid") from None
-    if len(text) > _LARGEST_FILE:
-        raise TraceError(f"{path}: a platform file of more than {_LARGEST_FILE} bytes, must be smaller")
+    text = content(path, _LARGEST_FILE, "a platform file of SimGrid")
     if b"<!ENTITY" in text:
         raise TraceError(f"{path}: defines entities, must be plain XML")
     parser = xml.XMLParser(target=_Builder())

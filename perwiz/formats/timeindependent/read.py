@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
+from perwiz.formats.source import content
 from perwiz.formats.timeindependent import files
 from perwiz.formats.timeindependent.actions import MOST_RANKS, NO_CALL, POSTS, TESTS, WAITS, WAITS_ALL, Action, Line, action
 from perwiz.formats.timeindependent.platform import Platform
@@ -23,7 +24,7 @@ from perwiz.words import shown
 
 _LONGEST = 2.0**60
 """ns."""
-_LARGEST_FILE = 1 << 33
+_LARGEST_FILE, _WHAT = 1 << 33, "a file of actions"
 _TEST_NS = 100_000
 """What SMPI lets a test take at least (smpi/test)."""
 _COLUMNS = {
@@ -58,9 +59,7 @@ def _lines(entry: str, progress: Progress | None) -> _Lines:
     found: list[I4] = [np.empty(0, "i4")]
     done = 0
     for path in files.parts(entry):
-        text = files.whole(path, _LARGEST_FILE)
-        if len(text) > _LARGEST_FILE:
-            raise TraceError(f"{path}: more than {_LARGEST_FILE} bytes, must be less")
+        text = content(path, _LARGEST_FILE, _WHAT)
         rows = text.split(b"\n")
         for row in dict.fromkeys(rows):
             if row not in numbers:
@@ -105,7 +104,7 @@ def _rank(lines: _Lines, row: int, text: bytes) -> int:
 def _place(lines: _Lines, row: int) -> str:
     """Return `file:line` of the first occurrence of a distinct line."""
     path, text = lines.place[row], lines.distinct[row]
-    number = files.whole(path, _LARGEST_FILE).split(b"\n").index(text) + 1
+    number = content(path, _LARGEST_FILE, _WHAT).split(b"\n").index(text) + 1
     return f"{path}:{number}"
 
 

@@ -19,8 +19,9 @@ from perwiz.loggps.fit import shortest
 from perwiz.loggps.fit.lines import NEAR, fit_below, fit_line, fit_segments
 from perwiz.loggps.fit.shortest import CallTimes, Points
 from perwiz.loggps.fit.ways import Ways
+from perwiz.loggps.keys import LETTERS, PAIRS, of_class
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import LETTERS, PAIRS, Costs, Model
+from perwiz.loggps.model import Costs, Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import NONE
@@ -85,6 +86,8 @@ class Seen:
     """The shortest way of all, whether it tells or not."""
     messages: int
     """All there are, whether they tell or not."""
+    compared: bool = True
+    """Whether enough of those that tell went between clocks that are one or were compared."""
 
     @property
     def told(self) -> int:
@@ -151,6 +154,7 @@ def _seen(trace: Trace, ways: Ways, waits: Mask, which: Mask, pairs: str, calls:
         receives_most=float(calls.receive[which].min()),
         shortest=float(np.maximum(ways.way[which], 0.0).min()),
         messages=int(which.sum()),
+        compared=int((which & ways.tells & ways.compared).sum()) >= FEW,
     )
 
 
@@ -176,7 +180,17 @@ def _fitted(seen: Seen, base: Model, handshake: Handshake, measured: bool) -> Fi
         row = _with(own, pairs=seen.pairs, **ends, L=min(own.L, max(seen.shortest - ends["o_s"] - ends["o_r"], 0.0)))
         return FittedCosts((row,), unknown=(_unknown(seen.pairs, {"L": (0.0, seen.shortest)}, _few(seen)),))
     rows = cost_rows(seen, own, handshake)
-    return FittedCosts(rows, _estimates(seen, rows[0]), () if measured else tuple(_doubts(seen, rows[0])))
+    if measured:
+        return FittedCosts((*rows, *_beyond(seen, base)), _estimates(seen, rows[0]))
+    return FittedCosts(rows, _estimates(seen, rows[0]), tuple(_doubts(seen, rows[0])))
+
+
+def _beyond(seen: Seen, base: Model) -> Iterator[Costs]:
+    """Yield the rows of a measured model that messages larger than any seen meet."""
+    first = max(int(points.size[-1]) for points in (seen.eager, seen.waiting) if points.told) + 1
+    rows = base.rows_of(seen.pairs)
+    yield dataclasses.replace([row for row in rows if row.from_bytes <= first][-1], pairs=seen.pairs, from_bytes=first)
+    yield from (dataclasses.replace(row, pairs=seen.pairs) for row in rows if row.from_bytes > first)
 
 
 def _with(row: Costs, **letters: Any) -> Costs:
@@ -210,19 +224,23 @@ def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
     k = max(int(ways.size[0]) - 1, 0)
     if seen.told < FEW:
         yield _unknown(seen.pairs, {"L": (0.0, row.L)}, _few(seen))
+    elif not seen.compared:
+        both = f"messages there and back tell no more than that it takes {words.duration(round(2 * row.L))} both ways together"
+        yield _unknown(seen.pairs, {"L": (0.0, 2 * row.L)}, f"nobody compared the clocks, or they are wrong: {both}")
     if not ways.wide and k and row.L and not (seen.eager.told and seen.waiting.told):
         yield _unknown(seen.pairs, {"G": (0.0, row.L / k), "L": (row.L, 0.0)}, "no evidence: all messages that tell are of about one size")
-    if not seen.receiving.told and np.isfinite(seen.receives_most):
-        most = min(seen.receives_most, row.o_r + row.L)
+    if (not seen.receiving.told or seen.told < FEW) and np.isfinite(seen.receives_most):
+        most = row.o_r if seen.receiving.told else min(seen.receives_most, row.o_r + row.L)
         ends = {"o_r": (0.0, most), "L": (row.L + row.o_r, row.L + row.o_r - most)}
-        yield _unknown(seen.pairs, ends, "no evidence: no message had come before a call received it alone")
+        none = "no evidence: no message had come before a call received it alone"
+        yield _unknown(seen.pairs, ends, _few(seen) if seen.receiving.told else none)
 
 
 def _unknown(pairs: str, letters: dict[str, tuple[float, float]], why: str) -> Unknown:
-    """Return what is unknown of the first of some letters; the others change with it."""
-    keys = {letter: f"{pairs}:{key}" if pairs else key for key, letter in LETTERS.items()}
-    ends = (",".join(f"{keys[letter]}={each[end]:.{4 if letter[0] in 'GO' else 1}f}" for letter, each in letters.items()) for end in (1, 0))
-    return Unknown(keys[next(iter(letters))].rpartition(":")[2], pairs, tuple(ends), why)
+    """Return what is unknown of the first of some letters; the others change with it. No ends are the same."""
+    keys = {letter: of_class(pairs, key) for key, letter in LETTERS.items()}
+    ends = [",".join(f"{keys[letter]}={each[end]:.{4 if letter[0] in 'GO' else 1}f}" for letter, each in letters.items()) for end in (1, 0)]
+    return Unknown(keys[next(iter(letters))].rpartition(":")[2], pairs, tuple(ends) if ends[0] != ends[1] else (), why)
 
 
 def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
@@ -241,8 +259,9 @@ def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
         if all_wait.any():
             most = float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min())
             why = "no evidence: no process sends to another; a round of the fastest collective took no longer"
-    row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most))
-    return FittedCosts((row,), unknown=(_unknown("", {"L": (0.0, most)}, why),))
+    row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most), G=0.0)
+    bounded = (_unknown("", {letter: (0.0, most)}, why) for letter in ("L", "o_s", "o_r"))
+    return FittedCosts((row,), unknown=(*bounded, Unknown("G_ns_per_byte", "", (), "no evidence: no process sends to another")))
 
 
 def requests(seen: Seen, own: Costs, acknowledge: int) -> int | None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from perwiz.kernels.names import SAME
 from perwiz.loggps.fit.senders import Senders, senders
+from perwiz.loggps.keys import LIMITS, NO_LIMIT, PAIRS
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import LIMITS, NO_LIMIT, PAIRS, Model, Sent
+from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import I8, U1, Mask
 from perwiz.trace.trace import Trace
 
@@ -29,7 +30,7 @@ _MOST = 0.5
 _IN_PLACE = "that held their senders may have been sent in place: hardly any receiver waited in other calls meanwhile"
 COUNTS = ("gone", "called", "kept", "taken", "refused", "computed", "passed", "moved")
 """What is counted by size."""
-_CLEAR = 0.1
+CLEAR = 0.1
 """Part of the messages that may contradict a limit."""
 _LARGEST = 256 << 10
 """Bytes up to which a library may send in place: the largest eager limit that one has by default (Intel MPI, I_MPI_EAGER_THRESHOLD)."""
@@ -186,7 +187,7 @@ def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
     below, above = sizes.gone * sizes.eager, (sizes.kept + sizes.moved) * sizes.held
     low, high, against = separated(sizes.bytes, below, above)
     total = int((below + above).sum())
-    unclear = against > _CLEAR * total
+    unclear = against > CLEAR * total
     if unclear:
         low, high = 0, NO_LIMIT + 1
     some = bool(sizes.in_place.any())
@@ -201,11 +202,13 @@ def _limit(sizes: Sizes, pairs: str, key: str) -> Limit:
 def _why(sizes: Sizes, low: int, high: int | None) -> str:
     """Return why nothing is known of messages above `low` and up to `high` bytes."""
     if low >= sizes.bytes.max(initial=0):
-        return f"no message is larger than {low} bytes, and none held its sender"
-    these = "messages" if not low and high is None else f"messages of more than {low} bytes"
+        return f"no message is larger than {low} bytes, and none held its sender until it was received"
+    if not low and high is not None and sizes.bytes[0] > high:
+        return f"no message is of at most {high} bytes"
+    these = f"messages of more than {low} bytes" if low else "messages"
     if sizes.in_place.any():
         return f"{these} that held their senders may have been sent in place, as smaller ones were"
-    return f"no receiver came late for {these}" + ("" if high is None else f" and at most {high}")
+    return f"no receiver came late for {these}" + ("" if high is None else f" and at most {high}" if low else f" of at most {high} bytes")
 
 
 def _surely_held(sizes: Sizes, low: int) -> int:
@@ -233,10 +236,11 @@ def told(limits: Sequence[Limit]) -> tuple[Estimate, ...]:
     return tuple(Estimate(limit.key, limit.pairs, limit.value, limit.telling, limit.against) for limit in limits if limit.value is not None)
 
 
-def untold(limits: Sequence[Limit], progress: Estimate | Unknown, in_place: Estimate | None) -> tuple[Unknown, ...]:
-    """Return the limits that nothing tells, that lie between sizes of which the trace has messages, or that may let more be sent in place.
+def untold(limits: Sequence[Limit], progress: Estimate | Unknown, in_place: bool) -> tuple[Unknown, ...]:
+    """Return the limits that nothing tells, that lie between or below sizes of which the trace has messages, or that may let
+    more be sent in place.
 
-    `in_place` is the size up to which messages are done at once, where some are known to be sent in place.
+    `in_place`: some messages are known to be sent in place.
     """
     if not limits:
         return (_unknown("", "S_bytes", 0, [str(NO_LIMIT)], "no message between processes is seen to be completed by its sender"),)
@@ -249,7 +253,7 @@ def untold(limits: Sequence[Limit], progress: Estimate | Unknown, in_place: Esti
             most += [] if in_place else [f"inline_bytes={max(limit.high, at_once)}"]
             most += [] if isinstance(progress, Estimate) else ["progress=in calls"]
             why = f"messages of more than {limit.high} bytes {_IN_PLACE}"
-        if limit.high is None or limit.open or doubtful:
+        if limit.high is None or limit.open or not limit.low or doubtful:
             out.append(_unknown(limit.pairs, limit.key, limit.low, most, why))
     return tuple(out)
 

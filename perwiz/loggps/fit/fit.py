@@ -14,13 +14,16 @@ from perwiz.loggps.fit.costs import Seen, fitted_costs
 from perwiz.loggps.fit.eager import Sizes
 from perwiz.loggps.fit.protocol import protocol
 from perwiz.loggps.fit.ways import Ways, ways, with_right_clocks
+from perwiz.loggps.keys import ALL_PAIRS, CHOICES, CONVENTIONS, LETTERS, LIMITS, OF_ALL, PAIRS, PARAMETERS, SENDS, of_class
 from perwiz.loggps.machine import Estimate, Machine, Unknown
-from perwiz.loggps.model import ALL_PAIRS, CHOICES, LETTERS, LIMITS, OF_ALL, PAIRS, SENDS, Model, Sent
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import sent
 from perwiz.trace.trace import Trace
 
 NAME = "fitted"
+_SIZES = (*LIMITS, "inline_bytes")
+"""Keys of the protocol that lie between sizes of messages: what was measured may be anywhere there."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,7 +33,7 @@ class Fit:
     machine: Machine
     seen: tuple[Seen, ...]
     """Of messages, by class of pairs."""
-    senders: tuple[Senders, ...]
+    senders: tuple[SendersOfSize, ...]
     """Whose receiver came late, by class of pairs, kind of send and size."""
     low: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Begins of 95 % intervals, by key, with its class of pairs; of what was measured again and again."""
@@ -40,7 +43,7 @@ class Fit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Senders:
+class SendersOfSize:
     """How many senders of messages of one size were let go before their receiver came, and how many were held."""
 
     pairs: str
@@ -65,46 +68,54 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     trace = with_right_clocks(trace)
     seen, shown = ways(trace), protocol(trace)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
-    known = tuple(each for each in shown.unknown if recorded and _tells(recorded, each))
-    left = tuple(each for each in shown.unknown if each not in known)
-    told = tuple(each for each in shown.estimates if _place(each) not in map(_place, known))
-    model = _changed(base, [f"{_place(each)}={each.value}" for each in told])
-    model = _changed(model, [change for each in known for change in _besides(base, each)])
+    left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
+    settled = {each.place for each in shown.unknown} - {each.place for each in left}
+    model = _changed(base, [f"{each.place}={each.value}" for each in shown.estimates if each.place not in settled])
+    model = _changed(model, [change for each in shown.unknown if each.place in settled for change in _besides(base, each)])
     model = _changed(model, [change for each in left for change in _nearest(model, each)])
+    if recorded and not _differ(shown.sizes, recorded, model):
+        model = dataclasses.replace(model, limits=recorded.limits)
     waits = model.is_synchronous(sent(trace, model, seen.row))
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
     whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
-    estimates = (*told, *costs.estimates, *whole.estimates)
-    source = f"fitted to {int(seen.tells.sum())} of {words.several(len(seen.row), 'message')}"
-    source += f"; what these do not tell is of: {recorded.source}" if recorded else ""
-    assumed = (
-        *(base.assumed if recorded else ("s_bytes", "request_overheads", "acknowledge_overheads")),
-        *map(_place, (*left, *costs.unknown)),
-    )
-    sure = {_place(each) for each in estimates} - {_place(each) for each in unknown}
-    request = model.request_overheads if costs.request_overheads is None else costs.request_overheads
+    known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in _SIZES else each for each in shown.estimates)
+    estimates = (*known, *costs.estimates, *whole.estimates)
+    told = {each.place for each in estimates} - {each.place for each in unknown}
+    assumed = (*(base.assumed if recorded else _untold(seen, told)), *(each.place for each in (*left, *costs.unknown)))
     model = dataclasses.replace(
         model,
         name=NAME,
-        source=source,
-        assumed=tuple(key for key in dict.fromkeys(assumed) if key not in sure),
+        source=_source(trace, seen, recorded),
+        assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
         costs=costs.rows,
-        request_overheads=request,
-        collectives=whole.costs,
+        request_overheads=model.request_overheads if costs.request_overheads is None else costs.request_overheads,
+        collectives=(*whole.costs, *(cost for cost in base.collectives if cost.kind not in {own.kind for own in whole.costs})),
     )
     machine = Machine(model, tuple(_against(trace, seen, model, each) for each in estimates), unknown)
     return Fit(machine, costs.seen, tuple(_senders(shown.sizes)))
 
 
-def _senders(sizes: Sizes) -> Iterator[Senders]:
+def _source(trace: Trace, seen: Ways, recorded: Model | None) -> str:
+    """Return in words how many messages tell anything, and what the rest is."""
+    count = len(trace.messages)
+    told = f"{int(seen.tells.sum())} of {words.several(count, 'message')}" if count else "a run without messages"
+    rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
+    return f"fitted to {told}; the rest is {rest}"
+
+
+def _untold(seen: Ways, told: set[str]) -> Iterator[str]:
+    """Yield the keys that no message tells of any class of pairs that the run has, and those that none tells of one of them."""
+    classes = [PAIRS[pair - NODE] for pair in np.unique(seen.pairs).tolist()]
+    for key in (*PARAMETERS, *CONVENTIONS):
+        lacking = [pairs for pairs in classes or [""] if not {key, of_class(pairs, key)} & told]
+        yield from (of_class(pairs, key) for pairs in lacking) if len(lacking) < len(classes) else [key] * bool(lacking)
+
+
+def _senders(sizes: Sizes) -> Iterator[SendersOfSize]:
     for row in np.flatnonzero(sizes.gone + sizes.kept).tolist():
         pairs, sends = PAIRS[int(sizes.pairs[row]) - NODE], SENDS[int(sizes.sends[row])]
-        yield Senders(pairs, sends, int(sizes.bytes[row]), int(sizes.gone[row]), int(sizes.kept[row]))
-
-
-def _place(of: Estimate | Unknown) -> str:
-    return f"{of.pairs}:{of.key}" if of.pairs else of.key
+        yield SendersOfSize(pairs, sends, int(sizes.bytes[row]), int(sizes.gone[row]), int(sizes.kept[row]))
 
 
 def _changed(model: Model, changes: Iterable[str]) -> Model:
@@ -113,35 +124,39 @@ def _changed(model: Model, changes: Iterable[str]) -> Model:
 
 def _tells(recorded: Model, unknown: Unknown) -> bool:
     """Return whether a measured model tells what a trace does not, and the trace does not contradict it."""
-    return _place(unknown) not in recorded.assumed and not _nearest(recorded, unknown)
+    return unknown.place not in recorded.assumed and not _nearest(recorded, unknown)
+
+
+def _differ(sizes: Sizes, recorded: Model, model: Model) -> bool:
+    """Return whether by one model messages hold their sender that by another do not, of those whose senders show it."""
+    sizes = sizes[sizes.eager | sizes.held]
+    sent = Sent(sizes.bytes, sends=sizes.sends, pairs=sizes.pairs)
+    return bool((recorded.is_synchronous(sent) != model.is_synchronous(sent)).any())
 
 
 def _besides(recorded: Model, unknown: Unknown) -> list[str]:
     """Return what else changes where a measured model tells a limit that the trace does not: above inline_bytes messages are in place."""
     changes = dict(change.split("=") for change in unknown.ends[-1].split(","))
     above = "inline_bytes" in changes and _value(recorded, unknown) > float(changes["inline_bytes"])
-    return [f"{key}={value}" for key, value in changes.items() if key != _place(unknown)] if above else []
+    return [f"{key}={value}" for key, value in changes.items() if key != unknown.place] if above else []
 
 
 def _nearest(model: Model, unknown: Unknown) -> list[str]:
     """Return the end of what is unknown that is nearest to a model's value, as a change of it; nothing if that is possible itself."""
-    place = _place(unknown)
-    if unknown.key in CHOICES:
-        return []
-    ends = [float(change.partition("=")[2]) for end in unknown.ends for change in end.split(",") if change.startswith(f"{place}=")]
+    ends = [] if unknown.key in CHOICES else [*map(float, unknown.values)]
     if len(ends) < 2:
         return []
     value = _value(model, unknown)
-    return [] if min(ends) <= value <= max(ends) else [f"{place}={min(max(value, min(ends)), max(ends)):.0f}"]
+    return [] if min(ends) <= value <= max(ends) else [f"{unknown.place}={min(max(value, min(ends)), max(ends)):.0f}"]
 
 
-def _value(model: Model, unknown: Unknown) -> float:
+def _value(model: Model, of: Unknown | Estimate) -> float:
     """Return the value of a key that is a number, for messages of one byte of its class of pairs."""
-    pairs = PAIRS.index(unknown.pairs) + NODE if unknown.pairs else ALL_PAIRS
-    if unknown.key in OF_ALL:
-        return float(getattr(model, unknown.key))
-    message = Sent(1, sends=max(SENDS.index(LIMITS[unknown.key]), 0) if LIMITS.get(unknown.key) else 0, pairs=pairs)
-    return float(model.limit(message) if unknown.key in LIMITS else getattr(model.letters(message), LETTERS[unknown.key]))
+    pairs = PAIRS.index(of.pairs) + NODE if of.pairs else ALL_PAIRS
+    if of.key in OF_ALL:
+        return float(getattr(model, of.key))
+    message = Sent(1, sends=max(SENDS.index(LIMITS[of.key]), 0) if LIMITS.get(of.key) else 0, pairs=pairs)
+    return float(model.limit(message) if of.key in LIMITS else getattr(model.letters(message), LETTERS[of.key]))
 
 
 def _against(trace: Trace, seen: Ways, model: Model, estimate: Estimate) -> Estimate:

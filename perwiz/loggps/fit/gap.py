@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.loggps.machine import Estimate, Unknown
+from perwiz.loggps.progress import SHORT
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import STANDARD
@@ -14,8 +15,6 @@ LEAST = 20
 """Sends in a row of one size that are needed."""
 _LONGER = 1.5
 """A gap holds if sends in a row last so many times what others of their size do."""
-_SHORT = 0.1
-"""Part of the times of one size below that which is taken for the shortest: a few may be wrong."""
 
 
 def gap(trace: Trace, most: int) -> tuple[Estimate | Unknown, ...]:
@@ -29,7 +28,7 @@ def gap(trace: Trace, most: int) -> tuple[Estimate | Unknown, ...]:
     sizes, shortest, count = _shortest(size[row], since[row])
     enough = np.flatnonzero(count >= LEAST)
     if not len(enough):
-        return (Unknown("g_ns", "", ("gap=none", "gap=sending call"), f"no process sends {LEAST} times one message right behind another"),)
+        return (Unknown("gap", "", ("gap=none", "gap=sending call"), f"no process sends {LEAST} times one message right behind another"),)
     lasts = (times.leave[call] - times.enter[call]).astype("f8")
     first = sizes[enough[0]]
     kept = size == first
@@ -65,4 +64,4 @@ def _shortest(size: I8, time: F8) -> tuple[I8, F8, I8]:
     """Return sizes, the shortest of their times but a few, and how many there are."""
     order = np.lexsort((time, size))
     sizes, start, count = np.unique(size[order], return_index=True, return_counts=True)
-    return sizes, time[order][start + (_SHORT * (count - 1)).astype("i8")] if len(start) else time[:0], count
+    return sizes, time[order][start + (SHORT * (count - 1)).astype("i8")] if len(start) else time[:0], count

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.loggps.fit.eager import Limit, Sizes, separated
+from perwiz.loggps.fit.eager import CLEAR, Limit, Sizes, separated
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.trace.arrays import Mask
 
 _LEAST = 3
 """Messages that must tell it."""
-_CLEAR = 0.1
-"""Part of them that may contradict it."""
 ENDS = ("progress=always", "progress=in calls")
 
 
@@ -32,20 +30,25 @@ def progress(sizes: Sizes, limits: Sequence[Limit]) -> Estimate | Unknown:
     told = moved + meanwhile
     if told < _LEAST:
         return Unknown("progress", "", ENDS, "no receiver is seen to compute while a message that it had asked for held its sender")
-    if min(moved, meanwhile) > _CLEAR * told:
+    if min(moved, meanwhile) > CLEAR * told:
         both = f"{moved} of {told} messages moved only while their receiver was in a call, {meanwhile} before"
         return Unknown("progress", "", ENDS, both)
     return Estimate("progress", "", "in calls" if moved > meanwhile else "always", max(moved, meanwhile), min(moved, meanwhile))
 
 
-def in_place(sizes: Sizes) -> Estimate | None:
-    """Return the size up to which messages are done at once: the largest below those sent in place; None if none is seen to be."""
+def in_place(sizes: Sizes) -> tuple[Estimate | Unknown, ...]:
+    """Return the size up to which messages are done at once: the largest below those sent in place; nothing if none is seen to be.
+
+    Where none is done at once it is unknown: some size below those.
+    """
     sizes = sizes.together()
     if not sizes.in_place.any():
-        return None
+        return ()
     at_once, held = sizes.gone * (sizes.eager & ~sizes.in_place), (sizes.kept + sizes.called) * sizes.in_place
     low, high, against = separated(sizes.bytes, at_once, held)
-    return Estimate("inline_bytes", "", low or high - 1, int((at_once + held).sum()) - against, against)
+    found = Estimate("inline_bytes", "", low or high - 1, int((at_once + held).sum()) - against, against)
+    ends, why = ("inline_bytes=0", f"inline_bytes={high - 1}"), f"no message of less than {high} bytes is seen to be done at once"
+    return (found,) if low else (found, Unknown("inline_bytes", "", ends, why))
 
 
 def _synchronous(sizes: Sizes, limits: Sequence[Limit]) -> Mask:

@@ -8,8 +8,8 @@ from perwiz.loggps.fit.eager import Sizes, by_size, limits, told, untold
 from perwiz.loggps.fit.gap import gap
 from perwiz.loggps.fit.progress import in_place, progress
 from perwiz.loggps.fit.senders import senders
+from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.machine import Estimate, Unknown
-from perwiz.loggps.model import NO_LIMIT
 from perwiz.trace.trace import Trace
 
 
@@ -35,10 +35,11 @@ def protocol(trace: Trace) -> Protocol:
         found = limits(sizes)
     at_once = in_place(sizes)
     least = min((limit.low for limit in found if limit.low), default=NO_LIMIT)
-    others = [moves, *gap(trace, int(at_once.value) if at_once else least)]
-    estimates = [*told(found), *((at_once,) if at_once else ()), *(each for each in others if isinstance(each, Estimate))]
+    inline = next((int(each.value) for each in at_once if isinstance(each, Estimate)), least)
+    others = [*at_once, moves, *gap(trace, inline)]
+    estimates = [*told(found), *(each for each in others if isinstance(each, Estimate))]
     return Protocol(
         estimates=tuple(estimates),
-        unknown=(*untold(found, moves, at_once), *(each for each in others if isinstance(each, Unknown))),
+        unknown=(*untold(found, moves, bool(at_once)), *(each for each in others if isinstance(each, Unknown))),
         sizes=sizes,
     )

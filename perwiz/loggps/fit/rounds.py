@@ -9,11 +9,12 @@ import numpy as np
 
 from perwiz.loggps.fit.costs import Handshake, Seen, cost_rows, everywhere, requests
 from perwiz.loggps.fit.eager import separated
-from perwiz.loggps.fit.fit import Fit, Senders
+from perwiz.loggps.fit.fit import Fit, SendersOfSize
 from perwiz.loggps.fit.lines import regular
 from perwiz.loggps.fit.shortest import Points
+from perwiz.loggps.keys import LETTERS, NO_LIMIT, PAIRS, SENDS
 from perwiz.loggps.machine import Estimate, Machine
-from perwiz.loggps.model import LETTERS, NO_LIMIT, PAIRS, SENDS, Costs, Limit, Model
+from perwiz.loggps.model import Costs, Limit, Model
 from perwiz.trace.arrays import F8, I8, Mask
 
 MESSAGES = 10
@@ -200,9 +201,9 @@ def _estimates(model: Model, classes: Mapping[str, Samples]) -> Iterable[Estimat
             yield Estimate("S_bytes", pairs, samples.threshold[0], len(samples.late_size), 0)
 
 
-def _senders(pairs: str, samples: Samples) -> Iterable[Senders]:
+def _senders(pairs: str, samples: Samples) -> Iterable[SendersOfSize]:
     for size, eager in zip(samples.late_size.tolist(), samples.late_eager.tolist(), strict=True):
-        yield Senders(pairs, SENDS[0], size, int(eager), int(not eager))
+        yield SendersOfSize(pairs, SENDS[0], size, int(eager), int(not eager))
 
 
 def _notes(pairs: str, samples: Samples) -> Iterable[str]:

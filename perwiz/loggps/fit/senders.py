@@ -85,7 +85,7 @@ def senders(trace: Trace) -> Senders:
     least = visible_waits(trace, trace.timeline)[row]
     waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), least, table.bytes[row])
     late = posted - sent >= waits.least
-    inside = progressing(trace, trace.timeline)
+    inside = progressing(trace, trace.timeline, int(least.min(initial=FREE)))
     call = _came_back(inside, receiver, waits)
     back, outside = inside.enter[call], np.where(inside.outside[call] < FREE, inside.outside[call], 0)
     ready = _next_entered(inside, receiver, posted)

@@ -42,6 +42,8 @@ class Ways:
     """Whether it tells how long a message takes: nobody computed, and no other request was waited for, for half of its way."""
     sure: Mask
     """Whether its pair was heard in both directions, or its clocks are one."""
+    compared: Mask
+    """Whether its clocks are one, or were compared and are not wrong: else only the sum of both directions is sure."""
     place: I4
     """Number of the pair of locations and the part of the run."""
     bytes: I8
@@ -62,8 +64,10 @@ def ways(trace: Trace) -> Ways:
     sent = times.enter[table.send[row]]
     part = (sent - sent.min(initial=0)) * parts // (int(np.ptp(sent)) + 1 if len(sent) else 1)
     place = Numbers().number(place, part)
-    ahead, sure = _ahead(trace, (a, b), place, size, np.where(tells, way, np.inf), first[row], wrong)
-    return Ways(row, distance(trace.locations, a, b), ahead, way - ahead, tells, sure, place, size)
+    one = ~wrong & (trace.locations.node[a] == trace.locations.node[b]) & (trace.locations.node[a] >= 0)
+    compared = one | (~wrong & trace.clocks_compared)
+    ahead, sure = _ahead(place, up, size, np.where(tells, way, np.inf), first[row], one, compared)
+    return Ways(row, distance(trace.locations, a, b), ahead, way - ahead, tells, sure, compared, place, size)
 
 
 def with_right_clocks(trace: Trace) -> Trace:
@@ -129,22 +133,20 @@ def _wrong(place: I4, way: F8, up: Mask, count: int) -> Mask:
     return np.asarray((messages > 0).all(axis=1) & (early > np.maximum(1, _REVERSED * messages)).any(axis=1))
 
 
-def _ahead(trace: Trace, ends: tuple[I4, I4], place: I4, size: I8, way: F8, first: F8, wrong: Mask) -> tuple[F8, Mask]:
+def _ahead(place: I4, up: Mask, size: I8, way: F8, first: F8, one: Mask, compared: Mask) -> tuple[F8, Mask]:
     """Return how far the receiver's clock is ahead per message, and whether that is sure; `way` is infinite of those that tell nothing.
 
     Half the difference of both directions of a pair, each measured by how much longer than others of its size its shortest way is. Clocks
     of one node are one, and clocks that were compared are not wrong by as much as a way takes: there nothing is ahead.
     """
-    locations, (a, b) = trace.locations, ends
-    groups, up = Numbers(), a < b
+    groups = Numbers()
     group = groups.number(place, size)
     forth, back = (_least(group, way, up == side, groups.count) for side in (True, False))
     half = _half(forth, back)
     of_pair = _half(*_beyond_size(groups.pairs, forth, back))
     half = np.where(np.isfinite(half), half, of_pair[groups.pairs[:, 0]])
     apart = np.maximum(forth, back) >= _APART * np.minimum(forth, back)
-    one = (locations.node[a] == locations.node[b]) & (locations.node[a] >= 0)
-    right = ~wrong & (one | (trace.clocks_compared & apart[group]))
+    right = one | (compared & apart[group])
     ahead = _signed(half, group, up)
     return np.where(right, 0.0, np.where(np.isfinite(ahead), ahead, first)), np.isfinite(ahead) | right
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _SIZE = (8.0, 7.2)
 _COLOURS = {"": "#0072B2", "within-node": "#0072B2", "between-nodes": "#D55E00", "between-metahosts": "#8A2275"}
 _FREE, _HELD = "#009E73", "#CC3311"
+_DECADE = 10
+"""Between the ends of an axis of logarithms, at least."""
 _STEPS = 200
 """Sizes at which a line is drawn."""
 
@@ -41,29 +43,51 @@ def _draw(fit: Fit) -> Figure:
     _residuals(rest, fit)
     _senders(senders, fit)
     for axes in (ways, rest, senders):
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=8, which="both")
         axes.grid(color="#E4E4E4", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
+    sizes = [point.bytes for point in points(fit)] + [each.bytes for each in fit.senders]
     senders.set_xlabel("bytes of a message", size=9)
     senders.set_xscale("symlog", base=2, linthresh=1)
-    senders.set_xlim(0, 2 * max((point.bytes for point in points(fit)), default=1) + 1)
+    senders.set_xlim(min(sizes, default=0) // 2, 2 * max(sizes, default=1) + 1)
+    senders.xaxis.set_major_formatter(_bytes)
     return figure
+
+
+def _bytes(size: float, _: float) -> str:
+    """Return a power of 2 as the label of an axis."""
+    return next(
+        f"{size / 1024**power:g}{unit}" for power, unit in ((3, " Gi"), (2, " Mi"), (1, " Ki"), (0, "")) if size >= 1024**power or not power
+    )
+
+
+def _plain(value: float, _: float) -> str:
+    """Return a number as the label of an axis, without a sign: what is below 0 is the same upside down."""
+    return f"{abs(value):g}"
 
 
 def _ways(axes: Axes, fit: Fit) -> None:
     """Draw the shortest ways and the model's, both in microseconds."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     for seen in fit.seen:
         colour, name = _COLOURS[seen.pairs], seen.pairs or "all pairs"
         for waits, told in ((False, seen.eager), (True, seen.waiting)):
             if told.told:
-                what = f"{name}, {'waits for its receiver' if waits else 'eager'}"
-                axes.plot(told.size, told.time / 1000, "s" if waits else "o", color=colour, markersize=4, label=what)
+                what = f"{name}, {'waits for its receiver' if waits else 'eager'}: seen, and by the model"
                 size = np.unique(np.geomspace(max(int(told.size[0]), 1), max(int(told.size[-1]), 1), _STEPS).round())
+                axes.plot(told.size, told.time / 1000, "s" if waits else "o", color=colour, markersize=4)
                 axes.plot(size, way(fit.machine.model, seen, size, waits) / 1000, color=colour, linewidth=1.4)
+                axes.plot([], [], "s-" if waits else "o-", color=colour, markersize=4, linewidth=1.4, label=what)
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("shortest way [us]", size=9)
     if fit.seen:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, high / _DECADE), max(high, low * _DECADE))
         axes.legend(fontsize=8, frameon=False)
     else:
         axes.text(0.5, 0.5, "no process sends to another", ha="center", va="center", size=9, transform=axes.transAxes)
@@ -88,6 +112,7 @@ def _senders(axes: Axes, fit: Fit) -> None:
             axes.vlines(*np.array([(size, 0, count) for size, count in counts]).T, color=colour, linewidth=3, label=name)
     axes.axhline(0, color="#555555", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=1)
+    axes.yaxis.set_major_formatter(_plain)
     axes.set_ylabel("senders", size=9)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8, frameon=False)

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta, field
 
 from perwiz import words
-from perwiz.loggps.model import PAIRS
+from perwiz.loggps.keys import PAIRS
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from perwiz import words
+from perwiz.loggps.machine import Machine
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
@@ -80,6 +81,8 @@ class InfoDocument(TraceDocument, kw_only=True):
     """Part of it waited for partners."""
     model: str
     """That tells waiting from work."""
+    unknown: list[str]
+    """Keys of it that nothing tells, such as between-nodes:S_bytes: with others another part may be waiting."""
     messages: Messages
     collectives: Natural
     health: Health
@@ -91,8 +94,8 @@ class InfoDocument(TraceDocument, kw_only=True):
     """The longest."""
 
 
-def document(trace: Trace, state: health.Health, waits: Waits, most: int, model: str) -> InfoDocument:
-    """Return what a trace is, with at most `most` waits, told from work under a model."""
+def document(trace: Trace, state: health.Health, waits: Waits, most: int, machine: Machine) -> InfoDocument:
+    """Return what a trace is, with at most `most` waits, told from work under the model of a machine."""
     times = trace.timeline.calls
     sizes = trace.communicators.sizes().tolist()
     return InfoDocument(
@@ -106,7 +109,8 @@ def document(trace: Trace, state: health.Health, waits: Waits, most: int, model:
         calls=len(trace.calls),
         time_ns=int((times.leave - times.enter).sum()),
         waiting_ns=int(waits.time.sum()),
-        model=model,
+        model=machine.model.name,
+        unknown=[unknown.place for unknown in machine.unknown if unknown.key != "collectives"],
         messages=Messages(matched=len(trace.messages), bytes=int(trace.messages.bytes.sum())),
         collectives=len(trace.collectives),
         health=blocks.health(state),
@@ -201,10 +205,10 @@ def _traffic(info: InfoDocument) -> Facts:
     if not info.calls:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
     share, waiting = (words.percent(part, info.processes_ns) for part in (info.time_ns, info.waiting_ns))
-    messages = info.messages
+    messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
         ("calls", f"{info.calls}, {words.duration(info.time_ns)} in them ({share} of the processes' time)"),
-        ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}"),
+        ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}{unknown}"),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),
     ]

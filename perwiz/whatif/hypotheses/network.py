@@ -8,7 +8,8 @@ import numpy as np
 
 from perwiz.errors import ModelError, UsageError
 from perwiz.loggps import model_file
-from perwiz.loggps.model import Model, changed_pairs
+from perwiz.loggps.keys import changed_pairs
+from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, reweigh
 from perwiz.trace.arrays import I8

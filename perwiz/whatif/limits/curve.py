@@ -20,7 +20,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
 from perwiz.loggps.costs import recorded, slopes
-from perwiz.loggps.model import BOTH_ENDS, LETTERS, PAIRS
+from perwiz.loggps.keys import BOTH_ENDS, LETTERS, PAIRS
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import check_classes
 from perwiz.trace.arrays import F8, Ints, Mask

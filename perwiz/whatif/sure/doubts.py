@@ -14,7 +14,7 @@ import numpy as np
 from perwiz.engines.sweep import critical_path
 from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
 from perwiz.loggps.costs import rest
-from perwiz.loggps.fit.eager import held_senders
+from perwiz.loggps.fit.eager import CLEAR, held_senders
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, SYNCHRONOUS
@@ -58,6 +58,12 @@ class Doubts:
     """Per word: on the critical path of the recorded run, ns."""
     makespan: int
     """Of the recorded run, ns."""
+
+    @property
+    def against(self) -> list[str]:
+        """Changes of the model that more than a few messages ask for."""
+        few = {what: messages <= CLEAR * of for what, (messages, of) in self.counts.items()}
+        return [change for what, change in self.changes.items() if not few[what]]
 
     def told(self, answer: tuple[Weighted, I8] | None = None) -> tuple[Doubt, ...]:
         """Return what there is to say, what weighs most first; of an answer, a weighted graph and what `sweep` makes of it, too."""

@@ -78,14 +78,13 @@ def span_under(run: Run, hypotheses: Sequence[Hypothesis]) -> Span:
 
 def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None) -> list[Span]:
     """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
-    largest; a model that was given is varied where the recording contradicts it.
+    largest; the model is varied, too, where more than a few messages contradict it.
 
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
     weights are read without.
     """
     found = [_Found(answer) for answer in answers]
-    against = (doubts or doubts_of(run)).changes if run.machine.given else {}
-    for unknown, variation in single(run, against.values(), hypotheses):
+    for unknown, variation in single(run, (doubts or doubts_of(run)).against, hypotheses):
         for one in found:
             one.tell(unknown, variation)
     other = held(run, hypotheses)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from build import Builder
 from perwiz.kernels.names import METAHOST, NODE
 from perwiz.loggps import model_file
+from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.fit.fit import fit, fitted
 from perwiz.loggps.fit.ways import with_right_clocks
-from perwiz.loggps.model import ALL_PAIRS, Costs, Limit, Model, Sent
+from perwiz.loggps.keys import ALL_PAIRS, CONVENTIONS, PARAMETERS
+from perwiz.loggps.model import Costs, Limit, Model, Sent
 from perwiz.whatif.predict import predict
 
 SIZES = (1, 64, 512, 4096, 16384, 65536)
@@ -89,6 +91,18 @@ def test_fitted__noise_only_makes_times_longer():
 def test_fitted__clocks_apart_by_a_constant_change_nothing(shift):
     expected, found = (fitted(uncompared(conversation(ahead))) for ahead in (0, shift))
     assert letters(found) == pytest.approx(letters(expected), rel=1e-3)
+
+
+def test_fitted__clocks_that_nobody_compared():
+    """From one process to the other it may take nothing, and all the time back: that is 2 us there and back."""
+    trace = conversation(10**7, noise=False)
+    found = fitted(uncompared(trace))
+    assert unknown(found)["L_ns"].ends == (f"L_ns={2 * found.model.costs[0].L:.1f}", "L_ns=0.0")
+    both = "messages there and back tell no more than that it takes 2.001 us both ways together"
+    assert unknown(found)["L_ns"].why == f"nobody compared the clocks, or they are wrong: {both}"
+    assert "L_ns" in found.model.assumed
+    assert "L_ns" not in unknown(fitted(conversation(noise=False)))
+    assert "L_ns" not in unknown(fitted(placed(uncompared(conversation(noise=False)), [0, 0], [0, 0])))
 
 
 def test_fitted__clocks_of_one_node_are_one():
@@ -197,6 +211,20 @@ def test_fitted__one_message():
     assert {"S_bytes", "progress", "G_ns_per_byte", "o_r_ns"} < unknown(machine).keys()
 
 
+def test_fitted__a_receiver_of_few_messages():
+    """The first takes 8000 ns. Five had come when they were received, in 7000: that is work, or waiting for something else."""
+    build = Builder(2)
+    for turn in range(6):
+        now = (turn + 1) * 10**6
+        build.send(0, 1, bytes=64, tag=turn, at=(now, now + 200))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 107_000) if turn else (now - 1000, now + 8000))
+    machine = fitted(build.trace())
+    assert machine.model.costs[0].o_r == 7000
+    found = unknown(machine)["o_r_ns"]
+    assert (found.values, found.why) == (("7000.0", "0.0"), "no evidence: 6 messages, must be 20 or more to tell")
+    assert "o_r_ns" in machine.model.assumed
+
+
 def test_fitted__one_size():
     machine = fitted(sent(Builder(2), 40))
     assert way(machine, 64) == pytest.approx(5000)
@@ -224,6 +252,35 @@ def test_fitted__nothing_at_all():
     build.call(0, "Comm_rank", at=(0, 10))
     machine = fitted(build.trace())
     assert unknown(machine)["L_ns"].why == "no evidence: no process sends to another, nor do all wait for each other"
+
+
+def test_fitted__without_messages_nothing_tells_any_cost():
+    """Nothing of the default model is said to be fitted: what nothing tells is listed, and its source named."""
+    build = Builder(2)
+    build.barrier(at=[(0, 3000), (1000, 3000)])
+    machine = fitted(build.trace())
+    assert {"L_ns", "o_s_ns", "o_r_ns", "G_ns_per_byte", "S_bytes", "progress", "gap"} <= unknown(machine).keys()
+    assert set(machine.model.assumed) == {*PARAMETERS, *CONVENTIONS}
+    assert machine.model.source == (
+        "fitted to a run without messages; the rest is assumed, costs at most those of: LogGOPSim, defaults of its command line"
+        " (simulator.ggo)"
+    )
+
+
+def test_fitted__what_no_message_tells_is_assumed():
+    """Of one size, each received at once: no byte's cost, no receiving, no limit. All else is told."""
+    machine = fitted(sent(Builder(2), 40))
+    told = {"L_ns", "o_s_ns"}
+    assert set(machine.model.assumed) == {*PARAMETERS, *CONVENTIONS} - told
+
+
+def test_fitted__a_bound_of_nothing_is_no_bound():
+    """All calls are instants and all messages come late: between 0 and 0 there is nothing to vary."""
+    build = Builder(2)
+    for turn in range(3):
+        build.send(0, 1, bytes=8, tag=turn, at=(1000 * turn, 1000 * turn))
+        build.recv(1, 0, tag=turn, at=(1000 * turn, 1000 * turn))
+    assert unknown(fitted(build.trace()))["L_ns"].ends == ()
 
 
 def exchange(latency, turns, hold=12_000_000, begin=0, build=None):
@@ -280,6 +337,58 @@ def test_fitted__the_trace_goes_before_what_was_measured():
     assert (machine.model.S, machine.model.inline_bytes, machine.model.source[-8:]) == (8192, 10**12, "measured")
     small = fitted(conversation(noise=False), dataclasses.replace(OWN, limits=(Limit(64),)))
     assert small.model.S == EAGER
+
+
+def held(sizes):
+    """Return messages that held their sender until its receiver came, or did not, if they are short."""
+    build = Builder(2)
+    for turn in range(40):
+        now, k = 10**6 * (turn + 1), sizes[turn % len(sizes)]
+        build.send(0, 1, bytes=k, tag=turn, at=(now, now + (10**5 + 500 if k > 100 else 200)))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
+    return build.trace()
+
+
+@pytest.mark.parametrize("sizes", [(10**6,), (64, 10**6, 9000, 20000)])
+def test_fitted__a_measured_limit_survives_what_does_not_contradict_it(sizes):
+    """Senders of 20000 bytes and of a million are held, those of 64 not: 8192 was measured, and may be."""
+    machine = fitted(held(sizes), OWN)
+    assert machine.model.S == 8192
+    assert "S_bytes" not in unknown(machine)
+    assert [each.value for each in machine.estimates if each.key == "S_bytes"] == [8192]
+
+
+def test_fitted__a_measured_size_of_what_is_sent_in_place_survives():
+    """Of 512 bytes most are held until their receiver is in some call: 256 was measured, and nothing is shorter here."""
+    build = Builder(2)
+    for turn in range(40):
+        now = 10**6 * (turn + 1)
+        build.send(0, 1, bytes=512, tag=turn, at=(now, now + (50_300 if turn % 4 else 200)))
+        build.call(1, "Iprobe", at=(now + 50_000, now + 50_100))
+        build.recv(1, 0, tag=turn, at=(now + 10**5, now + 10**5 + 900))
+    machine = fitted(build.trace(), OWN.with_changes("inline_bytes=256"))
+    assert (machine.model.inline_bytes, "inline_bytes" in unknown(machine)) == (256, False)
+    machine = fitted(build.trace())
+    assert unknown(machine)["inline_bytes"].values == ("0", "511")
+    assert "inline_bytes" in machine.model.assumed
+
+
+def test_fitted__measured_collectives_survive_a_run_without_them():
+    """Of the barrier the run tells another cost, gathering it does not do."""
+    build = Builder(2)
+    for turn in range(8):
+        build.barrier(at=[(10**6 * turn, 10**6 * turn + 700)] * 2)
+    costs = tuple(CollectiveCost(name, 2, "all", 0, 5000.0, 0.0) for name in ("MPI_Allgather", "MPI_Barrier"))
+    found = fitted(build.trace(), dataclasses.replace(OWN, collectives=costs)).model.collectives
+    assert [(each.routine, each.first_ns) for each in found] == [("MPI_Allgather", 5000), ("MPI_Barrier", 700)]
+
+
+def test_fitted__measured_sizes_survive_messages_that_are_shorter():
+    """From 50000 bytes on a byte was measured to take 0.1 ns: messages of at most 4096 tell nothing of that."""
+    row = dataclasses.replace(OWN.costs[0], from_bytes=50_000, G=0.1, L=9000)
+    machine = fitted(conversation(sizes=(1, 64, 512, 4096), noise=False), dataclasses.replace(OWN, costs=(*OWN.costs, row)))
+    assert [(each.from_bytes, each.G) for each in machine.model.costs] == [(0, 0.5), (4097, 0.25), (50_000, 0.1)]
+    assert letters(machine) == pytest.approx(EXPECTED, rel=0.03)
 
 
 @st.composite

@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from build import Builder
 from perwiz.loggps.fit import progress as fit
@@ -38,15 +40,22 @@ def test_progress__of_what_is_sent_in_place():
     """Of 512 bytes 10 went on and 40 and 5 did not, though none needs its receive."""
     seen = sizes((8, 40, 0), (512, 10, 40, {"moved": 5}))
     assert fit.progress(seen, limits(seen)) == Estimate("progress", "", "in calls", 45, 0)
-    assert fit.in_place(seen) == Estimate("inline_bytes", "", 8, 80, 0)
+    assert fit.in_place(seen) == (Estimate("inline_bytes", "", 8, 80, 0),)
 
 
 def test_in_place__none():
-    assert fit.in_place(sizes((8, 40, 0), (4096, 0, 30))) is None
+    assert fit.in_place(sizes((8, 40, 0), (4096, 0, 30))) == ()
 
 
 def test_in_place__all():
-    assert fit.in_place(sizes((512, 10, 40))) == Estimate("inline_bytes", "", 511, 40, 0)
+    """From which smaller size on nothing tells."""
+    found, left = fit.in_place(sizes((512, 10, 40)))
+    assert found == Estimate("inline_bytes", "", 511, 40, 0)
+    assert (left.key, left.values, left.why) == (
+        "inline_bytes",
+        ("0", "511"),
+        "no message of less than 512 bytes is seen to be done at once",
+    )
 
 
 def sends(lasts, idle, count=30):
@@ -70,7 +79,7 @@ def test_gap():
 
 
 def test_gap__not_told():
-    none = (Unknown("g_ns", "", ("gap=none", "gap=sending call"), "no process sends 20 times one message right behind another"),)
+    none = (Unknown("gap", "", ("gap=none", "gap=sending call"), "no process sends 20 times one message right behind another"),)
     assert gap(sends(100, 101), 100) == gap(sends(100, 20, 26), 100) == gap(sends(100, 20), 7) == gap(Builder(2).trace(), 100) == none
 
 
@@ -92,7 +101,7 @@ def test_halo__that_moves_only_in_calls():
     """Ten messages of rank 0 are held for as long as rank 1 computes; ten of rank 1 are not seen to be."""
     shown = protocol(halo(5000, 12_000))
     assert shown.estimates == (Estimate("S_bytes", "", 4999, 10, 0), Estimate("progress", "", "in calls", 10, 0))
-    assert [u.key for u in shown.unknown] == ["S_bytes", "g_ns"]
+    assert [u.key for u in shown.unknown] == ["S_bytes", "gap"]
     assert shown.unknown[0].ends == ("S_bytes=0", "S_bytes=262144,inline_bytes=4999")
 
 
@@ -100,7 +109,7 @@ def test_halo__that_moves_meanwhile():
     """Whether it is eager or moves by itself no such trace tells."""
     shown = protocol(halo(5000, 12_000, held=False))
     assert shown.estimates == ()
-    assert [u.key for u in shown.unknown] == ["S_bytes", "progress", "g_ns"]
+    assert [u.key for u in shown.unknown] == ["S_bytes", "progress", "gap"]
 
 
 def test_progress_tells_what_is_eager():
@@ -115,9 +124,49 @@ def test_progress_tells_what_is_eager():
     assert shown.estimates == (Estimate("S_bytes", "", 8, 10, 0), Estimate("progress", "", "in calls", 5, 0))
 
 
+@st.composite
+def runs(draw):
+    """Draw what messages cost, the limit, and how long receivers compute, ns."""
+    latency, limit = draw(st.integers(100, 3000)), draw(st.sampled_from((64, 1000, 8192)))
+    return latency, limit, draw(st.lists(st.integers(60_000, 500_000), min_size=4, max_size=8)), draw(st.integers(0, 1))
+
+
+@settings(max_examples=40)
+@given(runs(), st.sampled_from(("always", "in calls")))
+def test_law__the_protocol_that_a_run_was_made_under(made, moves):
+    """Receivers are late, or have posted in time and compute: larger messages are held until then, or move meanwhile.
+
+    Where they move in calls only, they may as well be sent in place: no receiver is in another call meanwhile.
+    """
+    shown, limit = protocol(random_run(made, moves)), made[1]
+    told = {each.key: (each.value, each.against) for each in shown.estimates}
+    assert told["progress"] == (moves, 0)
+    assert told["S_bytes"] == (limit, 0)
+    in_place = (f"S_bytes={limit}", f"S_bytes=262144,inline_bytes={2 * limit - 1}")
+    assert [each.ends for each in shown.unknown if each.key != "gap"] == ([in_place] if moves == "in calls" else [])
+
+
+def random_run(made, moves):
+    """Return messages of the limit and larger, each to a receiver that is late, and to one that computes behind posting its receive."""
+    latency, limit, computes, sender = made
+    b, now = Builder(2), 10**6
+    for length in computes:
+        for k, late in ((limit, 1), (2 * limit, 1), (limit, 0), (2 * limit, 0)):
+            a, back, waits = sender, now + length, k > limit
+            posted = back if late else now - 1000
+            begins = back if late or moves == "in calls" else now
+            done = max(begins + 3 * latency, now + 210) if waits else now + 210
+            send = b.isend(a, 1 - a, k, at=(now, now + 100))
+            b.wait(a, send, at=(now + 110, done))
+            got = b.irecv(1 - a, a, at=(posted, posted + 50))
+            b.wait(1 - a, got, at=(back + 60, max(done, back + 60) + 100))
+            now = max(done, back) + 10**6
+    return b.trace()
+
+
 def test_no_message():
     shown = protocol(Builder(1).trace())
-    assert (shown.estimates, [u.key for u in shown.unknown]) == ((), ["S_bytes", "progress", "g_ns"])
+    assert (shown.estimates, [u.key for u in shown.unknown]) == ((), ["S_bytes", "progress", "gap"])
 
 
 def test_other_ranks__change_nothing():

@@ -5,7 +5,7 @@ import pytest
 
 from perwiz.loggps.fit import rounds as trips
 from perwiz.loggps.fit.rounds import MESSAGES, Samples
-from perwiz.loggps.model import LETTERS
+from perwiz.loggps.keys import LETTERS
 
 SIZES = np.unique(np.round(np.sqrt(2) ** np.arange(41)).astype(int))
 

@@ -113,7 +113,7 @@ def test_misfit__is_told():
     b.send(0, 1, 200, at=(0, 5))
     b.recv(1, 0, at=(100, 120))
     text = report.text(document(b.trace()))
-    assert "\n              messages above S_bytes that did not hold their sender: 1\n" in text
+    assert "\n              messages that hold their sender by the model, and did not: 1\n" in text
 
 
 def test_many_processes__those_of_the_longest_sums():

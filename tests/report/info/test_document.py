@@ -9,16 +9,18 @@ import pytest
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from perwiz.engines.sweep import sweep
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.report.info import document as overview
 from perwiz.whatif.health import health
 from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import waiting
 
 
-def document(trace, most=5):
+def document(trace, most=5, machine=None):
+    machine = machine or Machine(hand_model(), given=True)
     weighted = replayed(trace, hand_model(), "none").weighted
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
-    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, "by hand")
+    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, machine)
     valid(block, "info")
     return block
 
@@ -55,6 +57,7 @@ def test_document__by_hand():
         "time_ns": 160,
         "waiting_ns": 112,
         "model": "by hand",
+        "unknown": [],
         "messages": {"matched": 1, "bytes": 2000},
         "collectives": 0,
         "routines": [
@@ -106,6 +109,13 @@ def test_routines__those_with_most_time_first():
     b.call(1, "Probe", work=90_000)
     rows = document(b.trace()).routines
     assert [(row.routine, row.waiting_ns > 0) for row in rows] == [("MPI_Probe", False), ("MPI_Barrier", True)]
+
+
+def test_text__what_nothing_tells_of_the_model():
+    left = (Unknown("S_bytes", "between-nodes", (), ""), Unknown("progress", "", (), ""), Unknown("collectives", "", (), ""))
+    block = document(program(), machine=Machine(hand_model(), unknown=left, given=True))
+    assert block.unknown == ["between-nodes:S_bytes", "progress"]
+    assert "under model by hand; not told: between-nodes:S_bytes, progress\n" in overview.text(block, regions=False, waits=False)
 
 
 def test_text__only_what_was_asked_for():
