@@ -33,10 +33,10 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
     worst = comparison.compared[blocks.largest(np.abs(differences), min(calls, MOST_MARKS))]
     first, second = comparison.sides
     rows = [
-        _row(first, comparison.start),
-        dataclasses.replace(_row(second, comparison.start), rival=False, trace=second.trace, marked=comparison.alignment.second[worst]),
+        _row(first, comparison.begin.word),
+        dataclasses.replace(_row(second, comparison.begin.word), rival=False, trace=second.trace, marked=comparison.alignment.second[worst]),
     ]
-    marked, since = comparison.alignment.first[worst], beginning(comparison.start)
+    marked, since = comparison.alignment.first[worst], beginning(comparison.begin.word)
     timeline.plot(first.trace, rows, path, marked, Curves(comparison), meaning="duration differs most", since=since)
 
 
@@ -71,7 +71,7 @@ class Curves:
     def notes(self) -> list[str]:
         """Return who differs most, and which curves are left out."""
         names, rest = lanes.labels(self.comparison.first.trace.locations), len(self.differing) - len(self.drawn)
-        lines = [f"the picture begins at {beginning(self.comparison.start)}"]
+        lines = [f"the picture begins at {beginning(self.comparison.begin.word)}"]
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))

@@ -61,7 +61,7 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
         "whole": comparison.second.timeline.makespan,
         "measured": comparison.second.makespan,
         "off": comparison.first.makespan - comparison.second.makespan,
-        "from": comparison.start,
+        "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
     }
 

@@ -148,7 +148,8 @@ def _parts(comparison: Comparison, model: Start) -> list[_Part]:
     for k, side in enumerate(comparison.sides):
         machine = comparison.machine if comparison.machine and not k else machine_of(model, side.trace)
         run = replayed(side.trace, machine, "none")
-        pieces = pieces_between(run, side.start, side.stop, comparison.end.locations[k])
+        last = comparison.end.locations[k]
+        pieces = pieces_between(run, side.start, side.stop, last) if last >= 0 else computation_between(run, 0, 0)
         out.append(_Part(side, run, pieces, comparison.alignment.places[k], *selectors.sites(run.trace)))
     first, second = out
     return [first, dataclasses.replace(second, sites=_same_sites(comparison, first, second))]

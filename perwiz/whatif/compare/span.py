@@ -120,7 +120,7 @@ def _named(option: str, trace: Trace, word: str) -> tuple[bool, I8]:
     if not len(chosen):
         known = [*trace.names, *(operations.OPS[k] for k in np.unique(trace.calls.op))]
         if len(rows):
-            raise UsageError(f"{option} {word}: {trace.path} has {name}#1 to {name}#{count.max()}")
+            raise UsageError(f"{option} {word}: {trace.path} has {name}#1 to {name}#{count.max()}, must be one of them")
         close = difflib.get_close_matches(name, known, 3, 0.4)
         hint = f", or like {', '.join(close)}" if close else ""
         raise UsageError(f"{option} {word}: not in {trace.path}, must be {_KEYWORDS[option]}, a call, a region or a routine of both{hint}")
