@@ -53,7 +53,7 @@ def test_text(compare, predicted):
         "predicted     403.1 ms\n"
         "measured      412.6 ms, error -9.437 ms (-2.3 %)\n"
         "because       MPI_Recv makes up 58.84 ms and 68.27 ms of the critical path, error -9.437 ms\n"
-        "              on rank 2, where most of it is, it takes 42.42 ms and 51.85 ms in all\n"
+        "              on rank 2, where most of that is, it takes 42.42 ms and 51.85 ms in all\n"
         "from          the first instant of each run\n"
         "calls         36 the same; 0 only in the predicted run, 0 only in the measured run\n"
     )

@@ -184,7 +184,7 @@ class PlaceReason(Reason, kw_only=True):
     source: str | None
     """Where the calls are in the source of the first run."""
     rank: Natural | None
-    """Where most of it lies, in the run in which it takes longer."""
+    """Where most of the difference lies."""
     thread: Natural | None
     there_first_ns: Natural
     """What it takes there in all, on the path or not: computation, or time in the calls, waits and all."""

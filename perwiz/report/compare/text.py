@@ -126,7 +126,7 @@ def _because(comparison: CompareDocument, said: _Words) -> list[str]:
         off, moved = "", comparison.calls.moved
         if abs(reason.there_second_ns - reason.there_first_ns) < _MUCH * abs(reason.difference_ns):
             off = ": what goes on beside it differs" + (f", as {words.several(moved, 'call')} are made at another place" if moved else "")
-        facts.append(f"on rank {words.rank(reason.rank, reason.thread or 0)}, where most of it is, it takes {there} in all{off}")
+        facts.append(f"on rank {words.rank(reason.rank, reason.thread or 0)}, where most of that is, it takes {there} in all{off}")
     if len(steps) > 1 and steps[0].region and abs(steps[0].difference_ns) >= _MUCH * abs(comparison.difference_ns):
         step = f"{words.shown(steps[0].region, _REGION)}#{steps[0].step}"
         facts.append(f"by parallel step, most is in {step}: {said.difference} {signed(steps[0].difference_ns)}")
@@ -148,9 +148,9 @@ def _reasons(comparison: CompareDocument, said: _Words) -> list[str]:
     ranks = [(words.rank(row.rank, row.thread or 0) if row.rank is not None else "-", row) for row in found.processes]
     steps = [(f"{words.shown(row.region, 50)}#{row.step}" if row.region else "(outside)", row) for row in found.steps]
     tables: list[tuple[str, str, Sequence[tuple[str, Reason]], int]] = [
-        ("place", f"what the {said.difference} is made of, along the critical path of each run", [(_place(row), row) for row in found.places], 10),
-        ("rank", "the same by process", ranks, 6),
-        ("step", "the same by parallel step", steps if len(steps) > 1 else [], 6),
+        ("place", f"what the {said.difference} is made of, along the critical path of each run", [(_place(row), row) for row in found.places], 8),
+        ("rank", "the same by process", ranks, 4),
+        ("step", "the same by parallel step", steps if len(steps) > 1 else [], 4),
     ]
     for head, title, rows, most in tables:
         differing = [(label, row.first_ns, row.second_ns, row.difference_ns) for label, row in rows if row.difference_ns]
@@ -196,7 +196,8 @@ def _call_differences(calls: Calls, said: _Words) -> list[str]:
 
 
 def _table(name: str, rows: Sequence[Row], said: _Words, title: str, whole: int = 0) -> list[str]:
-    """Return the table of what differs most, in the order of `rows`, with parts of the whole if there is one; none without rows."""
+    """Return the table of what differs, most of all, in the order of `rows`, with parts of the whole if there is one; none if nothing does."""
+    rows = [row for row in rows if row[3]]
     if not rows:
         return []
     cells = [

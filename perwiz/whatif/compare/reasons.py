@@ -66,7 +66,7 @@ class Reason(Generic[K]):
 
 @dataclasses.dataclass(frozen=True)
 class Mostly:
-    """Where most of a place lies, on the path of the run in which it takes longer, and what it takes there in all, ns."""
+    """Where most of the difference of a place lies, and what it takes there in all, ns."""
 
     location: int
     """A number for both runs, see `Alignment.places`; -1 nowhere."""
@@ -189,9 +189,9 @@ def _steps(trace: Trace, pieces: Pieces) -> list[tuple[Step, I8]]:
 
 
 def _mostly(reason: Reason[Place], on_path: Sequence[Mapping[_Cell, int]], everywhere: Sequence[Mapping[_Cell, int]]) -> Mostly:
-    longer = on_path[0] if reason.first >= reason.second else on_path[1]
-    here = _summed({cell: ns for cell, ns in longer.items() if cell.place == reason.what}, lambda cell: cell.location)
-    location = max(here, key=lambda at: (here[at], -at))
+    parts = [_summed({cell: ns for cell, ns in cells.items() if cell.place == reason.what}, lambda cell: cell.location) for cells in on_path]
+    sign = 1 if reason.second > reason.first else -1
+    location = _matched(parts, sign)[0].what
     kind = KINDS[_COMPUTATION if reason.what.kind == KINDS[_COMPUTATION] else _CALLS]
     cell = _Cell(reason.what._replace(kind=kind), Step(), location)
     first, second = (cells.get(cell, 0) for cells in everywhere)
@@ -206,7 +206,12 @@ def _summed(cells: Mapping[_Cell, int], key: Callable[[_Cell], K]) -> dict[K, in
     return out
 
 
-def _matched(both: Sequence[Mapping[K, int]]) -> list[Reason[K]]:
-    """Return what is in either run, largest difference first, ties by what is longer and by name."""
+def _matched(both: Sequence[Mapping[K, int]], sign: int = 0) -> list[Reason[K]]:
+    """Return what is in either run, largest difference (of a sign, if there is one) first, ties by what is longer and by name."""
     rows = [Reason(key, both[0].get(key, 0), both[1].get(key, 0)) for key in {**both[0], **both[1]}]
-    return sorted(rows, key=lambda row: (-abs(row.second - row.first), -max(row.first, row.second), str(row.what)))
+
+    def order(row: Reason[K]) -> tuple[int, int, str]:
+        off = row.second - row.first
+        return -(sign * off if sign else abs(off)), -max(row.first, row.second), str(row.what)
+
+    return sorted(rows, key=order)

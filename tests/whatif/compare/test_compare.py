@@ -143,7 +143,7 @@ def test_bounds__by_name(start, stop, spans):
         (None, "start", "--to start: not in late.alog, must be end, a call, a region or a routine of both"),
         ("solve#2", None, "--from solve#2: late.alog has solve#1 to solve#1, must be one of them"),
         ("e0", "e0", "--from e0 --to e0: nothing lies between them in late.alog, must be in the order of time"),
-        ("e0", "MPI_Bcast", "--to MPI_Bcast: not in late.alog, must be end, a call, a region or a routine of both"),
+        ("e0", "xyz", "--to xyz: not in late.alog, must be end, a call, a region or a routine of both"),
     ],
 )
 def test_bounds__that_are_none(start, stop, message):
