@@ -124,6 +124,7 @@ def _reasons(comparison: Comparison, found: Reasons) -> records.Reasons:
             **places[most.location],
             there_first_ns=most.first,
             there_second_ns=most.second,
+            itself_ns=most.itself,
             **_parts(comparison, row),
         )
         for row, most in zip(found.places, found.mostly, strict=True)

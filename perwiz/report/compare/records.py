@@ -189,6 +189,8 @@ class PlaceReason(Reason, kw_only=True):
     there_first_ns: Natural
     """What it takes there in all, on the path or not: computation, or time in the calls, waits and all."""
     there_second_ns: Natural
+    itself_ns: Natural
+    """By how much that differs on the processes of either path, the absolute differences added up."""
 
 
 class ProcessReason(Reason, kw_only=True):

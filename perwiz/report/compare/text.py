@@ -118,18 +118,20 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
 
 def _because(comparison: CompareDocument, said: _Words) -> list[str]:
     """Return in words what differs most, whether it takes another time itself or other work goes on beside it, and in which step."""
-    reason, steps = comparison.reasons.places[0], comparison.reasons.steps
+    off, steps, moved = comparison.difference_ns, comparison.reasons.steps, comparison.calls.moved
+    reason = max(comparison.reasons.places, key=lambda row: row.difference_ns * (1 if off > 0 else -1))
     both = f"{words.duration(reason.first_ns)} and {words.duration(reason.second_ns)}"
     facts = [f"{_place(reason)} makes up {both} of the critical path, {said.difference} {signed(reason.difference_ns)}"]
     if reason.rank is not None and reason.kind != "start":
         there = f"{words.duration(reason.there_first_ns)} and {words.duration(reason.there_second_ns)}"
-        off, moved = "", comparison.calls.moved
-        if abs(reason.there_second_ns - reason.there_first_ns) < _MUCH * abs(reason.difference_ns):
-            off = ": what goes on beside it differs" + (f", as {words.several(moved, 'call')} are made at another place" if moved else "")
-        facts.append(f"on rank {words.rank(reason.rank, reason.thread or 0)}, where most of that is, it takes {there} in all{off}")
-    if len(steps) > 1 and steps[0].region and abs(steps[0].difference_ns) >= _MUCH * abs(comparison.difference_ns):
-        step = f"{words.shown(steps[0].region, _REGION)}#{steps[0].step}"
-        facts.append(f"by parallel step, most is in {step}: {said.difference} {signed(steps[0].difference_ns)}")
+        beside = ""
+        if reason.itself_ns < _MUCH * abs(reason.difference_ns):
+            beside = ": what goes on beside it differs" + (f"; calls at another place: {moved}" if moved else "")
+        facts.append(f"on rank {words.rank(reason.rank, reason.thread or 0)}, where most of that is, it takes {there} in all{beside}")
+    largest = steps[0] if len(steps) > 1 else None
+    if largest and largest.region and largest.difference_ns / off >= _MUCH:
+        step = f"{words.shown(largest.region, _REGION)}#{largest.step}"
+        facts.append(f"by parallel step, most is in {step}: {said.difference} {signed(largest.difference_ns)}")
     return facts
 
 

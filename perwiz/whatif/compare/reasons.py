@@ -73,6 +73,8 @@ class Mostly:
     first: int
     second: int
     """Computation, or time in the calls, waits and all; on the path or not."""
+    itself: int
+    """By how much that differs on the locations of either path, the absolute differences added up."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,9 +195,9 @@ def _mostly(reason: Reason[Place], on_path: Sequence[Mapping[_Cell, int]], every
     sign = 1 if reason.second > reason.first else -1
     location = _matched(parts, sign)[0].what
     kind = KINDS[_COMPUTATION if reason.what.kind == KINDS[_COMPUTATION] else _CALLS]
-    cell = _Cell(reason.what._replace(kind=kind), Step(), location)
-    first, second = (cells.get(cell, 0) for cells in everywhere)
-    return Mostly(location, first, second)
+    place = reason.what._replace(kind=kind)
+    there = {at: [cells.get(_Cell(place, Step(), at), 0) for cells in everywhere] for at in {**parts[0], **parts[1]}}
+    return Mostly(location, *there[location], sum(abs(second - first) for first, second in there.values()))
 
 
 def _summed(cells: Mapping[_Cell, int], key: Callable[[_Cell], K]) -> dict[K, int]:

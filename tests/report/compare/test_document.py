@@ -51,8 +51,8 @@ def reason(first, second, **what):
     return {**what, **times(first, second)}
 
 
-def place(kind, first, second, at=None, there=(0, 0), region="", routine=None):
-    where = {"rank": at, "thread": None if at is None else 0, "there_first_ns": there[0], "there_second_ns": there[1]}
+def place(kind, first, second, at, there=(0, 0), region="", routine=None):
+    where = {"rank": at, "thread": 0, "there_first_ns": there[0], "there_second_ns": there[1], "itself_ns": abs(there[1] - there[0])}
     return reason(first, second, kind=kind, routine=routine, region=region, source=None, **where)
 
 

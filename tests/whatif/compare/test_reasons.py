@@ -38,7 +38,7 @@ def test_slow_process():
     """Rank 1 computed 600 in the second step where 300 are the others' share: now it does, too."""
     found = reasons(compare(halo([(300, 290), (300, 600)]), halo([(300, 290), (300, 299)])), hand_model())
     assert differing(found.places) == [(Place("computation", region="step"), 900, 600)]
-    assert found.mostly[0] == Mostly(1, 890, 589)
+    assert found.mostly[0] == Mostly(1, 890, 589, 301)
     assert differing(found.locations) == [(1, 610, 0), (0, 310, 620)]
     assert differing(found.steps) == [(Step("step", 2), 610, 310)]
 
@@ -62,7 +62,7 @@ def test_other_work_beside_it():
         runs.append(b.trace())
     found = reasons(compare(*runs), hand_model())
     assert found.places[0] == Reason(Place("computation", region="use"), 400, 0)
-    assert found.mostly[0] == Mostly(1, 400, 400)
+    assert found.mostly[0] == Mostly(1, 400, 400, 0)
     assert len(differing(found.places)) == 1
 
 
