@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.report import blocks
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import choice
 from perwiz.trace import operations
@@ -87,6 +88,8 @@ class Scene:
     """How the zeroed waits are marked: `frames`, many as `strips` above the bars, in very thin lanes `none`."""
     recorded: int
     """Makespan of the first panel, ns."""
+    shares_of: int
+    """What percentages are of, ns."""
     origin: int
     """Where the time axis begins, ns since the start of the run; above 0 if a long MPI_Init is cut off."""
     span: int
@@ -129,6 +132,7 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: I8, size: Size) -
         early=bool(len(early(trace, timelines[0], np.arange(len(trace.messages))))),
         marks="none",
         recorded=timelines[0].makespan,
+        shares_of=blocks.shares_of(trace, timelines[0].makespan),
         origin=cut,
         span=max(timeline.makespan - cut for timeline in timelines) or 1000,
         size=size,
@@ -140,7 +144,7 @@ def joined(scenes: Sequence[Scene]) -> list[Scene]:
     """Return the scenes of several traces, at least one, with one time axis, and the end of the first to compare with."""
     cut = min(scene.origin for scene in scenes)
     span = max(scene.origin + scene.span for scene in scenes) - cut
-    return [dataclasses.replace(scene, origin=cut, span=span, recorded=scenes[0].recorded, meaning=scenes[0].meaning) for scene in scenes]
+    return [dataclasses.replace(scene, origin=cut, span=span, recorded=scenes[0].recorded, shares_of=scenes[0].shares_of, meaning=scenes[0].meaning) for scene in scenes]
 
 
 def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
@@ -235,14 +239,6 @@ def unit(time: int) -> tuple[int, str]:
     if time >= 1_000_000_000:
         return 1_000_000_000, "s"
     return (1_000_000, "ms") if time >= 1_000_000 else (1_000, "us")
-
-
-def gain(recorded: int, predicted: int) -> str:
-    """Return how much shorter the second makespan is: `gain 12.5 %`, `loss 3.0 %`, or nothing if the first one is zero."""
-    if recorded <= 0:
-        return ""
-    share = 100 * (recorded - predicted) / recorded
-    return f"{'gain' if share >= 0 else 'loss'} {abs(share):.1f} %"
 
 
 def title(trace: Trace) -> str:

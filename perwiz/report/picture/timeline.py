@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.report import blocks
 from perwiz.report.picture import lanes, marks
 from perwiz.report.picture.bars import Bars
 from perwiz.report.picture.figure import DPI, empty, save
@@ -121,6 +122,8 @@ def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curv
     traces = [row.trace or trace for row in rows]
     calls = [lanes.calls(shown, row.timeline, scene) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
     handles, lines = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
+    if any(row.rival for row in rows[1:]):
+        lines += blocks.share_notes(scenes[0].shares_of, scenes[0].recorded)
     lines += curves.notes() if curves else []
     if overlay:
         handles += overlay.handles()
@@ -189,7 +192,7 @@ def _ends(axes: Axes, row: Row, scene: lanes.Scene, first: bool) -> None:
         text = f"{words.duration(makespan)} of a makespan of {words.duration(row.whole)}"
     if not first:
         axes.plot([scene.recorded / scale] * 2, [0, 1], transform=beside, clip_on=False, zorder=6, **_DASHED)
-        text = ", ".join(filter(None, [text, lanes.gain(scene.recorded, makespan) if row.rival else ""]))
+        text = ", ".join(filter(None, [text, blocks.gained(scene.recorded, makespan, scene.shares_of) if row.rival else ""]))
     late = makespan - scene.origin > scene.span / 2
     axes.annotate(
         text,

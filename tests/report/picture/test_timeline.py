@@ -317,12 +317,6 @@ def test_colours__differ_in_grey():
 # Words
 
 
-def test_gain():
-    assert lanes.gain(1000, 875) == "gain 12.5 %"
-    assert lanes.gain(1000, 1030) == "loss 3.0 %"
-    assert lanes.gain(0, 5) == ""
-
-
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -376,7 +370,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "rank 0",
         "rank 1",
         "makespan 1.000 us",
-        "makespan 750 ns, gain 25.0 %",
+        "makespan 750 ns, gain 250 ns (25.0 %)",
         "time since the start of the run [us]",
         "send",
         "receive",
