@@ -84,9 +84,10 @@ def run(args: argparse.Namespace) -> int:
     if args.max_error is not None and comparison.kind != "error":
         both = "predictions" if comparison.first.timeline.origin.predicted else "measured"
         raise UsageError(f"--max-error: {args.first} and {args.second} are both {both}, so there is no error; one must be a prediction")
-    document = report.document(comparison, reasons(comparison, model), args.calls, args.max_error)
+    found = reasons(comparison, model)
+    document = report.document(comparison, found, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)
-    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, calls=args.calls)})
+    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls)})
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED

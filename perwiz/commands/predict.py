@@ -92,6 +92,9 @@ def _view(prediction: Prediction, path: str) -> None:
 def _plot(prediction: Prediction, path: str) -> None:
     from perwiz.report.picture.timeline import Row, plot
 
-    rows = [Row(_recorded(prediction), prediction.recorded), Row(str(prediction.predicted.origin), prediction.predicted)]
+    rows = [
+        Row(_recorded(prediction), prediction.recorded, wait=prediction.waits_before.time),
+        Row(str(prediction.predicted.origin), prediction.predicted, wait=prediction.waits_after.time),
+    ]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited)

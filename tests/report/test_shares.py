@@ -32,7 +32,6 @@ from perwiz.whatif.limits.curve import curve as curve_of
 from perwiz.whatif.predict import predict
 from perwiz.whatif.worth.domino import domino as paths_of
 
-
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 

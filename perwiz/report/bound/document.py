@@ -11,7 +11,20 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Location, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument, choice
+from perwiz.report.records import (
+    Health,
+    Location,
+    Machine,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Record,
+    ReplayError,
+    SharesOf,
+    TraceDocument,
+    choice,
+)
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
 

@@ -165,9 +165,9 @@ class FurthestCall(Call):
 class Reason(Record, kw_only=True):
     """A part of the makespans: what it takes on the critical path of each run."""
 
-    rank: Annotated[Natural | None | UnsetType, RESERVED] = UNSET
-    thread: Annotated[Natural | None | UnsetType, RESERVED] = UNSET
-    region: Annotated[str | None | UnsetType, RESERVED] = UNSET
+    rank: Annotated[Natural | UnsetType | None, RESERVED] = UNSET
+    thread: Annotated[Natural | UnsetType | None, RESERVED] = UNSET
+    region: Annotated[str | UnsetType | None, RESERVED] = UNSET
     first_ns: int
     second_ns: int
     difference_ns: int

@@ -28,7 +28,7 @@ def plot(critical: Critical, path: str) -> None:
     """
     run = critical.run
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
-    draw(run.trace, [Row(title, run.trace.timeline)], path, overlay=Path(critical))
+    draw(run.trace, [Row(title, run.trace.timeline, wait=run.waits.time)], path, overlay=Path(critical))
 
 
 class Path:

@@ -35,11 +35,11 @@ def plot(domino: Domino, path: str) -> None:
     """
     run, recorded = domino.run, domino.run.trace.timeline
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
-    rows = [Row(title, recorded)]
+    rows = [Row(title, recorded, wait=run.waits.time)]
     if domino.path:
         steps = words.several(len(domino.path), "call")
         then = worth.after(run, domino.question, domino.path, f"of the {steps} of the domino path")
-        rows.append(Row(str(then.origin), then.recorded_rows()))
+        rows.append(Row(str(then.origin), then.recorded_rows(), wait=then.waits.time))
     draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
 
 

@@ -22,8 +22,9 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.tables import Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
-GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI")
-"""Groups of MPI routines that share a colour."""
+GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI", "waiting")
+"""What shares a colour: groups of MPI routines, and what of any call is waiting."""
+WAITING = GROUPS.index("waiting")
 
 _GROUP_OF_KIND = {
     operations.SEND: 0,
@@ -201,9 +202,17 @@ def bars(
     return lanes_bars.bars(scene.lane[location[rows]], group[rows], left, right, scene.size.columns)
 
 
-def calls(trace: Trace, timeline: Timeline, scene: Scene) -> lanes_bars.Bars:
-    """Return the bars of all calls, each in its group of routines."""
-    return bars(scene, timeline, timeline.calls, np.arange(len(trace.calls)), trace.calls.location, GROUP[trace.calls.op])
+def calls(trace: Trace, timeline: Timeline, scene: Scene, wait: I8 | None = None) -> lanes_bars.Bars:
+    """Return the bars of all calls, each in its group of routines; with `wait`, ns per call, each begins with one of waiting."""
+    times, location, group = timeline.calls, trace.calls.location, GROUP[trace.calls.op]
+    whole = bars(scene, timeline, times, np.arange(len(group)), location, group)
+    if wait is None or not wait.any():
+        return whole
+    until = np.minimum(times.enter + wait, times.leave)
+    waits, rest = np.flatnonzero(wait), np.flatnonzero((wait == 0) | (until < times.leave))
+    parts = Times(np.concatenate((times.enter[waits], until[rest])), np.concatenate((until[waits], times.leave[rest])))
+    place, kind = location[np.concatenate((waits, rest))], np.concatenate((np.full(len(waits), WAITING), group[rest]))
+    return dataclasses.replace(bars(scene, timeline, parts, np.arange(len(kind)), place, kind), merged=whole.merged)
 
 
 def start(timeline: Timeline) -> int:

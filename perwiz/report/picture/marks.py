@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.report import palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.trace.arrays import F8
@@ -16,9 +17,9 @@ from perwiz.trace.trace import Timeline, Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#08306B", "#6FBDF0", "#8A2275", "#F6CD3A", "#22B088", "#666666")
-"""One per group of routines: told apart by the colour-blind, and in grey, as no two are equally light."""
-COMPUTATION, MESSAGE, ZEROED, EARLY = "#D6D6D6", "#222222", "#D4002A", "#D4002A"
+COLOURS = tuple(palette.LIGHT[group] for group in (*palette.GROUPS, "wait"))
+"""One per group of `lanes.GROUPS`."""
+COMPUTATION, MESSAGE, ZEROED, EARLY = palette.LIGHT["idle"], "#222222", "#D4002A", "#D4002A"
 SHADES = ("#F3F3FA", "#E0E4F4")
 """Parallel regions, one instance after the other."""
 MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65

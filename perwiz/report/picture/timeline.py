@@ -47,6 +47,8 @@ class Row:
     """What it is the timeline of; None: of the trace that `plot` is given."""
     marked: NDArray[np.integer[Any]] | Sequence[int] = ()
     """Rows of calls to mark, if it has a trace of its own."""
+    wait: I8 | None = None
+    """ns that each of its calls waits, if that is known."""
     whole: int | None = None
     """Makespan of the run, ns, where the timeline is only the rest of it."""
 
@@ -120,7 +122,7 @@ def _size(lanes_drawn: int, panels: int) -> lanes.Size:
 def _draw(trace: Trace, rows: Sequence[Row], scenes: Sequence[lanes.Scene], curves: Curves | None, overlay: Overlay | None) -> Figure:
     """Return the whole picture; places are reckoned in inches from the top, so nothing overlaps at any height."""
     traces = [row.trace or trace for row in rows]
-    calls = [lanes.calls(shown, row.timeline, scene) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
+    calls = [lanes.calls(shown, row.timeline, scene, row.wait) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
     handles, lines = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
     if any(row.rival for row in rows[1:]):
         lines += blocks.share_notes(scenes[0].shares_of, scenes[0].recorded)
@@ -216,7 +218,8 @@ def _notes(traces: Sequence[Trace], scenes: Sequence[lanes.Scene], calls: Sequen
 def _seen(trace: Trace, row: Row, scene: lanes.Scene) -> NDArray[np.integer[Any]]:
     """Return the groups of routines that a panel shows."""
     drawn = row.timeline.calls.leave > lanes.start(row.timeline) + scene.origin if scene.origin else slice(None)
-    return np.unique(lanes.GROUP[trace.calls.op[drawn]])
+    waiting = [lanes.WAITING] if row.wait is not None and row.wait[drawn].any() else []
+    return np.append(np.unique(lanes.GROUP[trace.calls.op[drawn]]), waiting).astype("i8")
 
 
 def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lanes.Scene]) -> list[tuple[Any, str]]:
@@ -225,7 +228,7 @@ def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lane
     from matplotlib.patches import Patch
 
     trace, scene, panels = traces[0], scenes[0], list(zip(traces, rows, scenes, strict=True))
-    seen = np.unique(np.concatenate([_seen(*panel) for panel in panels if panel[1] is rows[0] or panel[1].trace]))
+    seen = np.unique(np.concatenate([_seen(*panel) for panel in panels]))
     handles: list[tuple[Any, str]] = [(Patch(color=marks.COLOURS[group]), lanes.GROUPS[group]) for group in seen]
     if len(trace.locations):
         handles.append((Line2D([], [], color=marks.COMPUTATION, linewidth=3), "computation"))
@@ -242,8 +245,7 @@ def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lane
         handles.append((Line2D([], [], color=marks.ZEROED, **sample), scene.meaning))
     handles.append((Line2D([], [], **_SOLID), "end of the run"))
     if len(rows) > 1:
-        first = words.shown(rows[0].title, 20)
-        handles.append((Line2D([], [], **_DASHED), f"end of {first}"))
+        handles.append((Line2D([], [], **_DASHED), "end of the upper run"))
     return handles
 
 

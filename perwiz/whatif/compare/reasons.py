@@ -87,6 +87,8 @@ class Reasons:
     locations: list[Reason[int]]
     """By number of the location for both runs; -1 is none."""
     steps: list[Reason[Step]]
+    waits: tuple[I8, I8]
+    """How long each call of both runs waits, ns."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -142,6 +144,7 @@ def reasons(comparison: Comparison, model: Start = None) -> Reasons:
         mostly=[_mostly(reason, on_path, everywhere) for reason in places],
         locations=_matched([_summed(cells, lambda cell: cell.location) for cells in on_path]),
         steps=_matched([_summed(cells, lambda cell: cell.step) for cells in on_path]),
+        waits=(parts[0].run.waits.time, parts[1].run.waits.time),
     )
 
 
