@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     found = reasons(comparison, model)
     document = report.document(comparison, found, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)
-    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls)})
+    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED

@@ -304,7 +304,7 @@ def option(hypothesis: str) -> str:
 
 
 def shares_of(trace: Trace, makespan: int) -> int:
-    """Return the ns that all shares of a run are of, in text, page and pictures: those after MPI_Init if the trace shows it, else the makespan.
+    """Return the ns that all shares of a run are of, wherever they are told: those after MPI_Init if the trace shows it, else the makespan.
 
     The program has no hand in MPI_Init, which makes up most of a short run.
     """

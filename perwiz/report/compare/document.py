@@ -136,13 +136,13 @@ def _reasons(comparison: Comparison, found: Reasons) -> records.Reasons:
     return records.Reasons(places=by_place, processes=by_process, steps=by_step)
 
 
-def _parts(comparison: Comparison, row: Reason[Any]) -> dict[str, int]:
+def _parts(comparison: Comparison, row: Reason[Any]) -> dict[str, Any]:
     return {"first_ns": row.first, "second_ns": row.second, "difference_ns": comparison.sign * (row.second - row.first)}
 
 
-def _places(comparison: Comparison) -> dict[int, dict[str, int | None]]:
+def _places(comparison: Comparison) -> dict[int, dict[str, Any]]:
     """Return rank and thread by the number of a location for both runs; -1 is none."""
-    out: dict[int, dict[str, int | None]] = {-1: {"rank": None, "thread": None}}
+    out: dict[int, dict[str, Any]] = {-1: {"rank": None, "thread": None}}
     for side, numbers in zip(comparison.sides, comparison.alignment.places, strict=True):
         for row, number in enumerate(numbers.tolist()):
             out[number] = asdict(blocks.location(side.trace, row))

@@ -25,7 +25,7 @@ MOST_MARKS = 20
 """Calls that are marked at most."""
 
 
-def plot(comparison: Comparison, found: Reasons, path: str, calls: int = 5) -> None:
+def plot(comparison: Comparison, found: Reasons, path: str, calls: int = 5, width: float | None = None) -> None:
     """Write the picture of a comparison, the calls whose durations differ most marked; the suffix of `path` says in which format.
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
@@ -37,7 +37,8 @@ def plot(comparison: Comparison, found: Reasons, path: str, calls: int = 5) -> N
     rows = [_row(comparison, side, wait) for side, wait in zip(comparison.sides, found.waits, strict=True)]
     rows[1] = dataclasses.replace(rows[1], rival=False, trace=second.trace, marked=comparison.alignment.second[worst])
     marked, since = comparison.alignment.first[worst], beginning(comparison.begin.word).removeprefix("when ")
-    timeline.plot(first.trace, rows, path, marked, curves if len(curves.drawn) else None, meaning="duration differs most", since=since)
+    below = curves if len(curves.drawn) else None
+    timeline.plot(first.trace, rows, path, marked, below, meaning="duration differs most", since=since, width=width)
 
 
 def _row(comparison: Comparison, side: Side, wait: I8) -> timeline.Row:

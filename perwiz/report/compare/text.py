@@ -105,7 +105,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
         reference, other = (first, second) if said.reference == 0 else (second, first)
         change = f"{said.difference} {signed(other.whole_ns - reference.whole_ns)}"
         facts.append(("", f"whole runs {words.duration(first.whole_ns)} and {words.duration(second.whole_ns)}, {change}"))
-        facts.append(("", f"percentages are of the {words.duration(whole)} compared of the {(said.first, said.second)[said.reference]} run"))
+        run = (said.first, said.second)[said.reference]
+        facts.append(("", f"percentages are of the {words.duration(whole)} compared of the {run} run"))
     kinds = ((calls.moved, "at another place"), (calls.elsewhere, "in another region"))
     unlike = " and ".join(f"{number} {meaning}" for number, meaning in kinds if number)
     moved = f", of which {unlike}" if unlike else ""
@@ -149,19 +150,22 @@ def _reasons(comparison: CompareDocument, said: _Words) -> list[str]:
     whole, lines, found = comparison.shares_of_ns, [], comparison.reasons
     ranks = [(words.rank(row.rank, row.thread or 0) if row.rank is not None else "-", row) for row in found.processes]
     steps = [(f"{words.shown(row.region, 50)}#{row.step}" if row.region else "(outside)", row) for row in found.steps]
+    title = f"what the {said.difference} is made of, along the critical path of each run"
     tables: list[tuple[str, str, Sequence[tuple[str, Reason]], int]] = [
-        ("place", f"what the {said.difference} is made of, along the critical path of each run", [(_place(row), row) for row in found.places], 8),
+        ("place", title, [(_place(row), row) for row in found.places], 8),
         ("rank", "the same by process", ranks, 4),
         ("step", "the same by parallel step", steps if len(steps) > 1 else [], 4),
     ]
-    for head, title, rows, most in tables:
-        differing = [(label, row.first_ns, row.second_ns, row.difference_ns) for label, row in rows if row.difference_ns]
+    for head, heading, rows, most in tables:
+        differing: list[Row] = [(label, row.first_ns, row.second_ns, row.difference_ns) for label, row in rows if row.difference_ns]
         if not differing:
             continue
-        rest = [sum(column) for column in zip(*(row[1:] for row in differing[most:]), strict=True)]
-        shown = [*differing[:most], *([(f"{len(differing) - most} more", *rest)] if rest else [])]
+        shown, left = differing[:most], differing[most:]
+        if left:
+            one, other, off = (sum(column) for column in zip(*(row[1:] for row in left), strict=True))
+            shown.append((f"{len(left)} more", one, other, off))
         cells = [[label, words.duration(one), words.duration(other), relative(off, whole)] for label, one, other, off in shown]
-        lines += ["", title, *words.table([head, said.first, said.second, said.difference], cells)]
+        lines += ["", heading, *words.table([head, said.first, said.second, said.difference], cells)]
     return lines
 
 
@@ -175,14 +179,18 @@ def relative(value: int, whole: int) -> str:
 
 def beginning(start: str) -> str:
     """Return in words the instant from which both runs are compared."""
-    known = {"start": "the first instant of each run", "init": "the end of the last MPI_Init", "common": "the first call that both runs show"}
-    return known.get(start) or (f"the return of {start}" if _CALL.fullmatch(start) else f"when the first process enters {words.shown(start)}")
+    known = {"start": "the first instant of each run", "init": "the end of the last MPI_Init", "common": "the first call of both runs"}
+    return known.get(start) or _named(start, "when the first process enters")
 
 
 def ending(stop: str) -> str:
     """Return in words the instant up to which both runs are compared."""
-    known = {"end": "the last instant of each run", "common": "the return of the last call that both runs show"}
-    return known.get(stop) or (f"the return of {stop}" if _CALL.fullmatch(stop) else f"when the last process leaves {words.shown(stop)}")
+    known = {"end": "the last instant of each run", "common": "the return of the last call of both runs"}
+    return known.get(stop) or _named(stop, "when the last process leaves")
+
+
+def _named(word: str, meaning: str) -> str:
+    return f"the return of {word}" if _CALL.fullmatch(word) else f"{meaning} {words.shown(word)}"
 
 
 def signed(ns: int) -> str:
@@ -198,7 +206,7 @@ def _call_differences(calls: Calls, said: _Words) -> list[str]:
 
 
 def _table(name: str, rows: Sequence[Row], said: _Words, title: str, whole: int = 0) -> list[str]:
-    """Return the table of what differs, most of all, in the order of `rows`, with parts of the whole if there is one; none if nothing does."""
+    """Return the table of what differs most, in the order of `rows`, with parts of the whole if there is one; none if nothing differs."""
     rows = [row for row in rows if row[3]]
     if not rows:
         return []

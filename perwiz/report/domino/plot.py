@@ -28,8 +28,8 @@ MOST = 60
 """Steps drawn."""
 
 
-def plot(domino: Domino, path: str) -> None:
-    """Write a picture of the first domino path of a run into a file (.png, .svg, .pdf).
+def plot(domino: Domino, path: str, width: float | None = None) -> None:
+    """Write a picture of the first domino path of a run, so many inches wide, into a file (.png, .svg, .pdf).
 
     The recorded run on top, below it the run in which all calls of the path are changed. Raises UsageError as `timeline.plot` does.
     """
@@ -40,7 +40,8 @@ def plot(domino: Domino, path: str) -> None:
         steps = words.several(len(domino.path), "call")
         then = worth.after(run, domino.question, domino.path, f"of the {steps} of the domino path")
         rows.append(Row(str(then.origin), then.recorded_rows(), wait=then.waits.time))
-    draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
+    overlay = _Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None
+    draw(run.trace, rows, path, overlay=overlay, width=width)
 
 
 class _Path:

@@ -145,7 +145,8 @@ def joined(scenes: Sequence[Scene]) -> list[Scene]:
     """Return the scenes of several traces, at least one, with one time axis, and the end of the first to compare with."""
     cut = min(scene.origin for scene in scenes)
     span = max(scene.origin + scene.span for scene in scenes) - cut
-    return [dataclasses.replace(scene, origin=cut, span=span, recorded=scenes[0].recorded, shares_of=scenes[0].shares_of, meaning=scenes[0].meaning) for scene in scenes]
+    shared = {name: getattr(scenes[0], name) for name in ("recorded", "shares_of", "meaning")}
+    return [dataclasses.replace(scene, origin=cut, span=span, **shared) for scene in scenes]
 
 
 def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:

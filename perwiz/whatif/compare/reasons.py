@@ -108,7 +108,8 @@ class _Part:
     def on_path(self) -> dict[_Cell, int]:
         """Return the ns of the path, with what replaying the run misses of what is compared."""
         missed = self.side.makespan - int(self.pieces.length.sum())
-        return self._cells(self.pieces, _steps(self.run.trace, self.pieces)) | ({_Cell(Place(REPLAY), Step(), -1): missed} if missed else {})
+        rest = {_Cell(Place(REPLAY), Step(), -1): missed} if missed else {}
+        return self._cells(self.pieces, _steps(self.run.trace, self.pieces)) | rest
 
     def everywhere(self) -> dict[_Cell, int]:
         """Return the ns of computation and in calls, on the path or not; steps are not told."""
@@ -194,13 +195,13 @@ def _steps(trace: Trace, pieces: Pieces) -> list[tuple[Step, I8]]:
 
 
 def _mostly(reason: Reason[Place], on_path: Sequence[Mapping[_Cell, int]], everywhere: Sequence[Mapping[_Cell, int]]) -> Mostly:
-    parts = [_summed({cell: ns for cell, ns in cells.items() if cell.place == reason.what}, lambda cell: cell.location) for cells in on_path]
-    sign = 1 if reason.second > reason.first else -1
-    location = _matched(parts, sign)[0].what
-    kind = KINDS[_COMPUTATION if reason.what.kind == KINDS[_COMPUTATION] else _CALLS]
-    place = reason.what._replace(kind=kind)
-    there = {at: [cells.get(_Cell(place, Step(), at), 0) for cells in everywhere] for at in {**parts[0], **parts[1]}}
-    return Mostly(location, *there[location], sum(abs(second - first) for first, second in there.values()))
+    own = [{cell: ns for cell, ns in cells.items() if cell.place == reason.what} for cells in on_path]
+    here = [_summed(cells, lambda cell: cell.location) for cells in own]
+    location = _matched(here, 1 if reason.second > reason.first else -1)[0].what
+    place = reason.what._replace(kind=KINDS[_COMPUTATION if reason.what.kind == KINDS[_COMPUTATION] else _CALLS])
+    there = {at: tuple(cells.get(_Cell(place, Step(), at), 0) for cells in everywhere) for at in {**here[0], **here[1]}}
+    first, second = there[location]
+    return Mostly(location, first, second, sum(abs(after - before) for before, after in there.values()))
 
 
 def _summed(cells: Mapping[_Cell, int], key: Callable[[_Cell], K]) -> dict[K, int]:

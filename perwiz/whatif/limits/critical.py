@@ -105,7 +105,7 @@ def critical_of(run: Run) -> Critical:
 
 
 def pieces_between(run: Run, start: int, stop: int, location: int) -> Pieces:
-    """Return what holds a location until `stop`, as far back as `start`: pieces of a longest path to there, which add up to stop - start."""
+    """Return what holds a location until `stop`, back to `start`: pieces of a longest path to there, which add up to stop - start."""
     graph, first = run.graph, run.trace.first_calls[location : location + 2]
     calls = slice(*first.tolist())
     own = np.append(np.stack((graph.entered[calls], graph.returned[calls]), 1), graph.ended[location])
@@ -146,7 +146,8 @@ def _locations(run: Run, edges: I4) -> I4:
 def _pieces(run: Run, edges: I4, location: I4) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
     target = run.graph.targets(edges)
-    return _sorted([_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)])
+    of = (run, edges, target, location)
+    return _sorted([_start(*of), *_inside(*of), _computation(*of)])
 
 
 def _sorted(parts: list[tuple[Ints, ...]]) -> Pieces:

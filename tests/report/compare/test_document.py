@@ -68,8 +68,8 @@ REASONS = {
     "processes": [reason(1000, 510, rank=0, thread=0), reason(100, 0, rank=1, thread=0)],
     "steps": [reason(1000, 510, region=None, step=None), reason(100, 0, region="solve", step=1)],
 }
-"""Of what the test by hand compares: the path of the first run is work of 1000, a message of 12, 30 of the receive and 58 behind it; that of the
-second is on rank 0 alone: work of 400, the send, 90 of work, the barrier."""
+"""Of what the test by hand compares: the path of the first run is work of 1000, a message of 12, 30 of the receive and 58 behind it; that
+of the second is on rank 0 alone: work of 400, the send, 90 of work, the barrier."""
 
 
 def test_document__by_hand():

@@ -102,7 +102,7 @@ def test_start__that_is_none(start, message):
 
 
 def test_bounds__only_one_run_shows_init_and_finalize():
-    """The same run, recorded with MPI_Init, its skew and MPI_Finalize, and without: from the first call of both, the receive, to the send."""
+    """The same run, recorded with MPI_Init, its skew and MPI_Finalize, and without: from the first to the last call of both."""
     bare = late_sender()
     b = Builder(2)
     for rank in (0, 1):
