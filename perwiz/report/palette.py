@@ -14,7 +14,7 @@ LIGHT = {
     "complete": "#B978A4",
     "collective": "#E9BB2B",
     "other": "#4A4F55",
-    "wait": "#C8521E",
+    "wait": "#C8501E",
     "idle": "#D6D6D6",
 }
 """On white; idle is computation."""
@@ -29,6 +29,10 @@ DARK = {
     "idle": "#343B43",
 }
 """On black, where the system asks the page for it."""
+MESSAGE, CHOSEN = "#222222", "#D4002A"
+"""In pictures: lines of messages, and what is pointed at: a path, calls that are marked, messages that come too early."""
+SHADES = ("#F3F3FA", "#E0E4F4")
+"""Parallel regions in pictures, one instance after the other."""
 
 
 def style() -> str:

@@ -88,7 +88,7 @@ def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
     gain = gains(balance, region)
     for k in np.argsort(-gain, kind="stable")[:MARKED][::-1].tolist():
         if gain[k] > 0:
-            axes.plot(k + 1, 1, marker="v", color="#D4002A", transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
+            axes.plot(k + 1, 1, marker="v", color=palette.CHOSEN, transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
     shared = f" (a cell is the mean of {words.several(wide, 'step')})" if wide > 1 else ""
     heading = Line(f"{words.shown(region.name, 60)}: computation of each process in each step{shared}", 10, weight="bold")
     axes.annotate(fitted(axes, heading), (0, 1), (0, 9), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perwiz.report import palette
 from perwiz.report.correct.plot import thinned
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
@@ -17,7 +18,7 @@ from perwiz.whatif.limits.critical import KINDS, Critical
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOUR, _CASING = "#D4002A", "white"
+_COLOUR, _CASING = palette.CHOSEN, "white"
 _WIDTH, _EDGE = 1.6, 3.2
 
 

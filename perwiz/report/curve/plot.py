@@ -39,9 +39,9 @@ def _draw(curve: Curve, width: float) -> Figure:
     above = [Line(lanes.title(curve.run.trace), 11, weight="bold")]
     drawing = sheet(width, height, above, [Line(line, 8, "#444444") for line in whole])
     inner, axis = width - _LEFT - _RIGHT, 0.5
-    lower = drawing.axes(_LEFT, axis, inner, (height - axis - _HEAD) * 0.24)
     upper = drawing.axes(_LEFT, axis + (height - axis - _HEAD) * 0.28, inner, (height - axis - _HEAD) * 0.72)
-    upper.sharex(lower)
+    lower = drawing.axes(_LEFT, axis, inner, (height - axis - _HEAD) * 0.24)
+    lower.sharex(upper)
     upper.tick_params(labelbottom=False)
     _makespan(upper, curve)
     _slope(lower, curve)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
+from perwiz.report import palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
@@ -20,7 +21,7 @@ from perwiz.whatif.worth.domino import Domino
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOUR = "#D4002A"
+_COLOUR = palette.CHOSEN
 _FRAME = 0.8
 _NUMBER, _APART = 7.5, 22
 """Points of a number, and dots between two on one lane."""

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 COLOURS = tuple(palette.LIGHT[group] for group in (*palette.GROUPS, "wait"))
 """One per group of `lanes.GROUPS`."""
-COMPUTATION, MESSAGE, ZEROED, EARLY = palette.LIGHT["idle"], "#222222", "#D4002A", "#D4002A"
-SHADES = ("#F3F3FA", "#E0E4F4")
-"""Parallel regions, one instance after the other."""
+COMPUTATION, MESSAGE, ZEROED, EARLY, SHADES = palette.LIGHT["idle"], palette.MESSAGE, palette.CHOSEN, palette.CHOSEN, palette.SHADES
 MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65
 _BAND, _BAR, _THIN = 1.0, 0.66, 0.2
 _FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42
