@@ -39,12 +39,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " instance on each process; e12, the return of this call of FIRST; start, the first instant; init, when the last process has left"
         " MPI_Init; common, the first call of both runs (default: init; start if neither run shows MPI_Init, common if only one does)"
     )
-    parser.add_argument("--from", dest="start", metavar="NAME[#K]|CALL|start|init|common", help=meaning)
+    parser.add_argument("--from", dest="start", metavar="INSTANT", help=meaning)
     meaning = (
         "the instant up to which: when the last process leaves this region or routine; the return of this call; end, the last instant;"
         " common, the return of the last call of both runs (default: end; common if only one run shows MPI_Finalize)"
     )
-    parser.add_argument("--to", dest="stop", metavar="NAME[#K]|CALL|end|common", help=meaning)
+    parser.add_argument("--to", dest="stop", metavar="INSTANT", help=meaning)
     meaning = "exit with 5 if the predicted makespan is further off than this part of the measured one"
     parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
     meaning = "list the N calls whose durations differ most (default 5)"
