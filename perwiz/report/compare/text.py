@@ -18,6 +18,8 @@ _CALL = re.compile("e[0-9]+")
 _MUCH = 0.5
 """Part of a difference from which on something is said to be behind it."""
 _OTHER = {"start": "the time before the first process of the path begins", "replay": "what replaying the runs does not explain"}
+_TIMES = 48
+"""Columns of the times in a table of reasons."""
 _LONGEST = 16
 """Rows of the longest table but that of calls."""
 _REGION = 30
@@ -164,8 +166,11 @@ def _reasons(comparison: CompareDocument, said: _Words) -> list[str]:
         if left:
             one, other, off = (sum(column) for column in zip(*(row[1:] for row in left), strict=True))
             shown.append((f"{len(left)} more", one, other, off))
-        cells = [[label, words.duration(one), words.duration(other), relative(off, whole)] for label, one, other, off in shown]
-        lines += ["", heading, *words.table([head, said.first, said.second, said.difference], cells)]
+        cells = [
+            [words.shown(label, words.columns() - _TIMES), words.duration(one), words.duration(other), relative(off, whole)]
+            for label, one, other, off in shown
+        ]
+        lines += ["", heading, *words.table([head, said.first, said.second, said.difference], cells, spare=(2, 1))]
     return lines
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
+from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare import document as report
 from perwiz.report.compare.text import relative, text, too_far
@@ -347,3 +348,15 @@ def test_every_trace(name):
     shown = text(block)
     assert shown.isascii()
     assert max(map(len, shown.splitlines())) <= 140
+
+
+def test_text__of_80_columns():
+    """The name of a place gives way, not the change."""
+    before, after = step_of([(900, 10, 0)]), step_of([(500, 10, 0)], "after.alog")
+    names = ("a_region_whose_name_is_rather_long_and_says_much_of_what_the_program_does_in_it",)
+    block = document(*(dataclasses.replace(trace, names=names) for trace in (before, after)))
+    with words.fitted(80):
+        lines = text(block).splitlines()
+    rows = lines[lines.index("what the change is made of, along the critical path of each run") + 1 :][:2]
+    assert [row.split()[-1] for row in rows] == ["change", "%)"]
+    assert max(map(len, rows)) <= 80
