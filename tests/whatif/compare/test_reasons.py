@@ -85,6 +85,16 @@ def test_between_regions():
     assert differing(found.locations) == [(1, 600, 0), (0, 10, 410)]
 
 
+def test_what_replaying_misses():
+    """Pieces that are 7 short of what is compared of the second run: the lists add up all the same, and say so."""
+    found = compare(halo([(300, 290)]), halo([(300, 290)]))
+    longer = dataclasses.replace(found, second=dataclasses.replace(found.second, stop=found.second.stop + 7))
+    rows = reasons(longer, hand_model())
+    check(longer, rows)
+    assert differing(rows.places) == [(Place("replay"), 0, 7)]
+    assert differing(rows.locations) == [(-1, 0, 7)]
+
+
 def check(found, rows):
     """The reasons add up to both makespans, however they are put together."""
     for each in (rows.places, rows.locations, rows.steps):
