@@ -49,4 +49,4 @@ def run(args: argparse.Namespace) -> int:
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
         balanced = balance(trace, args.regions, model, args.clock, progress)
     document = report.document(balanced, args.steps)
-    return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, balanced)})
+    return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, balanced, width=args.size)})

@@ -76,14 +76,14 @@ def run(args: argparse.Namespace) -> int:
     files.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [], args.plot)
     fit = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
     write(args.output, fit)
-    outputs = {args.plot: partial(_plot, fit)}
+    outputs = {args.plot: partial(_plot, fit, args.size)}
     return files.finish(args, report.document(fit, args.output), report.text, incomplete=False, outputs=outputs)
 
 
-def _plot(fit: Fit, path: str) -> None:
+def _plot(fit: Fit, width: float | None, path: str) -> None:
     from perwiz.report.calibrate.plot import plot
 
-    plot(fit, path)
+    plot(fit, path, width)
 
 
 def _belongs(output: str, trace: str) -> bool:

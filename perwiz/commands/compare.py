@@ -13,13 +13,15 @@ HELP = "compare a predicted run with the measured one, or two runs of the same o
 _ENDING = """
 Where one run is a prediction, its file tells, and the difference is an error: predicted minus measured, + is predicted too long. With
 hypotheses FIRST is a recorded run, and what it becomes under them is compared. Two measured runs have no error: what is told is the
-change from FIRST to SECOND. Calls of a process are the same if they have the same routine, partner, tag, communicator, user region and
+change from FIRST to SECOND. Why the makespans differ is read off the critical path of each run: the differences of its parts add up to
+that of the makespans. Calls of a process are the same if they have the same routine, partner, tag, communicator, user region and
 place in the order; what is left is the same in another place, or in another region.
 
 examples:
   perwiz compare predicted.alog measured.alog                     a run that perwiz predict -o wrote, and the real one
   perwiz compare before.alog after.alog                           what a change of the program changed
   perwiz compare before.alog after.alog --zero-wait e12           the same in one step: was the gain what was promised?
+  perwiz compare before.alog after.alog --from MPI_Barrier --to solve   from the first barrier to the end of the last solve
   perwiz compare predicted.alog measured.alog --max-error 5%      exit code 5 if the makespan is further off
 
 exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete,
@@ -33,10 +35,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="FIRST", help=f"predicted or earlier {meaning}")
     parser.add_argument("second", metavar="SECOND", help=f"measured or later {meaning}")
     meaning = (
-        "the instant from which both runs are compared: start, the first of any process; init, when the last process has left MPI_Init;"
-        " e12, the return of this call of FIRST (default: init if both runs have it, else start)"
+        "the instant from which both runs are compared: when the first process enters this user region or routine, NAME#3 its third"
+        " instance on each process; e12, the return of this call of FIRST; start, the first instant; init, when the last process has left"
+        " MPI_Init; common, the first call of both runs (default: init; start if neither run shows MPI_Init, common if only one does)"
     )
-    parser.add_argument("--from", dest="start", metavar="start|init|CALL", help=meaning)
+    parser.add_argument("--from", dest="start", metavar="INSTANT", help=meaning)
+    meaning = (
+        "the instant up to which: when the last process leaves this region or routine; the return of this call; end, the last instant;"
+        " common, the return of the last call of both runs (default: end; common if only one run shows MPI_Finalize)"
+    )
+    parser.add_argument("--to", dest="stop", metavar="INSTANT", help=meaning)
     meaning = "exit with 5 if the predicted makespan is further off than this part of the measured one"
     parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
     meaning = "list the N calls whose durations differ most (default 5)"
@@ -66,18 +74,20 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.compare.plot import plot
     from perwiz.report.compare.text import text, too_far
     from perwiz.whatif.compare.compare import compare
+    from perwiz.whatif.compare.reasons import reasons
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     inputs = [args.first, args.second, args.model, *options.networks(args.hypotheses)]
     files.check([], inputs, args.plot)
-    comparison = compare(files.read(args.first), files.read(args.second), args.start, hypotheses, model, args.clock)
+    comparison = compare(files.read(args.first), files.read(args.second), args.start, hypotheses, model, args.clock, args.stop)
     if args.max_error is not None and comparison.kind != "error":
         both = "predictions" if comparison.first.timeline.origin.predicted else "measured"
         raise UsageError(f"--max-error: {args.first} and {args.second} are both {both}, so there is no error; one must be a prediction")
-    document = report.document(comparison, args.calls, args.max_error)
+    found = reasons(comparison, model)
+    document = report.document(comparison, found, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)
-    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, calls=args.calls)})
+    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED

@@ -99,7 +99,8 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
-    outputs = {args.output: partial(_write, offsets.apply(whole), correction, args.output), args.plot: partial(_plot, fixed, correction)}
+    writing = partial(_write, offsets.apply(whole), correction, args.output)
+    outputs = {args.output: writing, args.plot: partial(_plot, fixed, correction, args.size)}
     return files.finish(args, document, text, state.incomplete, outputs)
 
 
@@ -143,7 +144,7 @@ def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:
         files.write_trace(dataclasses.replace(whole, timeline=after), name, path)
 
 
-def _plot(fixed: Trace, correction: Correction, path: str) -> None:
+def _plot(fixed: Trace, correction: Correction, width: float | None, path: str) -> None:
     from perwiz.report.correct.plot import plot
 
-    plot(fixed, correction.before, correction.timeline, path)
+    plot(fixed, correction.before, correction.timeline, path, width)

@@ -48,4 +48,4 @@ def run(args: argparse.Namespace) -> int:
     files.check([], [args.trace, args.model], args.plot)
     path = critical(files.read(args.trace), model, args.clock)
     document = report.document(path, args.pieces, args.slacks)
-    return files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, path)})
+    return files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, path, width=args.size)})

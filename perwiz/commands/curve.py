@@ -65,4 +65,4 @@ def run(args: argparse.Namespace) -> int:
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
         makespan = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
         document = report.document(makespan, args.points)
-    return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, makespan)})
+    return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, makespan, width=args.size)})

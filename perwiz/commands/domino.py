@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, model, args.clock, args.question, progress)
     document = _document(args, ranked)
-    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, ranked)})
+    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, ranked, width=args.size)})
     return MISSED if document.target and not document.target.reached else code
 
 

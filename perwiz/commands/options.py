@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 from perwiz.whatif.hypotheses import KINDS
@@ -82,6 +83,15 @@ def output(parser: argparse.ArgumentParser, kind: str) -> None:
 def plot(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Declare --plot."""
     parser.add_argument("--plot", metavar="FILE", help=f"{meaning} (.png, .svg, .pdf)")
+    parser.add_argument("--size", type=_inches, metavar="WIDTH", help="how wide the picture is, such as 3.5in or 9cm; text stays readable")
+
+
+def _inches(text: str) -> float:
+    match = re.fullmatch(r"([0-9]{1,4}(?:\.[0-9]{1,4})?) ?(in|cm|mm)", text)
+    width = float(match[1]) / {"in": 1, "cm": 2.54, "mm": 25.4}[match[2]] if match else 0.0
+    if not 3 <= width <= 40:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a width from 3in to 40in, such as 3.5in, 9cm or 90mm")
+    return width
 
 
 def ending(parser: argparse.ArgumentParser, text: str) -> None:

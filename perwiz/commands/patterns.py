@@ -46,7 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--own", action="append", default=[], metavar="FILE", help="a Python file with patterns of your own; or several")
     parser.add_argument("--cube", metavar="FILE.cubex", help="write all metrics per call path and location as a Cube 4 file")
     parser.add_argument("--topology", metavar="SIZES", help="the processes are a grid, such as 4x4: ranks in order, the last size first")
-    options.plot(parser, "draw where the waiting of --of (default: the worst) is: over the topology, else by call path and rank")
+    meaning = "draw where the waiting of --of (default: the pattern worth most) is: over the topology, else by call path and rank"
+    options.plot(parser, meaning)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -89,7 +90,6 @@ def run(args: argparse.Namespace) -> int:
     if pattern is not None and pattern not in findings.instances:
         why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
         raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
-    drawn = "" if args.plot is None else patterns_plot.named(findings, pattern)
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="set of call sites") as progress:
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         document.health.incomplete,
         {
             args.cube: partial(_cube, replay, explained.findings if explained else findings, gains),
-            args.plot: partial(patterns_plot.plot, findings, drawn),
+            args.plot: partial(patterns_plot.plot, replay, findings, gains, pattern, width=args.size),
         },
     )
 

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     files.check([args.output], inputs, args.plot)
     prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock)
     document = report.document(prediction, args.waits)
-    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction)}
+    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)
 
 
@@ -89,9 +89,12 @@ def _view(prediction: Prediction, path: str) -> None:
     write(prediction.trace, [before, View(title, prediction.predicted, prediction.waits_after, prediction.size)], path)
 
 
-def _plot(prediction: Prediction, path: str) -> None:
+def _plot(prediction: Prediction, width: float | None, path: str) -> None:
     from perwiz.report.picture.timeline import Row, plot
 
-    rows = [Row(_recorded(prediction), prediction.recorded), Row(str(prediction.predicted.origin), prediction.predicted)]
+    rows = [
+        Row(_recorded(prediction), prediction.recorded, wait=prediction.waits_before.time),
+        Row(str(prediction.predicted.origin), prediction.predicted, wait=prediction.waits_after.time),
+    ]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
-    plot(prediction.trace, rows, path, waited)
+    plot(prediction.trace, rows, path, waited, width=width)

@@ -31,14 +31,15 @@ def to_end(graph: Graph, weight: I8) -> I8:
     return left
 
 
-def critical_path(graph: Graph, weight: I8, time: I8) -> I4:
+def critical_path(graph: Graph, weight: I8, time: I8, last: int | None = None) -> I4:
     """Return the edges of one critical path in the order of time, given what `sweep` returns.
 
-    It leads to the last instant of the location that ends last (of several the first), and prefers a location's own edges.
+    It leads to the vertex `last`, by default the last instant of the location that ends last (of several the first), and prefers a
+    location's own edges.
     """
     path = np.empty(graph.vertices, "i4")
     if not len(graph.ended):
         return path[:0]
-    last = int(graph.ended[time[graph.ended].argmax()])
+    last = int(graph.ended[time[graph.ended].argmax()]) if last is None else last
     count = kernel.find_critical_path(graph.start, graph.source, weight, time, last, path)
     return path[:count][::-1].copy()

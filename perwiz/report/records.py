@@ -34,7 +34,7 @@ Option = Annotated[str, msgspec.Meta(description="Option to give to perwiz predi
 RegionPath = Annotated[str, msgspec.Meta(description="Names from the outside in, joined by /; empty outside of any.")]
 Makespan = Annotated[Natural, msgspec.Meta(description="From the first to the last instant of any process.")]
 ReplayError = Annotated[Natural, msgspec.Meta(description="Largest distance of the unchanged run, replayed, from the recorded one.")]
-_SHARES = "What percentages are of: the ns after MPI_Init, if the trace shows it and no gain is as large; else the makespan."
+_SHARES = "What percentages are of: the ns after MPI_Init if the trace shows it, else the makespan."
 SharesOf = Annotated[Natural, msgspec.Meta(description=_SHARES)]
 
 

@@ -19,6 +19,7 @@ from perwiz.errors import PerwizError
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import compare
+from perwiz.whatif.compare.reasons import reasons
 from perwiz.whatif.limits.bound import COMBINATIONS, bound
 from perwiz.words import table
 
@@ -187,7 +188,8 @@ def picture(folder: pathlib.Path) -> Callable[..., None]:
     def draw(name: str, before: Runs, after: Runs, hypotheses: list[str]) -> None:
         from perwiz.report.compare import plot as compare_plot
 
-        compare_plot.plot(compare(before.middle, after.middle, "e1", hypotheses), str(folder / f"{name}.png"))
+        compared = compare(before.middle, after.middle, "e1", hypotheses)
+        compare_plot.plot(compared, reasons(compared), str(folder / f"{name}.png"))
 
     return draw
 

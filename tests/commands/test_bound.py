@@ -40,8 +40,8 @@ def test_bound(perwiz):
     assert out.startswith(
         "steps.alog: lower bounds\n\n"
         "recorded      900.0 us\n"
-        "at least      700.0 us (77.8 %) if nobody waited\n"
-        "at least      550.0 us (61.1 %) if computation and messages were balanced, too\n"
+        "at least      700.0 us, 200.0 us (22.2 %) less, if nobody waited\n"
+        "at least      550.0 us, 350.0 us (38.9 %) less, if computation and messages were balanced, too\n"
     )
 
 

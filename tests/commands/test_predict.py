@@ -156,7 +156,7 @@ def test_plot(predict, tmp_path, name, magic):
 def test_outputs__none_when_one_fails(predict, tmp_path, monkeypatch, failing):
     (tmp_path / "out.alog").write_text("old")
 
-    def fail(*arguments):
+    def fail(*arguments, **_):
         path = next(word for word in arguments if isinstance(word, str))
         pathlib.Path(path).write_text("half")
         raise UsageError(f"{path}: cannot be written: no space left on device")

@@ -151,7 +151,7 @@ def test_refuses__to_write_what_shows_runs_as_a_trace():
 def test_nothing_is_left_half_written(run, monkeypatch):
     """The second file cannot be drawn: the first is not there either."""
 
-    def fail(*rest):
+    def fail(*rest, width):
         raise UsageError("both.svg: cannot be drawn")
 
     monkeypatch.setattr("perwiz.report.picture.timeline.plot", fail)

@@ -218,3 +218,9 @@ def test_call__names_rank_routine_and_region():
     trace = b.trace()
     assert to_builtins(blocks.call(trace, 1)) == {"call": "e1", "rank": 1, "thread": 0, "routine": "MPI_Send", "region": "outer/in/ner"}
     assert blocks.call(trace, 0).region == ""
+
+
+def test_gained():
+    assert blocks.gained(1000, 875, 250) == "gain 125 ns (50.0 %)"
+    assert blocks.gained(1000, 1030, 1000) == "loss 30 ns (3.0 %)"
+    assert blocks.gained(0, 0, 0) == "gain 0 ns"

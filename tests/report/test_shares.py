@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
+import perwiz
 from build import Builder, hand_model
+from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.balance import document as balance
+from perwiz.report.bound import document as bound
 from perwiz.report.critical import document as critical
 from perwiz.report.critical import text as critical_text
 from perwiz.report.curve import document as curve
 from perwiz.report.curve import plot as curve_plot
 from perwiz.report.domino import document as domino
 from perwiz.report.domino import text as domino_text
+from perwiz.report.page import page
+from perwiz.report.page.analyses import gathered
+from perwiz.report.page.panels import fixes, states
+from perwiz.report.patterns import document as patterns
+from perwiz.report.picture import timeline
 from perwiz.report.predict import document as prediction
+from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.limits.balance import balance as balanced
+from perwiz.whatif.limits.bound import bound_of
 from perwiz.whatif.limits.critical import critical as path_of
 from perwiz.whatif.limits.curve import curve as curve_of
 from perwiz.whatif.predict import predict
 from perwiz.whatif.worth.domino import domino as paths_of
+
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
 
 
 def late():
@@ -39,10 +53,8 @@ def late():
 
 
 def test_of():
+    """Whatever is gained: one base for all that is said of a run."""
     assert blocks.shares_of(late(), 1000) == 100
-    assert blocks.shares_of(late(), 1000, 99) == 100
-    assert blocks.shares_of(late(), 1000, -99) == 100
-    assert blocks.shares_of(late(), 1000, 100) == 1000, "more than there is"
     b = Builder(1)
     b.compute(0, 10)
     assert blocks.shares_of(b.trace(), 10) == 10, "no MPI_Init is shown"
@@ -69,7 +81,18 @@ def test_critical__slack():
     block = critical.document(path_of(late(), hand_model()), 1)
     assert block.shares_of_ns == 100
     assert [row.calls for row in block.slack.within] == [int((path_of(late(), hand_model()).slack <= n).sum()) for n in (0, 0, 1, 5, 10)]
-    assert " of the 100 ns after MPI_Init " in " ".join(critical_text.text(block).split())
+    assert "\n              percentages are of the 100 ns after MPI_Init\n" in critical_text.text(block)
+
+
+def test_critical__parts_add_up_to_what_shares_are_of():
+    """Of the path the 900 ns until both have left MPI_Init are one line; its other parts are 100 % of the 100 ns behind them."""
+    block = critical.document(path_of(late(), hand_model()), 9)
+    assert (block.path.start_ns, block.path.total_ns) == (900, 1000)
+    for parts in (block.processes, block.regions, block.longest):
+        assert sum(getattr(part, "total_ns", 0) + getattr(part, "length_ns", 0) for part in parts) == 100
+    lines = critical_text.text(block).splitlines()
+    assert "              900 ns until the last process has left MPI_Init" in lines
+    assert "              88 ns (88.0 %) computation: between calls" in lines
 
 
 @pytest.mark.slow
@@ -82,3 +105,37 @@ def test_curve__the_picture_marks_what_the_text_says(monkeypatch):
     drawn = [line.get_xydata().tolist() for line in figures[0].axes[0].lines if line.get_linestyle() == "--"]
     assert [(x, top) for (_, _), (x, top) in drawn] == [(11, 1.001), (12, 1.002), (15, 1.005)]
     assert [row.at for row in curve.tolerances(found)] == [11, 12, 15, 20]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["late", "npb-is.S-4", "npb-mg.S_timens-4", "srtest.alog"])
+def test_law__one_base_in_text_json_page_and_picture(tmp_path, name):
+    """What all waits are worth, and the best call: the same share wherever it is told."""
+    trace = late() if name == "late" else perwiz.read(str(TRACES / name))
+    answer = predict(trace, "zero-wait all", hand_model())
+    told = prediction.document(answer, 1)
+    share = f"{words.duration(told.gain_ns)} ({words.percent(told.gain_ns, told.shares_of_ns)})"
+    assert f"gain {share}\n" in prediction.text(told)
+    picture = tmp_path / "run.svg"
+    timeline.plot(answer.trace, [timeline.Row("recorded", answer.recorded), timeline.Row("then", answer.predicted)], str(picture))
+    assert f"gain {share}" in picture.read_text()
+    report = gathered(trace, "zero-wait all", hand_model())
+    run, listed = report.run, domino.document(report.domino, 3)
+    base = page.head(report)["shares_of"]
+    whole = "" if base == run.makespan else f"percentages are of the {words.duration(base)} after MPI_Init"
+    assert whole in picture.read_text()
+    bases = [
+        *(told.shares_of_ns, listed.shares_of_ns, critical.document(report.critical, 1).shares_of_ns),
+        *(bound.document(bound_of(run)).shares_of_ns, curve.document(curve_of(trace, "L", 0, 9000, hand_model())).shares_of_ns),
+        patterns.document(report.states.run, report.states.findings, report.states.worth, None, 1).shares_of_ns,
+        states.document(report.states)["whole"],
+        compare(trace, trace).first.makespan,
+    ]
+    assert bases == [base] * len(bases)
+    fixed = dict(map(tuple, fixes.document(report)["answer"]))
+    assert f", {words.percent(listed.replayed_ns - listed.bound_ns, base)} less" in fixed["at best"]
+    for row, label in zip((listed.changes[:1], listed.sets[:1]), ("best single call", "best call site"), strict=True):
+        if row:
+            gained = f"{words.duration(row[0].gain_ns)} ({words.percent(row[0].gain_ns, base)})"
+            assert gained in fixed[label]
+            assert f"gain {gained}" in domino_text.text(listed)

@@ -124,7 +124,7 @@ def document(balance: Balance, steps: int) -> BalanceDocument:
     return BalanceDocument(
         **blocks.head(run.trace),
         recorded_ns=run.makespan,
-        shares_of_ns=blocks.shares_of(run.trace, run.makespan, run.makespan - balance.everything),
+        shares_of_ns=blocks.shares_of(run.trace, run.makespan),
         predicted_ns=balance.everything,
         predicted_span=spans.span(limits.span(balance)),
         gain_ns=run.makespan - balance.everything,

@@ -5,14 +5,16 @@ The amount drawn is bounded: neighbouring steps, and neighbouring processes, sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perwiz import words
+from perwiz.report import palette
 from perwiz.report.balance.document import gains
 from perwiz.report.picture import lanes
-from perwiz.report.picture.figure import empty, save
+from perwiz.report.picture.figure import Line, inches, save, sheet
+from perwiz.report.picture.figure import beside as fitted
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.limits.balance import Balance, Balanced
 
@@ -22,16 +24,16 @@ if TYPE_CHECKING:
 
 MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
 """Regions drawn, columns and rows of cells, steps marked."""
-_WIDTH, _LEFT, _RIGHT, _TOP, _FOOT = 12.0, 0.95, 1.0, 0.35, 0.35
+_WIDTH, _NARROW, _LEFT, _RIGHT = 12.0, 6.0, 0.75, 1.0
 _LANE, _LOWEST, _HIGHEST, _GAINS, _HEAD, _AXIS = 0.25, 1.0, 4.0, 1.2, 0.45, 0.45
-_TIME, _MESSAGES, _BAR = "#0072B2", "#E69F00", 0.4
+_TIME, _MESSAGES, _BAR, _WIDEST = palette.LIGHT["send"], palette.LIGHT["collective"], 0.4, 0.1
 
 
-def plot(balance: Balance, path: str) -> None:
-    """Write the picture; the suffix of `path` (.png, .svg, .pdf) says in which format."""
+def plot(balance: Balance, path: str, width: float | None = None) -> None:
+    """Write the picture; the suffix of `path` (.png, .svg, .pdf) says in which format; `width` in inches."""
     best = sorted(range(len(balance.regions)), key=lambda k: (-int(gains(balance, balance.regions[k]).max()), k))
     drawn = [balance.regions[k] for k in sorted(best[:MOST_REGIONS])]
-    save(lambda: _draw(balance, drawn), path)
+    save(lambda: _draw(balance, drawn, width or _WIDTH), path)
 
 
 def cells(value: F8, row: I8, step: I8, most: tuple[int, int]) -> tuple[F8, int, int]:
@@ -46,27 +48,26 @@ def cells(value: F8, row: I8, step: I8, most: tuple[int, int]) -> tuple[F8, int,
     return mean.reshape(shape), size[0], size[1]
 
 
-def _draw(balance: Balance, drawn: list[Balanced]) -> Figure:
-    """Return the whole picture, places reckoned in inches from the top."""
+def _draw(balance: Balance, drawn: list[Balanced], width: float) -> Figure:
+    """Return the whole picture, places reckoned in inches."""
     trace = balance.run.trace
     height = min(max(_LANE * len(trace.locations), _LOWEST), _HIGHEST)
     panel = height + _GAINS + 2 * _HEAD + _AXIS
-    total = _TOP + len(drawn) * panel + _FOOT
-    figure = empty(_WIDTH, total)
-    left, width = _LEFT / _WIDTH, (_WIDTH - _LEFT - _RIGHT) / _WIDTH
-    figure.text(left, 1 - 0.14 / total, lanes.title(trace), size=12, weight="bold", va="top", parse_math=False)
-    for number, region in enumerate(drawn):
-        low = total - _TOP - number * panel - _HEAD - height
-        axes = figure.add_axes((left, low / total, width, height / total))
-        beside = figure.add_axes(((_WIDTH - _RIGHT + 0.15) / _WIDTH, low / total, 0.15 / _WIDTH, height / total))
-        below = figure.add_axes((left, (low - _HEAD - _GAINS) / total, width, _GAINS / total))
-        together = _heat(axes, beside, balance, region)
-        _gains(below, balance, region, together)
     left_out = len(balance.regions) - len(drawn)
     note = f"; regions left out that gain less: {left_out}" if left_out else ""
     legend = f"white: the process takes no part; triangles: steps that gain most{note}"
-    figure.text(left, 0.14 / total, legend, size=8, color="#444444", parse_math=False)
-    return figure
+    above, low = [Line(lanes.title(trace), 12, weight="bold")], len(drawn) * panel
+    drawing = sheet(width, low, above, [Line(legend, 8, "#444444")])
+    for region in drawn:
+        low -= _HEAD + height
+        axes = drawing.axes(_LEFT, low, width - _LEFT - _RIGHT, height)
+        beside = drawing.axes(width - _RIGHT + 0.15, low, 0.15, height)
+        low -= _HEAD + _GAINS
+        below = drawing.axes(_LEFT, low, width - _LEFT - _RIGHT, _GAINS)
+        low -= _AXIS
+        together = _heat(axes, beside, balance, region)
+        _gains(below, balance, region, together)
+    return drawing.figure
 
 
 def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
@@ -87,10 +88,10 @@ def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
     gain = gains(balance, region)
     for k in np.argsort(-gain, kind="stable")[:MARKED][::-1].tolist():
         if gain[k] > 0:
-            axes.plot(k + 1, 1, marker="v", color="#D4002A", transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
+            axes.plot(k + 1, 1, marker="v", color=palette.CHOSEN, transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
     shared = f" (a cell is the mean of {words.several(wide, 'step')})" if wide > 1 else ""
-    heading = f"{words.shown(region.name, 60)}: computation of each process in each step{shared}"
-    axes.annotate(heading, (0, 1), (0, 9), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
+    heading = Line(f"{words.shown(region.name, 60)}: computation of each process in each step{shared}", 10, weight="bold")
+    axes.annotate(fitted(axes, heading), (0, 1), (0, 9), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
     bar = axes.figure.colorbar(image, cax=beside)
     bar.set_label(f"computation [{unit}]", size=8)
     bar.ax.tick_params(labelsize=8)
@@ -104,22 +105,39 @@ def _gains(axes: Axes, balance: Balance, region: Balanced, together: int) -> Non
     if region.all_messages >= 0:
         answers.append(("messages balanced", _MESSAGES, np.where(region.messages >= 0, makespan - region.messages, 0)))
     sigma = region.spread(region.computation).sigma
-    scale, unit = lanes.unit(max(int(max(np.abs(gain).max() for _, _, gain in answers)), int(sigma.max())))
+    scale, unit = lanes.unit(int(max(np.abs(gain).max() for _, _, gain in answers)))
     first = np.arange(0, len(number), together)
     middle = 0.5 + first + np.minimum(together, len(number) - first) / 2
     for k, (name, colour, gain) in enumerate(answers):
         height = np.where(np.maximum.reduceat(gain, first) > -np.minimum.reduceat(gain, first), *_ends(gain, first)) / scale
-        width = together * 2 * _BAR / len(answers)
+        width = min(together * 2 * _BAR, _WIDEST * len(number)) / len(answers)
         axes.bar(middle + (k - (len(answers) - 1) / 2) * width, height, width, color=colour, label=name)
-    axes.plot(middle, np.maximum.reduceat(sigma, first) / scale, color="black", linewidth=0.8, label="sigma of computation")
+    _sigma(axes, middle, np.maximum.reduceat(sigma, first))
     axes.axhline(0, color="#888888", linewidth=0.6)
     axes.set_xlim(0.5, len(number) + 0.5)
     _numbers(axes, region)
     axes.set_xlabel("step", size=9)
     shared = f", the largest of {words.several(together, 'step')}" if together > 1 else ""
-    axes.annotate(f"predicted gain [{unit}]{shared}", (0, 1), (0, 4), "axes fraction", "offset points", size=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=3, fontsize=8, frameon=False, borderaxespad=0)
+    narrow = inches(axes) < _NARROW
+    if narrow:
+        axes.set_ylabel(f"predicted\ngain [{unit}]", size=8)
+    else:
+        axes.annotate(f"predicted gain [{unit}]{shared}", (0, 1), (0, 4), "axes fraction", "offset points", size=9)
+    axes.spines["top"].set_visible(False)
+    if len(answers) > 1:
+        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.97), "borderaxespad": 0}
+        axes.legend(ncols=1 if narrow else 2, fontsize=7.5 if narrow else 8, frameon=False, **place)
+
+
+def _sigma(axes: Axes, middle: F8, sigma: I8) -> None:
+    """Draw the standard deviation of computation over an axis of its own, on the right: it is no gain."""
+    other = axes.twinx()
+    scale, unit = lanes.unit(int(sigma.max()))
+    other.plot(middle, sigma / scale, "." if len(middle) == 1 else "-", color="black", linewidth=0.8)
+    other.set_ylim(0, None)
+    other.set_ylabel(f"sigma of\ncomputation [{unit}]", size=8)
+    other.tick_params(labelsize=8)
+    other.spines["top"].set_visible(False)
 
 
 def _ends(value: I8, first: I8) -> tuple[I8, I8]:

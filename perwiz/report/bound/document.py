@@ -11,7 +11,20 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Location, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, TraceDocument, choice
+from perwiz.report.records import (
+    Health,
+    Location,
+    Machine,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Record,
+    ReplayError,
+    SharesOf,
+    TraceDocument,
+    choice,
+)
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, QUESTIONS, Bound, Bounds
 
@@ -76,6 +89,7 @@ class BoundDocument(TraceDocument, kw_only=True):
 
     command: Literal["bound"] = "bound"
     recorded_ns: Makespan
+    shares_of_ns: SharesOf
     replay_error_ns: ReplayError
     regions: Annotated[list[Region], Meta(min_length=1)]
     """The whole program first."""
@@ -93,6 +107,7 @@ def document(bounds: Bounds) -> BoundDocument:
     return BoundDocument(
         **blocks.head(trace),
         recorded_ns=trace.timeline.makespan,
+        shares_of_ns=blocks.shares_of(trace, trace.timeline.makespan),
         regions=[_region(trace, bound) for bound in bounds.regions],
         user_regions=len(trace.names),
         **misfit.modelled(bounds.run),
@@ -134,7 +149,9 @@ def _answer(bound: BoundDocument) -> Facts:
     facts = [("recorded", blocks.recorded(recorded, bound.health))]
     nobody = f"if nobody waited{blocks.as_recorded(bound.health)}"
     for asked, meaning in ((QUESTIONS[:1], nobody), (QUESTIONS, "if computation and messages were balanced, too")):
-        facts.append(("at least", f"{words.duration(times[asked])} ({words.percent(times[asked], recorded)}) {meaning}"))
+        less = f"{words.duration(recorded - times[asked])} ({words.percent(recorded - times[asked], bound.shares_of_ns)}) less"
+        facts.append(("at least", f"{words.duration(times[asked])}, {less}, {meaning}"))
+    facts += [*blocks.share_facts(bound.shares_of_ns, recorded)]
     facts += blocks.unrecorded_waits(bound.health)
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
     facts += misfit.first(bound.misfit, bound.machine)
@@ -161,8 +178,7 @@ def _part_lines(regions: list[Region]) -> list[str]:
     for region in regions:
         sums = [sum(parts) for parts in zip(*(process.parts for process in region.processes), strict=True)] or [0] * len(PARTS)
         count = max(1, len(region.processes))
-        cells = (f"{words.duration(ns // count)} {words.percent(ns, sum(sums)):>7}" for ns in sums)
-        rows.append([_name(region), *cells])
+        rows.append([_name(region), *(words.duration(ns // count) for ns in sums)])
     return words.table(["region", *PARTS], rows)
 
 

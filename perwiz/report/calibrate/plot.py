@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report.calibrate.document import points, way
-from perwiz.report.picture.figure import empty, save
+from perwiz.report.picture.figure import Line, save, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from perwiz.loggps.fit.fit import Fit
 
-_SIZE = (8.0, 7.2)
+_SIZE, _LEFT, _RIGHT = (8.0, 6.8), 1.0, 0.2
 _COLOURS = {"": "#0072B2", "within-node": "#0072B2", "between-nodes": "#D55E00", "between-metahosts": "#8A2275"}
 _FREE, _HELD = "#009E73", "#CC3311"
 _DECADE = 10
@@ -25,20 +25,23 @@ _STEPS = 200
 """Sizes at which a line is drawn."""
 
 
-def plot(fit: Fit, path: str) -> None:
-    """Write the picture of a fit; the suffix of `path` (.png, .svg, .pdf) says in which format.
+def plot(fit: Fit, path: str, width: float | None = None) -> None:
+    """Write the picture of a fit; the suffix of `path` (.png, .svg, .pdf) says in which format; `width` in inches.
 
     Raises UsageError for another suffix or a place that cannot be written.
     """
-    save(lambda: _draw(fit), path)
+    save(lambda: _draw(fit, width or _SIZE[0]), path)
 
 
-def _draw(fit: Fit) -> Figure:
-    figure = empty(*_SIZE)
-    ways, rest, senders = figure.subplots(3, 1, sharex=True, height_ratios=(4, 1.3, 1.3))
-    figure.subplots_adjust(left=0.12, right=0.97, top=0.91, bottom=0.08, hspace=0.12)
-    title = f"{words.shown(fit.machine.model.name, 60)}: what messages take by size"
-    figure.text(0.12, 0.965, title, size=11, weight="bold", va="top", parse_math=False)
+def _draw(fit: Fit, width: float) -> Figure:
+    title = Line(f"{words.shown(fit.machine.model.name, 60)}: what messages take by size", 11, weight="bold")
+    height = _SIZE[1] * max(1, width / _SIZE[0])
+    drawing = sheet(width, height, [title], [])
+    part, inner = (height - 0.5) / 7, width - _LEFT - _RIGHT
+    ways, rest, senders = (drawing.axes(_LEFT, 0.5 + low * part, inner, many * part) for low, many in ((3, 4), (1.5, 1.3), (0, 1.3)))
+    for axes in (ways, rest):
+        axes.sharex(senders)
+        axes.tick_params(labelbottom=False)
     _ways(ways, fit)
     _residuals(rest, fit)
     _senders(senders, fit)
@@ -52,7 +55,7 @@ def _draw(fit: Fit) -> Figure:
     senders.set_xscale("symlog", base=2, linthresh=1)
     senders.set_xlim(min(sizes, default=0) // 2, 2 * max(sizes, default=1) + 1)
     senders.xaxis.set_major_formatter(_bytes)
-    return figure
+    return drawing.figure
 
 
 def _bytes(size: float, _: float) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from perwiz.report import blocks
 from perwiz.report import machine as machines
+from perwiz.report.compare import records
 from perwiz.report.compare.records import (
     Calls,
     CompareDocument,
@@ -28,12 +29,13 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans
+from perwiz.whatif.compare.reasons import Reason, Reasons
 
 _SUMMED = ("first_ns", "second_ns", "difference_ns", "first_instances", "second_instances")
 
 
-def document(comparison: Comparison, calls: int, most: float | None = None) -> CompareDocument:
-    """Return the comparison with at most so many calls, those that differ most.
+def document(comparison: Comparison, found: Reasons, calls: int, most: float | None = None) -> CompareDocument:
+    """Return the comparison, and why its makespans differ, with at most so many calls, those that differ most.
 
     `most` is the largest error of the makespan asked for, as a part of the measured one; of a change nobody asks for one.
     """
@@ -48,8 +50,10 @@ def document(comparison: Comparison, calls: int, most: float | None = None) -> C
         hypotheses=[str(hypothesis) for hypothesis in comparison.hypotheses],
         model=blocks.model(comparison.machine.model) if comparison.machine else None,
         machine=machines.machine(comparison.machine) if comparison.machine else None,
-        start=comparison.start,
+        start=comparison.begin.word,
+        stop=comparison.end.word,
         difference_ns=comparison.difference,
+        shares_of_ns=comparison.reference.makespan,
         difference=finite(comparison.share),
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
         locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
@@ -64,6 +68,7 @@ def document(comparison: Comparison, calls: int, most: float | None = None) -> C
             leave=leave,
             duration=duration,
         ),
+        reasons=_reasons(comparison, found),
         processes=_processes(comparison),
         regions=_regions(comparison),
         steps=_steps(comparison),
@@ -108,6 +113,42 @@ def _times(comparison: Comparison, spans: Spans, row: int, prefix: str = "") -> 
     return {f"{prefix}first_ns": first, f"{prefix}second_ns": second, f"{prefix}difference_ns": comparison.sign * (second - first)}
 
 
+def _reasons(comparison: Comparison, found: Reasons) -> records.Reasons:
+    places = _places(comparison)
+    by_place = [
+        records.PlaceReason(
+            kind=row.what.kind,
+            routine=row.what.routine or None,
+            region=row.what.region,
+            source=row.what.source or None,
+            **places[most.location],
+            there_first_ns=most.first,
+            there_second_ns=most.second,
+            itself_ns=most.itself,
+            **_parts(comparison, row),
+        )
+        for row, most in zip(found.places, found.mostly, strict=True)
+    ]
+    by_process = [records.ProcessReason(**places[row.what], **_parts(comparison, row)) for row in found.locations]
+    by_step = [
+        records.StepReason(region=row.what.region or None, step=row.what.step or None, **_parts(comparison, row)) for row in found.steps
+    ]
+    return records.Reasons(places=by_place, processes=by_process, steps=by_step)
+
+
+def _parts(comparison: Comparison, row: Reason[Any]) -> dict[str, Any]:
+    return {"first_ns": row.first, "second_ns": row.second, "difference_ns": comparison.sign * (row.second - row.first)}
+
+
+def _places(comparison: Comparison) -> dict[int, dict[str, Any]]:
+    """Return rank and thread by the number of a location for both runs; -1 is none."""
+    out: dict[int, dict[str, Any]] = {-1: {"rank": None, "thread": None}}
+    for side, numbers in zip(comparison.sides, comparison.alignment.places, strict=True):
+        for row, number in enumerate(numbers.tolist()):
+            out[number] = asdict(blocks.location(side.trace, row))
+    return out
+
+
 def _sums(comparison: Comparison, total: sums.Sums, row: int) -> dict[str, Any]:
     instances = {"first_instances": int(total.count.first[row]), "second_instances": int(total.count.second[row])}
     return _times(comparison, total.time, row) | instances
@@ -128,15 +169,11 @@ def _processes(comparison: Comparison) -> list[Process]:
 def _regions(comparison: Comparison) -> list[Region]:
     """Return, per region path, the time in it, all locations together and one by one."""
     total, many, names = sums.regions(comparison), sums.places(comparison), comparison.alignment.path_names
-    first, second = comparison.first.trace, comparison.second.trace
-    places = {k: blocks.location(first, k) for k in range(len(first.locations))}
-    for k, place in enumerate(comparison.alignment.places[1].tolist()):
-        if place >= len(first.locations):
-            places[place] = blocks.location(second, k)
+    places = _places(comparison)
     rows: dict[int, list[ProcessTime]] = {}
     for k, key in enumerate(total.key.tolist()):
         path, place = divmod(key, many)
-        rows.setdefault(path, []).append(ProcessTime(**asdict(places[place]), **_sums(comparison, total, k)))
+        rows.setdefault(path, []).append(ProcessTime(**places[place], **_sums(comparison, total, k)))
     return [
         Region(region="/".join(names[path]), **{name: sum(getattr(part, name) for part in parts) for name in _SUMMED}, processes=parts)
         for path, parts in rows.items()

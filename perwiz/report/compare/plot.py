@@ -9,13 +9,14 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks
-from perwiz.report.compare.text import beginning, signed
+from perwiz.report.compare.text import beginning, ending, signed
 from perwiz.report.correct import plot as correction_plot
 from perwiz.report.picture import lanes, timeline
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 from perwiz.whatif.compare.compare import Comparison, Side
+from perwiz.whatif.compare.reasons import Reasons
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ MOST_MARKS = 20
 """Calls that are marked at most."""
 
 
-def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
+def plot(comparison: Comparison, found: Reasons, path: str, calls: int = 5, width: float | None = None) -> None:
     """Write the picture of a comparison, the calls whose durations differ most marked; the suffix of `path` says in which format.
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
@@ -32,18 +33,20 @@ def plot(comparison: Comparison, path: str, calls: int = 5) -> None:
     differences = comparison.differences(comparison.calls()[2])
     worst = comparison.compared[blocks.largest(np.abs(differences), min(calls, MOST_MARKS))]
     first, second = comparison.sides
-    rows = [
-        _row(first, comparison.start),
-        dataclasses.replace(_row(second, comparison.start), rival=False, trace=second.trace, marked=comparison.alignment.second[worst]),
-    ]
-    marked, since = comparison.alignment.first[worst], beginning(comparison.start)
-    timeline.plot(first.trace, rows, path, marked, Curves(comparison), meaning="duration differs most", since=since)
+    curves = Curves(comparison)
+    rows = [_row(comparison, side, wait) for side, wait in zip(comparison.sides, found.waits, strict=True)]
+    rows[1] = dataclasses.replace(rows[1], rival=False, trace=second.trace, marked=comparison.alignment.second[worst])
+    marked, since = comparison.alignment.first[worst], beginning(comparison.begin.word).removeprefix("when ")
+    below = curves if len(curves.drawn) else None
+    timeline.plot(first.trace, rows, path, marked, below, meaning="duration differs most", since=since, width=width)
 
 
-def _row(side: Side, start: str) -> timeline.Row:
-    """Return the panel of one run."""
-    whole = None if start == "start" else side.timeline.makespan
-    return timeline.Row(f"{side.timeline.origin}: {side.trace.path}", since_start(side), whole=whole)
+def _row(comparison: Comparison, side: Side, wait: I8) -> timeline.Row:
+    """Return the panel of one run, each of its calls waiting for so many ns of the whole run."""
+    whole = None if (comparison.begin.word, comparison.end.word) == ("start", "end") else side.timeline.makespan
+    enter = side.timeline.calls.enter
+    wait = side.since(enter + wait) - side.since(enter)
+    return timeline.Row(f"{side.timeline.origin}: {side.trace.path}", since_start(side), wait=wait, whole=whole)
 
 
 def since_start(side: Side) -> Timeline:
@@ -71,7 +74,9 @@ class Curves:
     def notes(self) -> list[str]:
         """Return who differs most, and which curves are left out."""
         names, rest = lanes.labels(self.comparison.first.trace.locations), len(self.differing) - len(self.drawn)
-        lines = [f"the picture begins at {beginning(self.comparison.start)}"]
+        lines = [f"the picture begins: {beginning(self.comparison.begin.word)}"]
+        if self.comparison.end.word != "end":
+            lines.append(f"the picture ends: {ending(self.comparison.end.word)}")
         if len(self.differing):
             worst = int(self.differing[0])
             k = int(np.argmax(np.where(self.location == worst, np.abs(self.off), -1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
 from perwiz.report.records import (
     RESERVED,
@@ -20,7 +20,11 @@ from perwiz.report.records import (
     Natural,
     Positive,
     Record,
+    RegionPath,
+    choice,
 )
+from perwiz.whatif.compare.reasons import REPLAY
+from perwiz.whatif.limits.critical import KINDS
 
 
 class Run(Record):
@@ -32,10 +36,10 @@ class Run(Record):
     made_by: str
     """How the times came about: measured, corrected, or predicted under hypotheses."""
     makespan_ns: Natural
-    """From the common start to the last instant of any process."""
+    """Of what is compared: from one instant to another, by default to the end of the run."""
     whole_ns: Makespan
     start_ns: Natural
-    """The common start, since the first instant of any process."""
+    """The instant from which it is compared, since the first of any process."""
     processes: Natural
     calls: Natural
     health: Health
@@ -158,6 +162,59 @@ class FurthestCall(Call):
     leave_difference_ns: int
 
 
+class Reason(Record, kw_only=True):
+    """A part of the makespans: what it takes on the critical path of each run."""
+
+    rank: Annotated[Natural | UnsetType | None, RESERVED] = UNSET
+    thread: Annotated[Natural | UnsetType | None, RESERVED] = UNSET
+    region: Annotated[str | UnsetType | None, RESERVED] = UNSET
+    first_ns: int
+    second_ns: int
+    difference_ns: int
+
+
+class PlaceReason(Reason, kw_only=True):
+    """That of a place in the program."""
+
+    kind: Annotated[str, choice(*KINDS, REPLAY)]
+    """replay: what replaying a run misses of it."""
+    routine: str | None
+    """Null of computation."""
+    region: RegionPath
+    source: str | None
+    """Where the calls are in the source of the first run."""
+    rank: Natural | None
+    """Where most of the difference lies."""
+    thread: Natural | None
+    there_first_ns: Natural
+    """What it takes there in all, on the path or not: computation, or time in the calls, waits and all."""
+    there_second_ns: Natural
+    itself_ns: Natural
+    """By how much that differs on the processes of either path, the absolute differences added up."""
+
+
+class ProcessReason(Reason, kw_only=True):
+    """That of a process or thread; null is what replaying misses."""
+
+    rank: Natural | None
+    thread: Natural | None
+
+
+class StepReason(Reason, kw_only=True):
+    """That of the k-th instance of a parallel region; null outside of any."""
+
+    region: str | None
+    step: Positive | None
+
+
+class Reasons(Record):
+    """What the makespans are made of. The differences of each list add up to that of the makespans; largest first."""
+
+    places: list[PlaceReason]
+    processes: list[ProcessReason]
+    steps: list[StepReason]
+
+
 class CompareDocument(Document, kw_only=True):
     """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. first and
     second are the runs as they were named; a difference is the one run minus the reference.
@@ -174,16 +231,23 @@ class CompareDocument(Document, kw_only=True):
     model: Model | None
     machine: Machine | None
     """Null without hypotheses."""
-    start: Annotated[str, Meta(pattern="^(start|init|e(0|[1-9][0-9]*))$")] = field(name="from")
-    """The first instant of each run; when the last process has left MPI_Init; or when this call of the first trace returns."""
+    start: str = field(name="from")
+    """start, the first instant of each run; init, when the last process has left MPI_Init; a call of the first trace, when it returns;
+    common, when the first call of both runs is entered; or a region or routine, when the first process enters it."""
+    stop: str = field(name="to")
+    """end, the last instant of each run; a call, or common, when it or the last one returns; a region or routine, when the last process
+    leaves it."""
     difference_ns: int
     """Of the makespan."""
+    shares_of_ns: Natural
+    """What percentages in the text are of: what is compared of the reference."""
     difference: float | None
     """The same as a part of the makespan of the reference; null if that is 0 and the other is not."""
     max_error: MaxError | None
     """Null unless asked for, which is refused where the difference is no error."""
     locations: Locations
     calls: Calls
+    reasons: Reasons
     processes: list[Process]
     regions: list[Region]
     steps: list[Step]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,9 +11,15 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
-from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, Run
+from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run
 from perwiz.whatif.compare.compare import share
 
+_CALL = re.compile("e[0-9]+")
+_MUCH = 0.5
+"""Part of a difference from which on something is said to be behind it."""
+_OTHER = {"start": "the time before the first process of the path begins", "replay": "what replaying the runs does not explain"}
+_TIMES = 48
+"""Columns of the times in a table of reasons."""
 _LONGEST = 16
 """Rows of the longest table but that of calls."""
 _REGION = 30
@@ -32,11 +39,11 @@ class _Words(NamedTuple):
 
 def text(comparison: CompareDocument) -> str:
     """Return the document as text for a terminal."""
-    said = _words(comparison)
-    lines = [*_title(comparison), "", *words.facts(_answer(comparison, said))]
+    said, whole = _words(comparison), comparison.shares_of_ns
+    lines = [*_title(comparison), "", *words.facts(_answer(comparison, said)), *_reasons(comparison, said)]
     lines += ["", *_call_differences(comparison.calls, said)] if comparison.calls.compared else []
     ends = [(words.rank(row.rank, row.thread), row.end_first_ns, row.end_second_ns, row.end_difference_ns) for row in comparison.processes]
-    lines += _table("rank", ends, said, "processes")
+    lines += _table("rank", ends, said, "ends of processes", whole) if comparison.stop == "end" else []
     regions = [(words.shown(row.region, 50), row.first_ns, row.second_ns, row.difference_ns) for row in comparison.regions]
     lines += _table("region", regions, said, "regions, time of all processes")
     steps = [
@@ -44,7 +51,7 @@ def text(comparison: CompareDocument) -> str:
         for row in comparison.steps
         if row.first_ns is not None and row.second_ns is not None and row.difference_ns is not None
     ]
-    lines += _table("step", steps, said, "parallel steps")
+    lines += _table("step", steps, said, "parallel steps", whole)
     routines = [(row.routine, row.first_ns, row.second_ns, row.difference_ns) for row in comparison.routines]
     lines += _table("routine", routines, said, "routines, time of all processes")
     lines += _furthest(comparison.furthest, said)
@@ -54,9 +61,8 @@ def text(comparison: CompareDocument) -> str:
 
 def too_far(comparison: CompareDocument, most: float) -> str:
     """Return in one line that the makespan is further off than asked for."""
-    runs = (comparison.first, comparison.second)
-    part = share(comparison.difference_ns, runs[_words(comparison).reference].makespan_ns)
-    names = ", ".join(words.shown(run.trace) for run in runs)
+    part = share(comparison.difference_ns, comparison.shares_of_ns)
+    names = ", ".join(words.shown(run.trace) for run in (comparison.first, comparison.second))
     return f"{names}: the makespan is off by {signed(comparison.difference_ns)} ({100 * part:+.2f} %), must be at most {100 * most:g} %"
 
 
@@ -80,22 +86,29 @@ def _name(run: Run) -> str:
 
 
 def _answer(comparison: CompareDocument, said: _Words) -> Facts:
-    first, second, calls = comparison.first, comparison.second, comparison.calls
-    off = relative(comparison.difference_ns, (first, second)[said.reference].makespan_ns)
+    first, second, calls, whole = comparison.first, comparison.second, comparison.calls, comparison.shares_of_ns
     facts = [(said.first, words.duration(first.makespan_ns))]
+    off = relative(comparison.difference_ns, whole)
     facts.append((said.second, f"{words.duration(second.makespan_ns)}, {said.difference} {off}"))
     if comparison.max_error:
         verdict = "missed" if comparison.max_error.missed else "kept"
         facts.append(("", f"the error asked for, at most {100 * comparison.max_error.asked:g} %, is {verdict}"))
+    if comparison.difference_ns and comparison.reasons.places:
+        facts += [("because" if not k else "", fact) for k, fact in enumerate(_because(comparison, said))]
     begin = beginning(comparison.start)
     if comparison.start == "start":
         facts.append(("from", begin))
     else:
         starts = f"{words.duration(first.start_ns)} and {words.duration(second.start_ns)} after {beginning('start')}"
         facts.append(("from", f"{begin}, {starts}"))
+    if comparison.stop != "end":
+        facts.append(("to", ending(comparison.stop)))
+    if (comparison.start, comparison.stop) != ("start", "end"):
         reference, other = (first, second) if said.reference == 0 else (second, first)
-        whole = f"{said.difference} {relative(other.whole_ns - reference.whole_ns, reference.whole_ns)}"
-        facts.append(("", f"whole runs {words.duration(first.whole_ns)} and {words.duration(second.whole_ns)}, {whole}"))
+        change = f"{said.difference} {signed(other.whole_ns - reference.whole_ns)}"
+        facts.append(("", f"whole runs {words.duration(first.whole_ns)} and {words.duration(second.whole_ns)}, {change}"))
+        run = (said.first, said.second)[said.reference]
+        facts.append(("", f"percentages are of the {words.duration(whole)} compared of the {run} run"))
     kinds = ((calls.moved, "at another place"), (calls.elsewhere, "in another region"))
     unlike = " and ".join(f"{number} {meaning}" for number, meaning in kinds if number)
     moved = f", of which {unlike}" if unlike else ""
@@ -104,6 +117,61 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     if comparison.locations.only_first or comparison.locations.only_second:
         facts.append(("processes", f"{first.processes} and {second.processes}: calls are the same only on those of both"))
     return facts
+
+
+def _because(comparison: CompareDocument, said: _Words) -> list[str]:
+    """Return in words what differs most, whether it takes another time itself or other work goes on beside it, and in which step."""
+    off, steps, moved = comparison.difference_ns, comparison.reasons.steps, comparison.calls.moved
+    reason = max(comparison.reasons.places, key=lambda row: row.difference_ns * (1 if off > 0 else -1))
+    both = f"{words.duration(reason.first_ns)} and {words.duration(reason.second_ns)}"
+    facts = [f"{_place(reason)} makes up {both} of the critical path, {said.difference} {signed(reason.difference_ns)}"]
+    if reason.rank is not None and reason.kind != "start":
+        there = f"{words.duration(reason.there_first_ns)} and {words.duration(reason.there_second_ns)}"
+        beside = ""
+        if reason.itself_ns < _MUCH * abs(reason.difference_ns):
+            beside = ": what goes on beside it differs" + (f"; calls at another place: {moved}" if moved else "")
+        facts.append(f"on rank {words.rank(reason.rank, reason.thread or 0)}, where most of that is, it takes {there} in all{beside}")
+    largest = steps[0] if len(steps) > 1 else None
+    if largest and largest.region and largest.difference_ns / off >= _MUCH:
+        step = f"{words.shown(largest.region, _REGION)}#{largest.step}"
+        facts.append(f"by parallel step, most is in {step}: {said.difference} {signed(largest.difference_ns)}")
+    return facts
+
+
+def _place(reason: PlaceReason) -> str:
+    """Return in words what of the program a part of a path is."""
+    region = f" in {words.shown(reason.region, _REGION)}" if reason.region else ""
+    if reason.kind == "computation":
+        return f"computation{region or ' outside of regions'}"
+    site = f"{reason.routine or ''}{region}{f' at {words.shown(reason.source, _REGION)}' if reason.source else ''}"
+    return {"calls": site, "transfer": f"messages to {site}", "gap": f"gaps before {site}"}.get(reason.kind, _OTHER.get(reason.kind, ""))
+
+
+def _reasons(comparison: CompareDocument, said: _Words) -> list[str]:
+    """Return tables of what the makespans are made of: places, processes and steps that differ, largest difference first."""
+    whole, lines, found = comparison.shares_of_ns, [], comparison.reasons
+    ranks = [(words.rank(row.rank, row.thread or 0) if row.rank is not None else "-", row) for row in found.processes]
+    steps = [(f"{words.shown(row.region, 50)}#{row.step}" if row.region else "(outside)", row) for row in found.steps]
+    title = f"what the {said.difference} is made of, along the critical path of each run"
+    tables: list[tuple[str, str, Sequence[tuple[str, Reason]], int]] = [
+        ("place", title, [(_place(row), row) for row in found.places], 8),
+        ("rank", "the same by process", ranks, 4),
+        ("step", "the same by parallel step", steps if len(steps) > 1 else [], 4),
+    ]
+    for head, heading, rows, most in tables:
+        differing: list[Row] = [(label, row.first_ns, row.second_ns, row.difference_ns) for label, row in rows if row.difference_ns]
+        if not differing:
+            continue
+        shown, left = differing[:most], differing[most:]
+        if left:
+            one, other, off = (sum(column) for column in zip(*(row[1:] for row in left), strict=True))
+            shown.append((f"{len(left)} more", one, other, off))
+        cells = [
+            [words.shown(label, words.columns() - _TIMES), words.duration(one), words.duration(other), relative(off, whole)]
+            for label, one, other, off in shown
+        ]
+        lines += ["", heading, *words.table([head, said.first, said.second, said.difference], cells, spare=(2, 1))]
+    return lines
 
 
 def relative(value: int, whole: int) -> str:
@@ -116,7 +184,18 @@ def relative(value: int, whole: int) -> str:
 
 def beginning(start: str) -> str:
     """Return in words the instant from which both runs are compared."""
-    return {"start": "the first instant of each run", "init": "the end of the last MPI_Init"}.get(start, f"the return of {start}")
+    known = {"start": "the first instant of each run", "init": "the end of the last MPI_Init", "common": "the first call of both runs"}
+    return known.get(start) or _named(start, "when the first process enters")
+
+
+def ending(stop: str) -> str:
+    """Return in words the instant up to which both runs are compared."""
+    known = {"end": "the last instant of each run", "common": "the return of the last call of both runs"}
+    return known.get(stop) or _named(stop, "when the last process leaves")
+
+
+def _named(word: str, meaning: str) -> str:
+    return f"the return of {word}" if _CALL.fullmatch(word) else f"{meaning} {words.shown(word)}"
 
 
 def signed(ns: int) -> str:
@@ -131,12 +210,13 @@ def _call_differences(calls: Calls, said: _Words) -> list[str]:
     return [title, *words.table(["", "median", "95 %", "worst" if said.difference == "error" else "largest"], rows)]
 
 
-def _table(name: str, rows: Sequence[Row], said: _Words, title: str) -> list[str]:
-    """Return the table of what differs most, in the order of `rows`; none without rows."""
+def _table(name: str, rows: Sequence[Row], said: _Words, title: str, whole: int = 0) -> list[str]:
+    """Return the table of what differs most, in the order of `rows`, with parts of the whole if there is one; none if nothing differs."""
+    rows = [row for row in rows if row[3]]
     if not rows:
         return []
     cells = [
-        [label, words.duration(first), words.duration(second), relative(off, (first, second)[said.reference])]
+        [label, words.duration(first), words.duration(second), relative(off, whole) if whole else signed(off)]
         for label, first, second, off in blocks.foremost(rows, _LONGEST, lambda row: -abs(row[3]))
     ]
     head = [name, said.first, said.second, said.difference]

@@ -10,6 +10,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report.correct.document import shifts
 from perwiz.report.picture import lanes, timeline
+from perwiz.report.picture.figure import Line, beside
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.trace import Timeline, Trace
 
@@ -37,7 +38,7 @@ _COLOURS = (
 )
 
 
-def plot(trace: Trace, before: Timeline, after: Timeline, path: str) -> None:
+def plot(trace: Trace, before: Timeline, after: Timeline, path: str, width: float | None = None) -> None:
     """Write the picture of a correction of a trace from the timeline `before` to `after`; the suffix of `path` says in which format.
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
@@ -46,7 +47,7 @@ def plot(trace: Trace, before: Timeline, after: Timeline, path: str) -> None:
         timeline.Row("recorded", before),
         timeline.Row(str(after.origin) if after is not before else "nothing to correct", after, rival=False),
     ]
-    timeline.plot(trace, rows, path, curves=Curves(trace, before, after))
+    timeline.plot(trace, rows, path, curves=Curves(trace, before, after), width=width)
 
 
 class Curves:
@@ -87,7 +88,7 @@ def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[F8, I8]], names:
     axes.tick_params("y", labelsize=8)
     axes.grid(axis="y", color="#E4E4E4", linewidth=0.6)
     axes.set_axisbelow(True)
-    title = f"{heading} [{unit}], by rank"
+    title = beside(axes, Line(f"{heading} [{unit}], by rank", 10, weight="bold"))
     axes.annotate(title, (0, 1), (0, 8), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
     for number, name in enumerate(names):
         rank, place = name.removeprefix("rank "), 1 - _LABEL * number

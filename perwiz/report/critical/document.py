@@ -28,7 +28,8 @@ from perwiz.report.records import (
 )
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
-from perwiz.whatif.limits.critical import KINDS, Critical
+from perwiz.trace.trace import Trace
+from perwiz.whatif.limits.critical import KINDS, Critical, Pieces
 
 SHARES = (0.0, 0.001, 0.01, 0.05, 0.1)
 """Parts of the makespan; how many calls have no more slack is counted for each."""
@@ -42,7 +43,7 @@ class Spent(Record, kw_only=True):
     region: Annotated[str | UnsetType, RESERVED] = UNSET
     routine: Annotated[str | UnsetType, RESERVED] = UNSET
     start_ns: Natural
-    """Until the first process on the path began."""
+    """Until the last process has left MPI_Init, if the trace shows it; else until the first process on the path began."""
     computation_ns: Natural
     calls_ns: int
     """Work in calls."""
@@ -114,7 +115,7 @@ class Slack(Record):
 
 
 class CriticalDocument(TraceDocument, kw_only=True):
-    """Where the makespan is spent. Times are whole nanoseconds."""
+    """Where the makespan is spent, from the end of MPI_Init on if the trace shows it. Times are whole nanoseconds."""
 
     command: Literal["critical"] = "critical"
     makespan_ns: Makespan
@@ -122,7 +123,7 @@ class CriticalDocument(TraceDocument, kw_only=True):
     changes: Natural
     """How many times the path goes from one process to another."""
     path: Spent
-    """The total is the makespan."""
+    """The total is the makespan. Parts and pieces are those after MPI_Init."""
     processes: list[ProcessPart]
     regions: list[RegionPart]
     """What is outside of any comes first."""
@@ -143,7 +144,7 @@ class CriticalDocument(TraceDocument, kw_only=True):
 
 def document(critical: Critical, pieces: int, slacks: bool = False) -> CriticalDocument:
     """Return the critical path with at most `pieces` of its pieces, on request with the slack of every call."""
-    run, path = critical.run, critical.pieces
+    run, path = critical.run, program(critical)
     trace, slack, whole = run.trace, critical.slack, blocks.shares_of(run.trace, run.makespan)
     within = [Within(share=share, calls=int((slack <= share * whole).sum())) for share in SHARES]
     return CriticalDocument(
@@ -151,16 +152,24 @@ def document(critical: Critical, pieces: int, slacks: bool = False) -> CriticalD
         makespan_ns=run.makespan,
         shares_of_ns=whole,
         changes=critical.changes,
-        path=Spent(**spent(path.sums(np.zeros(len(path), "i8"), 1)[0])),
-        processes=_processes(critical),
-        regions=_regions(critical),
-        routines=_routines(critical),
+        path=Spent(**spent(path.sums(np.zeros(len(path), "i8"), 1)[0] + np.array([run.makespan - whole, 0, 0, 0, 0]))),
+        processes=_processes(critical, path),
+        regions=_regions(critical, path),
+        routines=_routines(critical, path),
         pieces=len(path),
-        longest=[_piece(critical, row) for row in _longest(path.length, pieces)],
+        longest=[_piece(trace, path, row) for row in _longest(path.length, pieces)],
         slack=Slack(calls=len(slack), within=within),
         slacks_ns=slack.tolist() if slacks else None,
         **misfit.modelled(run),
     )
+
+
+def program(critical: Critical) -> Pieces:
+    """Return the pieces of the path that shares are of: those behind the end of the last MPI_Init, if the trace shows it, else all."""
+    run, path = critical.run, critical.pieces
+    begin = int(run.time[run.graph.begun].min(initial=2**62))
+    before = run.makespan - blocks.shares_of(run.trace, run.makespan)
+    return path.between(begin + before, begin + run.makespan) if before else path
 
 
 def spent(sums: I8) -> dict[str, Any]:
@@ -168,25 +177,25 @@ def spent(sums: I8) -> dict[str, Any]:
     return {f"{kind}_ns": int(value) for kind, value in zip(KINDS, sums, strict=True)} | {"total_ns": int(sums.sum())}
 
 
-def _processes(critical: Critical) -> list[ProcessPart]:
+def _processes(critical: Critical, path: Pieces) -> list[ProcessPart]:
     """Return, per location, its part of the path and the slack of its calls."""
-    trace, path = critical.run.trace, critical.pieces
+    trace = critical.run.trace
     count = len(trace.locations)
     parts = _parts(critical, path.sums(path.location, count), trace.calls.location)
     return [ProcessPart(**asdict(blocks.location(trace, row)), **part) for row, part in enumerate(parts)]
 
 
-def _regions(critical: Critical) -> list[RegionPart]:
+def _regions(critical: Critical, path: Pieces) -> list[RegionPart]:
     """Return, per region path on which something was recorded, the same; what is outside of any comes first."""
-    trace, path = critical.run.trace, critical.pieces
+    trace = critical.run.trace
     parts = _parts(critical, path.sums(path.path + 1, len(trace.paths) + 1), trace.calls.path + 1)
     regions = [RegionPart(region=blocks.region_path(trace, row - 1), **part) for row, part in enumerate(parts)]
     return [region for region in regions if region.calls or region.total_ns]
 
 
-def _routines(critical: Critical) -> list[RoutinePart]:
+def _routines(critical: Critical, path: Pieces) -> list[RoutinePart]:
     """Return, per routine that was called, the same."""
-    calls, path = critical.run.trace.calls, critical.pieces
+    calls = critical.run.trace.calls
     inside = path.call >= 0
     sums = np.zeros((len(operations.OPS), len(KINDS)), "i8")
     np.add.at(sums, (calls.op[path.call[inside]], path.kind[inside]), path.length[inside])
@@ -223,8 +232,7 @@ def _longest(length: I8, most: int) -> list[int]:
     return np.sort(order).tolist()
 
 
-def _piece(critical: Critical, row: int) -> Piece:
-    trace, path = critical.run.trace, critical.pieces
+def _piece(trace: Trace, path: Pieces, row: int) -> Piece:
     call = int(path.call[row])
     return Piece(
         kind=KINDS[path.kind[row]],

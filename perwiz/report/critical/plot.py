@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perwiz.report import palette
 from perwiz.report.correct.plot import thinned
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
@@ -17,18 +18,18 @@ from perwiz.whatif.limits.critical import KINDS, Critical
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOUR, _CASING = "#D4002A", "white"
+_COLOUR, _CASING = palette.CHOSEN, "white"
 _WIDTH, _EDGE = 1.6, 3.2
 
 
-def plot(critical: Critical, path: str) -> None:
-    """Write a picture of the recorded run with its critical path into a file (.png, .svg, .pdf).
+def plot(critical: Critical, path: str, width: float | None = None) -> None:
+    """Write a picture of the recorded run with its critical path, so many inches wide, into a file (.png, .svg, .pdf).
 
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
     run = critical.run
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
-    draw(run.trace, [Row(title, run.trace.timeline)], path, overlay=Path(critical))
+    draw(run.trace, [Row(title, run.trace.timeline, wait=run.waits.time)], path, overlay=Path(critical), width=width)
 
 
 class Path:

@@ -45,13 +45,15 @@ def _answer(critical: CriticalDocument) -> Facts:
     facts = [("recorded", f"{blocks.recorded(makespan, critical.health)}; along {words.several(critical.pieces, 'piece')}")]
     for kind, meaning in _MEANINGS.items():
         spent = critical.path.of(kind)
-        if spent:
-            facts.append(("", f"{words.duration(spent)} ({words.percent(spent, makespan)}) {_HEADS[kind]}: {meaning}"))
+        if kind == "start" and whole != makespan:
+            facts.append(("", f"{words.duration(spent)} until the last process has left MPI_Init"))
+        elif spent:
+            facts.append(("", f"{words.duration(spent)} ({words.percent(spent, whole)}) {_HEADS[kind]}: {meaning}"))
+    facts += blocks.share_facts(whole, makespan)
     facts += blocks.unrecorded_waits(critical.health)
     facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one process to another"))
     counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)
-    base = f"{words.duration(whole)} after MPI_Init" if whole != makespan else "makespan"
-    facts.append(("slack", f"of {words.several(slack.calls, 'call')} {counts} of the {base}"))
+    facts.append(("slack", f"of {words.several(slack.calls, 'call')} {counts}{'' if whole != makespan else ' of the makespan'}"))
     return [*facts, *misfit.first(critical.misfit, critical.machine)]
 
 
@@ -63,7 +65,7 @@ def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels:
     cells = []
     for k in order:
         part = parts[k]
-        times = [words.duration(part.total_ns), words.percent(part.total_ns, critical.makespan_ns)]
+        times = [words.duration(part.total_ns), words.percent(part.total_ns, critical.shares_of_ns)]
         times += [words.duration(part.of(kind)) for kind in kinds]
         counts = map(str, (part.calls, part.calls_without_slack, part.calls_within_1_percent))
         slack = ("-" if ns is None else words.duration(ns) for ns in (part.least_slack_ns, part.median_slack_ns))
@@ -82,7 +84,7 @@ def _piece_lines(critical: CriticalDocument) -> list[str]:
             *(words.duration(piece.begin_ns), words.rank(piece.rank, piece.thread)),
             *((f"{piece.routine} {piece.call}", _HEADS[piece.kind]) if piece.call else (piece.kind, "")),
             words.shown(piece.region, _NAME) or "-",
-            *(words.duration(piece.length_ns), words.percent(piece.length_ns, critical.makespan_ns)),
+            *(words.duration(piece.length_ns), words.percent(piece.length_ns, critical.shares_of_ns)),
         ]
         for piece in critical.longest
     ]

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perwiz import words
+from perwiz.report import blocks
 from perwiz.report.curve.document import heading, shares_of, tolerances
 from perwiz.report.picture import lanes
-from perwiz.report.picture.figure import empty, save
+from perwiz.report.picture.figure import Line, beside, inches, save, sheet
 from perwiz.whatif.limits.curve import Curve, of_network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (8.0, 5.6)
+_SIZE, _LEFT, _RIGHT, _HEAD, _NARROW = (8.0, 5.0), 0.85, 0.2, 0.4, 6.0
 _CURVE, _SLOPE, _TOLERANCE = "#0072B2", "#8A2275", "#D55E00"
 _MOST = 200
 """Breakpoints that are marked."""
@@ -24,19 +25,24 @@ _APART = 0.045
 """Least distance of two labels, in parts of the axis."""
 
 
-def plot(curve: Curve, path: str) -> None:
-    """Write the picture of a curve; the suffix of `path` (.png, .svg, .pdf) says in which format.
+def plot(curve: Curve, path: str, width: float | None = None) -> None:
+    """Write the picture of a curve; the suffix of `path` (.png, .svg, .pdf) says in which format; `width` in inches.
 
     Raises UsageError for another suffix or a place that cannot be written.
     """
-    save(lambda: _draw(curve), path)
+    save(lambda: _draw(curve, width or _SIZE[0]), path)
 
 
-def _draw(curve: Curve) -> Figure:
-    figure = empty(*_SIZE)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    figure.subplots_adjust(left=0.12, right=0.97, top=0.86, bottom=0.1, hspace=0.12)
-    figure.text(0.12, 0.965, lanes.title(curve.run.trace), size=11, weight="bold", va="top", parse_math=False)
+def _draw(curve: Curve, width: float) -> Figure:
+    whole = blocks.share_notes(shares_of(curve), curve.run.makespan)
+    height = _SIZE[1] * max(1, width / _SIZE[0])
+    above = [Line(lanes.title(curve.run.trace), 11, weight="bold")]
+    drawing = sheet(width, height, above, [Line(line, 8, "#444444") for line in whole])
+    inner, axis = width - _LEFT - _RIGHT, 0.5
+    upper = drawing.axes(_LEFT, axis + (height - axis - _HEAD) * 0.28, inner, (height - axis - _HEAD) * 0.72)
+    lower = drawing.axes(_LEFT, axis, inner, (height - axis - _HEAD) * 0.24)
+    lower.sharex(upper)
+    upper.tick_params(labelbottom=False)
     _makespan(upper, curve)
     _slope(lower, curve)
     for axes in (upper, lower):
@@ -46,8 +52,8 @@ def _draw(curve: Curve) -> Figure:
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
     unit = "" if of_network(curve.of) else " [times its computation]"
-    lower.set_xlabel(f"{words.shown(curve.of, 60)}{unit}", size=9, parse_math=False)
-    return figure
+    lower.set_xlabel(beside(lower, Line(f"{words.shown(curve.of, 60)}{unit}", 9)), size=9, parse_math=False)
+    return drawing.figure
 
 
 def _makespan(axes: Axes, curve: Curve) -> None:
@@ -62,7 +68,8 @@ def _makespan(axes: Axes, curve: Curve) -> None:
         axes.plot([curve.recorded], [curve.run.makespan / scale], "D", label="recorded run", **style)
     _tolerances(axes, curve, scale)
     axes.set_ylabel(f"makespan [{unit}]", size=9)
-    axes.legend(fontsize=8, frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2)
+    columns = 4 if inches(axes) > _NARROW else 2
+    axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2)
 
 
 def _tolerances(axes: Axes, curve: Curve, scale: int) -> None:

@@ -37,7 +37,7 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
     found = [spans.span(span) for span in worth.spans(run, question, best)]
     bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
-    shares_of = blocks.shares_of(trace, run.makespan, run.makespan - domino.bound)
+    shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
+from perwiz.report import palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
@@ -20,7 +21,7 @@ from perwiz.whatif.worth.domino import Domino
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOUR = "#D4002A"
+_COLOUR = palette.CHOSEN
 _FRAME = 0.8
 _NUMBER, _APART = 7.5, 22
 """Points of a number, and dots between two on one lane."""
@@ -28,19 +29,20 @@ MOST = 60
 """Steps drawn."""
 
 
-def plot(domino: Domino, path: str) -> None:
-    """Write a picture of the first domino path of a run into a file (.png, .svg, .pdf).
+def plot(domino: Domino, path: str, width: float | None = None) -> None:
+    """Write a picture of the first domino path of a run, so many inches wide, into a file (.png, .svg, .pdf).
 
     The recorded run on top, below it the run in which all calls of the path are changed. Raises UsageError as `timeline.plot` does.
     """
     run, recorded = domino.run, domino.run.trace.timeline
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
-    rows = [Row(title, recorded)]
+    rows = [Row(title, recorded, wait=run.waits.time)]
     if domino.path:
         steps = words.several(len(domino.path), "call")
         then = worth.after(run, domino.question, domino.path, f"of the {steps} of the domino path")
-        rows.append(Row(str(then.origin), then.recorded_rows()))
-    draw(run.trace, rows, path, overlay=_Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None)
+        rows.append(Row(str(then.origin), then.recorded_rows(), wait=then.waits.time))
+    overlay = _Path(run.trace, domino.path, run.waits.partner[list(domino.path)]) if domino.path else None
+    draw(run.trace, rows, path, overlay=overlay, width=width)
 
 
 class _Path:

@@ -14,10 +14,11 @@ from perwiz.report.records import Health, Makespan, Natural, Positive, Record, T
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U1, Mask
 from perwiz.trace.trace import Trace
-from perwiz.whatif import health
+from perwiz.whatif import health, selectors
 from perwiz.whatif.waits import Waits
 
 _NAME = 40
+_INITS = ("MPI_Init", "MPI_Init_thread")
 """Columns of the name of a region."""
 
 
@@ -70,6 +71,8 @@ class InfoDocument(TraceDocument, kw_only=True):
     makespan_ns: Makespan
     processes_ns: Natural
     """From the first to the last instant of each process, all together."""
+    init_ns: Natural
+    """Time in MPI_Init, all together: percentages are without it."""
     processes: Natural
     locations: Natural
     """Processes and threads."""
@@ -103,6 +106,7 @@ def document(trace: Trace, state: health.Health, waits: Waits, most: int, machin
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
         processes_ns=int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum()),
+        init_ns=int((times.leave - times.enter)[selectors.init_calls(trace)].sum()),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         communicators=[Communicator(name=name, ranks=size) for name, size in zip(trace.communicators.names, sizes, strict=True)],
@@ -187,12 +191,12 @@ def text(info: InfoDocument, regions: bool, waits: bool) -> str:
 
 
 def _facts(info: InfoDocument, regions: bool) -> Facts:
-    off = info.health.off_ns
+    off, whole = info.health.off_ns, info.processes_ns - info.init_ns
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
         *([("made by", words.shown(maker))] if maker != "measured" else []),
         ("makespan", words.duration(info.makespan_ns)),
-        *([("switched off", f"{words.duration(off)}, {words.percent(off, info.processes_ns)} of the processes' time")] if off else []),
+        *([("switched off", f"{words.duration(off)}, {words.percent(off, whole)} {_of(info)}")] if off else []),
         ("processes", f"{info.processes}{f', {info.locations} threads' if info.locations != info.processes else ''}"),
         *_traffic(info),
         ("regions", _region_fact(info.regions, regions)),
@@ -204,14 +208,18 @@ def _traffic(info: InfoDocument) -> Facts:
     """Return what is said of calls, messages and collectives."""
     if not info.calls:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
-    share, waiting = (words.percent(part, info.processes_ns) for part in (info.time_ns, info.waiting_ns))
+    share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (info.time_ns - info.init_ns, info.waiting_ns))
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
-        ("calls", f"{info.calls}, {words.duration(info.time_ns)} in them ({share} of the processes' time)"),
+        ("calls", f"{info.calls}, {words.duration(info.time_ns)} in them ({share} {_of(info)})"),
         ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}{unknown}"),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),
     ]
+
+
+def _of(info: InfoDocument) -> str:
+    return f"of the processes' time{' without that in MPI_Init' if info.init_ns else ''}"
 
 
 def _region_fact(regions: list[Region], listed: bool) -> str:
@@ -227,7 +235,7 @@ def _routine_lines(info: InfoDocument) -> list[str]:
             row.routine,
             str(row.calls),
             words.duration(row.time_ns),
-            words.percent(row.time_ns, info.processes_ns),
+            "-" if row.routine in _INITS else words.percent(row.time_ns, info.processes_ns - info.init_ns),
             words.duration(row.waiting_ns),
             words.size(row.bytes_sent),
         ]

@@ -39,6 +39,8 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from perwiz.report import palette
+
 _FOLDER = resources.files("perwiz.report.page")
 MODULES = (
     "shell.js",
@@ -65,7 +67,7 @@ class Panel:
 def page(title: str, head: dict[str, Any], panels: Sequence[Panel]) -> str:
     """Return the page: `head` is the data of its top (see `page.head`), `title` the name of the window."""
     script = '(function () {\n"use strict";\n' + "\n".join(_file(name) for name in MODULES) + "\npage.start();\n})();\n"
-    style = _file("page.css")
+    style = palette.style() + _file("page.css")
     return Template(_file("page.html")).substitute(
         title=html.escape(title),
         policy=f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; base-uri 'none'; form-action 'none'",

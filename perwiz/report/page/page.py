@@ -42,6 +42,8 @@ def head(report: Report) -> PanelData:
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction else [],
         "best": not report.asked,
         "recorded": report.run.trace.timeline.makespan,
+        "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
+        "shares": blocks.share_notes(whole, report.run.makespan),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction else None,
         "doubts": [text for _, text in misfit.first(misfit.of_run(report.run), machines.machine(report.run.machine))],
@@ -59,9 +61,8 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
         return None
     return {
         "whole": comparison.second.timeline.makespan,
-        "measured": comparison.second.makespan,
         "off": comparison.first.makespan - comparison.second.makespan,
-        "from": comparison.start,
+        "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
     }
 

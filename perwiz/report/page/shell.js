@@ -1,6 +1,7 @@
 // The page: data in, elements out, what is chosen, and the tabs. The contract with panels stands at the top of html.py.
 const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
+  let base = 0;
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
   const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
@@ -57,7 +58,8 @@ const page = window.perwiz = (function () {
 
   const time = (ns) => scaled(ns, UNITS), size = (bytes) => scaled(bytes, SIZES);
 
-  function share(part, whole) {
+  // Of the whole that all of the page is of, if no other is given.
+  function share(part, whole = base) {
     const percent = 100 * part / whole;
     return !whole ? "-" : percent > 0 && percent < 0.05 ? "<0.1 %" : percent.toFixed(1) + " %";
   }
@@ -143,20 +145,21 @@ const page = window.perwiz = (function () {
     if (head.predicted !== null) {
       const gain = head.recorded - head.predicted;
       answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ",
-        node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain), head.recorded) + ")"),
+        node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")"),
         head.best ? " by the best single call" : "");
     }
     if (head.comparison) {
-      const {off, whole, measured, from} = head.comparison;
+      const {off, whole, from} = head.comparison;
       answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
         off ? (head.best ? off < 0 ? "longer" : "shorter" : "predicted too " + (off < 0 ? "short" : "long")) + " by " + time(Math.abs(off)) +
-          " (" + share(Math.abs(off), measured) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),
+          " (" + share(Math.abs(off)) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),
         from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
     }
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
     const facts = [many(head.processes, "process", "processes"), many(head.calls, "MPI call", "MPI calls"), many(head.messages, "message", "messages"),
       "waiting " + time(head.waiting) + " in all"];
     if (head.span) facts.unshift(head.span);
+    facts.push(...head.shares);
     const box = document.getElementById("head");
     if (head.incomplete) {
       box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "INCOMPLETE trace. "),
@@ -176,6 +179,7 @@ const page = window.perwiz = (function () {
 
   async function start() {
     const head = data("head"), tabs = document.getElementById("tabs"), place = document.getElementById("panels");
+    base = head.shares_of;
     headline(head);
     const listed = head.panels.filter((panel) => panel.id !== "timeline" && panels[panel.id]);
     for (const {id, title} of listed) {

@@ -45,7 +45,7 @@ def document(
     findings = findings if explained is None else explained.findings
     cube = findings.severity
     chosen = _below(findings, pattern)
-    base = blocks.shares_of(run.trace, run.makespan, run.makespan - worth.every)
+    base = blocks.shares_of(run.trace, run.makespan)
     part = _shares(run, findings, base)
     paths = _call_paths(findings, worth, run.makespan, chosen, rows)
     bound, best = _spans(run, paths)

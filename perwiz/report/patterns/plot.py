@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import UsageError
 from perwiz.patterns import topology
+from perwiz.patterns.analysis.worth import Worth
 from perwiz.patterns.search import Findings
+from perwiz.report import blocks
 from perwiz.report.picture import lanes
-from perwiz.report.picture.figure import empty, save
+from perwiz.report.picture.figure import Line, Sheet, save, sheet
 from perwiz.trace.arrays import F8
 from perwiz.trace.trace import Topology
+from perwiz.whatif.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,21 +29,32 @@ MOST_SLICES, MOST_CELLS, MOST_PATHS, MOST_RANKS = 16, 512, 12, 1024
 """Panels of a topology, cells along a side of one, rows and columns without a topology."""
 _TEXT, _ROOM = 44, (40, 20)
 """Characters of a call path, at most; width and height, in hundredths of an inch, from which on a cell carries its number."""
-_WIDTH, _LEFT, _RIGHT, _TOP, _FOOT, _ROW, _AXIS = 10.0, 0.9, 1.2, 0.8, 0.35, 0.3, 0.5
+_WIDTH, _LEFT, _RIGHT, _ROW, _AXIS, _TEXT_PER_INCH = 10.0, 0.6, 0.9, 0.3, 0.5, 6
 
 
-def plot(findings: Findings, name: str, path: str) -> None:
-    """Write the picture of a pattern; the suffix of `path` (.png, .svg, .pdf) says in which format."""
-    save(lambda: _draw(findings, name), path)
+def plot(run: Run, findings: Findings, worth: Worth, pattern: str | None, path: str, width: float | None = None) -> None:
+    """Write the picture of a pattern, by default of the one worth most; the suffix of `path` (.png, .svg, .pdf) says in which format.
+
+    `width` in inches.
+    """
+    name = pattern or worth_most(findings, worth)
+    save(lambda: _draw(findings, name, _gain(run, worth, name, pattern is None), width or _WIDTH), path)
 
 
-def named(findings: Findings, name: str | None) -> str:
-    """Return the pattern to draw: by default the one that waits most. Raises UsageError for one not searched for in this trace."""
-    if name is None:
-        return max(findings.waits, key=lambda pattern: (findings.severity.total(pattern), pattern))
-    if name not in findings.instances:
-        raise UsageError(f"pattern '{name}': not searched for in this trace, so there is no picture of it")
-    return name
+def worth_most(findings: Findings, worth: Worth) -> str:
+    """Return the pattern that is worth most, of several the one that waits longest."""
+    gaining = {name: sites.makespan for name, sites in worth.whole.items()}
+    return max(findings.waits, key=lambda name: (-gaining.get(name, 2**63), findings.severity.total(name), name))
+
+
+def _gain(run: Run, worth: Worth, name: str, most: bool) -> str:
+    """Return in words what a pattern is worth."""
+    if name not in worth.whole:
+        return "nothing waits there"
+    whole = blocks.shares_of(run.trace, run.makespan)
+    gain = f"{blocks.gained(run.makespan, worth.whole[name].makespan, whole)} if no call of its sites waited"
+    base = f" ({note})" if (note := "".join(blocks.share_notes(whole, run.makespan))) else ""
+    return f"{'worth most of all patterns: ' if most else ''}{gain}{base}"
 
 
 def slices(field: F8) -> tuple[F8, list[str]]:
@@ -66,47 +79,40 @@ def coarser(plane: F8, most: tuple[int, int]) -> F8:
     return np.where(count > 0, np.nansum(blocks, axis=(1, 3)) / np.maximum(count, 1), np.nan)
 
 
-def _draw(findings: Findings, name: str) -> Figure:
+def _draw(findings: Findings, name: str, gain: str, width: float) -> Figure:
     grid = topology.main(findings.severity.trace)
-    return _over_paths(findings, name) if grid is None else _over_topology(findings, name, grid)
+    return _over_paths(findings, name, gain, width) if grid is None else _over_topology(findings, name, gain, width, grid)
 
 
-def _figure(findings: Findings, name: str, height: float, note: str) -> Figure:
-    """Return an empty picture with its title and a note at its foot."""
+def _figure(findings: Findings, name: str, gain: str, width: float, height: float, note: str) -> Sheet:
+    """Return a picture with its title and a note at its foot, with room of so many inches between them."""
     cube = findings.severity
-    total = height + _TOP + _FOOT
-    figure = empty(_WIDTH, total)
     title = next(metric.title for metric in cube.metrics if metric.name == name)
     heading = f"{words.shown(title)} ({words.shown(name, 40)}): {words.duration(cube.total(name))} in all"
-    figure.text(0.12 / _WIDTH, 1 - 0.12 / total, heading, size=12, weight="bold", va="top", parse_math=False)
-    figure.text(0.12 / _WIDTH, 1 - 0.38 / total, lanes.title(cube.trace), size=9, va="top", color="#444444", parse_math=False)
-    figure.text(0.12 / _WIDTH, 0.12 / total, note, size=8, color="#444444", parse_math=False)
-    return figure
+    above = [Line(heading, 12, weight="bold"), Line(gain, 9), Line(lanes.title(cube.trace), 9, "#444444")]
+    return sheet(width, height, above, [Line(note, 8, "#444444")])
 
 
-def _over_topology(findings: Findings, name: str, grid: Topology) -> Figure:
+def _over_topology(findings: Findings, name: str, gain: str, wide: float, grid: Topology) -> Figure:
     """Return one panel per plane of the last two dimensions."""
     cube = findings.severity
     planes, names = slices(topology.field(cube.trace, grid, cube.by_location(name)))
     drawn = min(len(planes), MOST_SLICES)
     columns = math.ceil(math.sqrt(drawn))
     rows = math.ceil(drawn / columns)
-    width = (_WIDTH - _LEFT - _RIGHT) / columns
+    width = (wide - _LEFT - _RIGHT) / columns
     tall = min(max(width * planes.shape[1] / planes.shape[2], 0.5), 7.0 / rows)
     empty = bool(np.isnan(planes).any())
     note = _topology_note(grid, len(planes) - drawn, planes.shape[1:], empty)
-    figure = _figure(findings, name, rows * (tall + _AXIS), note)
+    drawing = _figure(findings, name, gain, wide, rows * (tall + _AXIS), note)
     scale, unit, most = _scale(planes)
-    total = figure.get_figheight()
     for k in range(drawn):
         row, column = divmod(k, columns)
-        low = total - _TOP - row * (tall + _AXIS) - tall
-        place = ((_LEFT + column * width) / _WIDTH, low / total, (width - 0.35 * (columns > 1)) / _WIDTH, tall / total)
-        axes = figure.add_axes(place)
+        low = (rows - row) * (tall + _AXIS) - tall
+        axes = drawing.axes(_LEFT + column * width, low, width - 0.35 * (columns > 1), tall)
         image = _heat(axes, planes[k] / scale, most / scale, (MOST_CELLS, MOST_CELLS))
         _name_axes(axes, grid, names[k], row == rows - 1, column == 0)
-    _bar(figure, image, unit)
-    return figure
+    return _barred(drawing, image, unit, rows * (tall + _AXIS))
 
 
 def _topology_note(grid: Topology, left_out: int, plane: tuple[int, ...], empty: bool) -> str:
@@ -128,7 +134,7 @@ def _name_axes(axes: Axes, grid: Topology, plane: str, lowest: bool, leftmost: b
         axes.set_yticks([])
 
 
-def _over_paths(findings: Findings, name: str) -> Figure:
+def _over_paths(findings: Findings, name: str, gain: str, wide: float) -> Figure:
     """Return one row per call path, those with most of it, and one column per process or thread."""
     cube = findings.severity
     cells = cube.cells[name]
@@ -136,21 +142,19 @@ def _over_paths(findings: Findings, name: str) -> Figure:
     lane = lanes.lanes(cube.trace.locations)
     value = np.zeros((max(len(order), 1), len(lane)))
     value[: len(order), lane] = cells.value[order]
-    texts = [words.shown(cube.tree.full_name(node), _TEXT) for node in cells.node[order].tolist()] or [""]
+    texts = [words.shown(cube.tree.full_name(node), int(min(_TEXT, wide * _TEXT_PER_INCH))) for node in cells.node[order].tolist()] or [""]
     left_out = len(cells.node) - len(order)
     many = "a cell is the mean of several; " if len(lane) > MOST_RANKS else ""
     note = f"{many}call paths left out that have less: {left_out}" if left_out else f"{many}all call paths that have it"
     height = max(_ROW * len(value), 0.6)
-    figure = _figure(findings, name, height + _AXIS, note)
+    drawing, left = _figure(findings, name, gain, wide, height + _AXIS, note), 0.2 + 0.068 * max(len(text) for text in texts)
     scale, unit, most = _scale(value)
-    total, left = figure.get_figheight(), 0.2 + 0.068 * max(len(text) for text in texts)
-    axes = figure.add_axes((left / _WIDTH, (_FOOT + _AXIS) / total, (_WIDTH - left - _RIGHT) / _WIDTH, height / total))
+    axes = drawing.axes(left, _AXIS, wide - left - _RIGHT, height)
     image = _heat(axes, value / scale, most / scale, (MOST_PATHS, MOST_RANKS), stretch=True)
     axes.set_yticks(range(len(value)), texts, size=8, parse_math=False)
     threads = bool(cube.trace.locations.thread.any())
     axes.set_xlabel("processes and their threads, in order of ranks" if threads else "rank", size=8)
-    _bar(figure, image, unit)
-    return figure
+    return _barred(drawing, image, unit, height + _AXIS)
 
 
 def _scale(value: F8) -> tuple[int, str, float]:
@@ -182,10 +186,9 @@ def _room(axes: Axes, cells: tuple[int, ...]) -> bool:
     return bool(box.width / cells[1] >= _ROOM[0] and box.height / cells[0] >= _ROOM[1])
 
 
-def _bar(figure: Figure, image: Any, unit: str) -> None:
-    """Draw the scale of colours."""
-    low, high = _FOOT + _AXIS, figure.get_figheight() - _TOP
-    place = ((_WIDTH - 0.95) / _WIDTH, low / figure.get_figheight(), 0.15 / _WIDTH, (high - low) / figure.get_figheight())
-    bar = figure.colorbar(image, cax=figure.add_axes(place))
+def _barred(drawing: Sheet, image: Any, unit: str, height: float) -> Figure:
+    """Return the figure with the scale of colours beside what is drawn."""
+    bar = drawing.figure.colorbar(image, cax=drawing.axes(drawing.width - _RIGHT + 0.25, _AXIS, 0.15, height - _AXIS))
     bar.set_label(unit, size=8)
     bar.ax.tick_params(labelsize=8)
+    return drawing.figure

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.report import blocks
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import choice
 from perwiz.trace import operations
@@ -21,8 +22,9 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.tables import Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
-GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI")
-"""Groups of MPI routines that share a colour."""
+GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI", "waiting")
+"""What shares a colour: groups of MPI routines, and what of any call is waiting."""
+WAITING = GROUPS.index("waiting")
 
 _GROUP_OF_KIND = {
     operations.SEND: 0,
@@ -87,6 +89,8 @@ class Scene:
     """How the zeroed waits are marked: `frames`, many as `strips` above the bars, in very thin lanes `none`."""
     recorded: int
     """Makespan of the first panel, ns."""
+    shares_of: int
+    """What percentages are of, ns."""
     origin: int
     """Where the time axis begins, ns since the start of the run; above 0 if a long MPI_Init is cut off."""
     span: int
@@ -129,6 +133,7 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: I8, size: Size) -
         early=bool(len(early(trace, timelines[0], np.arange(len(trace.messages))))),
         marks="none",
         recorded=timelines[0].makespan,
+        shares_of=blocks.shares_of(trace, timelines[0].makespan),
         origin=cut,
         span=max(timeline.makespan - cut for timeline in timelines) or 1000,
         size=size,
@@ -140,7 +145,8 @@ def joined(scenes: Sequence[Scene]) -> list[Scene]:
     """Return the scenes of several traces, at least one, with one time axis, and the end of the first to compare with."""
     cut = min(scene.origin for scene in scenes)
     span = max(scene.origin + scene.span for scene in scenes) - cut
-    return [dataclasses.replace(scene, origin=cut, span=span, recorded=scenes[0].recorded, meaning=scenes[0].meaning) for scene in scenes]
+    shared = {name: getattr(scenes[0], name) for name in ("recorded", "shares_of", "meaning")}
+    return [dataclasses.replace(scene, origin=cut, span=span, **shared) for scene in scenes]
 
 
 def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
@@ -197,9 +203,17 @@ def bars(
     return lanes_bars.bars(scene.lane[location[rows]], group[rows], left, right, scene.size.columns)
 
 
-def calls(trace: Trace, timeline: Timeline, scene: Scene) -> lanes_bars.Bars:
-    """Return the bars of all calls, each in its group of routines."""
-    return bars(scene, timeline, timeline.calls, np.arange(len(trace.calls)), trace.calls.location, GROUP[trace.calls.op])
+def calls(trace: Trace, timeline: Timeline, scene: Scene, wait: I8 | None = None) -> lanes_bars.Bars:
+    """Return the bars of all calls, each in its group of routines; with `wait`, ns per call, each begins with one of waiting."""
+    times, location, group = timeline.calls, trace.calls.location, GROUP[trace.calls.op]
+    whole = bars(scene, timeline, times, np.arange(len(group)), location, group)
+    if wait is None or not wait.any():
+        return whole
+    until = np.minimum(times.enter + wait, times.leave)
+    waits, rest = np.flatnonzero(wait), np.flatnonzero((wait == 0) | (until < times.leave))
+    parts = Times(np.concatenate((times.enter[waits], until[rest])), np.concatenate((until[waits], times.leave[rest])))
+    place, kind = location[np.concatenate((waits, rest))], np.concatenate((np.full(len(waits), WAITING), group[rest]))
+    return dataclasses.replace(bars(scene, timeline, parts, np.arange(len(kind)), place, kind), merged=whole.merged)
 
 
 def start(timeline: Timeline) -> int:
@@ -235,14 +249,6 @@ def unit(time: int) -> tuple[int, str]:
     if time >= 1_000_000_000:
         return 1_000_000_000, "s"
     return (1_000_000, "ms") if time >= 1_000_000 else (1_000, "us")
-
-
-def gain(recorded: int, predicted: int) -> str:
-    """Return how much shorter the second makespan is: `gain 12.5 %`, `loss 3.0 %`, or nothing if the first one is zero."""
-    if recorded <= 0:
-        return ""
-    share = 100 * (recorded - predicted) / recorded
-    return f"{'gain' if share >= 0 else 'loss'} {abs(share):.1f} %"
 
 
 def title(trace: Trace) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.report import palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.trace.arrays import F8
@@ -16,11 +17,9 @@ from perwiz.trace.trace import Timeline, Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#08306B", "#6FBDF0", "#8A2275", "#F6CD3A", "#22B088", "#666666")
-"""One per group of routines: told apart by the colour-blind, and in grey, as no two are equally light."""
-COMPUTATION, MESSAGE, ZEROED, EARLY = "#D6D6D6", "#222222", "#D4002A", "#D4002A"
-SHADES = ("#F3F3FA", "#E0E4F4")
-"""Parallel regions, one instance after the other."""
+COLOURS = tuple(palette.LIGHT[group] for group in (*palette.GROUPS, "wait"))
+"""One per group of `lanes.GROUPS`."""
+COMPUTATION, MESSAGE, ZEROED, EARLY, SHADES = palette.LIGHT["idle"], palette.MESSAGE, palette.CHOSEN, palette.CHOSEN, palette.SHADES
 MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65
 _BAND, _BAR, _THIN = 1.0, 0.66, 0.2
 _FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42

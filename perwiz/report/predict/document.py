@@ -121,7 +121,7 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         recorded_ns=recorded.makespan,
         predicted_ns=predicted.makespan,
         gain_ns=prediction.gain,
-        shares_of_ns=blocks.shares_of(trace, recorded.makespan, abs(prediction.gain)),
+        shares_of_ns=blocks.shares_of(trace, recorded.makespan),
         predicted_span=spans.span(prediction.span),
         replay_error_ns=prediction.replay_error,
         calls=len(trace.calls),
@@ -196,9 +196,8 @@ def text(predict: PredictDocument) -> str:
 
 
 def _answer(predict: PredictDocument) -> Facts:
-    recorded, gain = predict.recorded_ns, predict.gain_ns
-    share = f" ({words.percent(abs(gain), predict.shares_of_ns)})" if recorded else ""
-    change = f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"
+    recorded = predict.recorded_ns
+    change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
     facts = [
         ("recorded", blocks.recorded(recorded, predict.health)),
         ("predicted", f"{words.duration(predict.predicted_ns)}, {change}"),

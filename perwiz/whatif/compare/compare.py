@@ -7,18 +7,17 @@ and the difference is a change: after minus before. Shares are of the reference.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from perwiz.errors import TraceError, UsageError
+from perwiz.errors import TraceError
 from perwiz.loggps.machine import Machine
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
-from perwiz.whatif import selectors
 from perwiz.whatif.compare.align import Alignment, align
+from perwiz.whatif.compare.span import Bound, bounds
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
@@ -33,11 +32,13 @@ class Side:
     """Its clocks made consistent."""
     health: Health
     start: int
-    """The instant that is the start of both runs, ns; what lies before it is not compared."""
+    """The instant from which it is compared, ns."""
+    stop: int
+    """The instant to which it is compared, ns."""
 
     def since(self, moments: I8) -> I8:
-        """Return moments as ns since the start, none before it."""
-        return np.asarray(np.maximum(moments - self.start, 0), np.int64)
+        """Return moments as ns since the start, none before it and none after the stop."""
+        return np.asarray(np.clip(moments, self.start, self.stop) - self.start, np.int64)
 
     @property
     def timeline(self) -> Timeline:
@@ -46,8 +47,8 @@ class Side:
 
     @property
     def makespan(self) -> int:
-        """From the start to the last instant of any location, ns."""
-        return int(self.since(self.timeline.locations.leave).max(initial=0))
+        """From the start to the stop, ns; that is the end of the run unless another one is asked for."""
+        return self.stop - self.start
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,10 +66,12 @@ class Comparison:
     first: Side
     second: Side
     alignment: Alignment
-    start: str
-    """Where both runs start: start, init, or the call of the first run at whose return."""
+    begin: Bound
+    """From where on both runs are compared."""
+    end: Bound
+    """Up to where."""
     compared: I8
-    """Rows of the alignment: the pairs of calls that are not over before the start."""
+    """Rows of the alignment: the pairs of calls under way between the two in either run."""
     hypotheses: tuple[Hypothesis, ...] = ()
     """Under which the first run was predicted here."""
     machine: Machine | None = None
@@ -101,7 +104,7 @@ class Comparison:
 
     @property
     def difference(self) -> int:
-        """How far the makespan since the start is from that of the reference, ns."""
+        """How far the makespan is from that of the reference, ns."""
         return self.sign * (self.second.makespan - self.first.makespan)
 
     @property
@@ -144,13 +147,17 @@ def compare(
     hypotheses: Asked = (),
     model: Start = None,
     clock: str = "clc",
+    stop: str | None = None,
 ) -> Comparison:
     """Return two runs beside each other; under hypotheses the first is predicted before, as `perwiz.predict` does.
 
-    `start` says which instant is the start of both: "start", the first of any process; "init", when the last process has left
-    MPI_Init; "e12", when that call of the first trace returns, and the same call of the second. Default: "init" if both runs show
-    it, as no prediction is about how long processes take to start; else "start". Calls are paired by `perwiz.whatif.compare.align`.
-    Raises UsageError for a start that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
+    `start` says from which instant both are compared: "start", the first of any process; "init", when the last process has left
+    MPI_Init; "e12", when that call of the first trace returns, and the same call of the second; "common", when the first call that
+    both have is entered; the name of a user region or of a routine, when the first process enters it, with "#3" its third instance on
+    each process. `stop` says to which: "end", a call or "common", when it or the last returns, or a region or routine, when the last
+    process leaves it. Default: see `perwiz.whatif.compare.span.bounds`; no prediction is about how long processes take to start.
+    Calls are paired by `perwiz.whatif.compare.align`.
+    Raises UsageError for an instant that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
     asked = parse_all(hypotheses, first)
     machine = machine_of(model, first) if asked else None
@@ -160,9 +167,9 @@ def compare(
     if not len(pairs.first) and (len(one.calls) or len(other.calls)):
         counts = f"{len(one.calls)} and {len(other.calls)}"
         raise TraceError(f"{first.path}, {second.path}: none of {counts} calls is the same, must be runs of one program")
-    word, instants = _start(one, other, pairs, start)
-    sides = [Side(trace, state, instant) for (trace, state), instant in zip(both, instants, strict=True)]
-    return Comparison(sides[0], sides[1], pairs, word, _after(sides, pairs, word), asked, machine)
+    begin, end = bounds(one, other, pairs, start, stop)
+    sides = (Side(*both[0], begin.times[0], end.times[0]), Side(*both[1], begin.times[1], end.times[1]))
+    return Comparison(*sides, pairs, begin, end, _within(sides, pairs, begin, end), asked, machine)
 
 
 def _first(trace: Trace, hypotheses: Sequence[Hypothesis], machine: Machine | None, clock: str) -> tuple[Trace, Health]:
@@ -178,39 +185,12 @@ def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:
     return clocks.trace, health(clocks.trace, dropped, clocks)
 
 
-def _start(first: Trace, second: Trace, pairs: Alignment, word: str | None) -> tuple[str, tuple[int, int]]:
-    inits = [selectors.init_calls(trace) for trace in (first, second)]
-    if word is None:
-        word = "init" if all(map(len, inits)) else "start"
-    if word == "start":
-        return word, (_begin(first), _begin(second))
-    if word == "init":
-        for trace, rows in zip((first, second), inits, strict=True):
-            if not len(rows):
-                raise UsageError(f"--from init: {trace.path} shows no MPI_Init, must be start or a call")
-        return word, (int(first.timeline.calls.leave[inits[0]].max()), int(second.timeline.calls.leave[inits[1]].max()))
-    return word, _at_call(first, second, pairs, word)
-
-
-def _begin(trace: Trace) -> int:
-    return int(trace.timeline.locations.enter.min()) if len(trace.locations) else 0
-
-
-def _at_call(first: Trace, second: Trace, pairs: Alignment, word: str) -> tuple[int, int]:
-    if not re.fullmatch("e(0|[1-9][0-9]{0,17})", word):
-        raise UsageError(f"--from {word}: must be start, init or a call such as e12")
-    row = int(word[1:])
-    if row >= len(first.calls):
-        raise UsageError(f"--from {word}: no such call, {first.path} has calls e0 to e{len(first.calls) - 1}")
-    pair = int(np.searchsorted(pairs.first, row))
-    if pair == len(pairs.first) or pairs.first[pair] != row:
-        raise UsageError(f"--from {word}: {second.path} does not have this call, must be one of both runs")
-    return int(first.timeline.calls.leave[row]), int(second.timeline.calls.leave[pairs.second[pair]])
-
-
-def _after(sides: list[Side], pairs: Alignment, word: str) -> I8:
-    """Return the pairs that are not over before the start in both runs."""
-    if word == "start":
+def _within(sides: tuple[Side, Side], pairs: Alignment, begin: Bound, end: Bound) -> I8:
+    """Return the pairs of which a call is under way at some time that is compared: not over before, not entered only after it."""
+    if (begin.word, end.word) == ("start", "end"):
         return np.arange(len(pairs.first))
-    late = [side.timeline.calls.leave[rows] > side.start for side, rows in zip(sides, (pairs.first, pairs.second), strict=True)]
-    return np.flatnonzero(late[0] | late[1])
+    seen = np.zeros(len(pairs.first), bool)
+    for side, rows in zip(sides, (pairs.first, pairs.second), strict=True):
+        calls = side.timeline.calls
+        seen |= (calls.leave[rows] > side.start) & (calls.enter[rows] < side.stop)
+    return np.flatnonzero(seen)

@@ -48,6 +48,14 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def between(self, start: int, stop: int) -> Pieces:
+        """Return the parts of pieces from `start` to `stop`, ns of the timeline."""
+        begin = np.clip(self.begin, start, stop)
+        length = np.clip(self.begin + self.length, start, stop) - begin
+        cut = dataclasses.replace(self, begin=begin, length=length)
+        kept = np.flatnonzero(length)
+        return Pieces(*(getattr(cut, field.name)[kept] for field in dataclasses.fields(Pieces)))
+
     def sums(self, key: Ints, groups: int) -> Ints:
         """Return the length, ns, of the pieces of every group and kind (groups, len(KINDS)); `key` is the group of each piece."""
         out = np.zeros((groups, len(KINDS)), "i8")
@@ -96,6 +104,24 @@ def critical_of(run: Run) -> Critical:
     return Critical(run, edges, _pieces(run, edges, location), changes, slack(run))
 
 
+def pieces_between(run: Run, start: int, stop: int, location: int) -> Pieces:
+    """Return what holds a location until `stop`, back to `start`: pieces of a longest path to there, which add up to stop - start."""
+    graph, first = run.graph, run.trace.first_calls[location : location + 2]
+    calls = slice(*first.tolist())
+    own = np.append(np.stack((graph.entered[calls], graph.returned[calls]), 1), graph.ended[location])
+    last = own[min(int(np.searchsorted(run.time[own], stop)), len(own) - 1)]
+    edges = critical_path(graph, run.weighted.weight, run.time, int(last))
+    return _pieces(run, edges, _locations(run, edges)).between(start, stop)
+
+
+def computation_between(run: Run, start: int, stop: int) -> Pieces:
+    """Return all computation of a run from `start` to `stop`, on the critical path or not, cut at the boundaries of user regions."""
+    graph, trace = run.graph, run.trace
+    target = np.concatenate((graph.entered, graph.ended)).astype("i8")
+    location = np.concatenate((trace.calls.location, np.arange(len(trace.locations), dtype="i4")))
+    return _sorted([_computation(run, graph.start[target], target, location)]).between(start, stop)
+
+
 def slack(run: Run) -> I8:
     """Return how much later each call may return without delaying the end of the run, int64 ns."""
     returned = run.graph.returned
@@ -120,7 +146,11 @@ def _locations(run: Run, edges: I4) -> I4:
 def _pieces(run: Run, edges: I4, location: I4) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
     target = run.graph.targets(edges)
-    parts = [_start(run, edges, target, location), *_inside(run, edges, target, location), _computation(run, edges, target, location)]
+    of = (run, edges, target, location)
+    return _sorted([_start(*of), *_inside(*of), _computation(*of)])
+
+
+def _sorted(parts: list[tuple[Ints, ...]]) -> Pieces:
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     kept = np.flatnonzero(columns[3])
     kept = kept[np.lexsort((columns[2][kept], columns[0][kept]))]

@@ -46,6 +46,7 @@ def test_document__by_hand():
         "made_by": "measured",
         "machine": {"given": True, "estimates": [], "unknown": []},
         "recorded_ns": 150,
+        "shares_of_ns": 150,
         "replay_error_ns": 0,
         "user_regions": 1,
     }
@@ -74,8 +75,8 @@ def test_text__by_hand():
         "late.alog: lower bounds",
         "",
         "recorded      150 ns",
-        "at least      150 ns (100.0 %) if nobody waited",
-        "at least      94 ns (62.7 %) if computation and messages were balanced, too",
+        "at least      150 ns, 0 ns (0.0 %) less, if nobody waited",
+        "at least      94 ns, 56 ns (37.3 %) less, if computation and messages were balanced, too",
         "              bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict",
         "",
         "at least       steps  longest      Q1      Q2      Q3  Q1+Q2   Q1+Q3   Q2+Q3  Q1+Q2+Q3",
@@ -130,7 +131,7 @@ def test_waits_that_were_not_recorded():
     """They are in the computation: it may take less without them."""
     lines = report.text(document(dataclasses.replace(late_sender(), counts=Counts(bare=1)))).splitlines()
     assert lines[3:6] == [
-        "at least      150 ns (100.0 %) if nobody waited as far as recorded",
-        "at least      94 ns (62.7 %) if computation and messages were balanced, too",
+        "at least      150 ns, 0 ns (0.0 %) less, if nobody waited as far as recorded",
+        "at least      94 ns, 56 ns (37.3 %) less, if computation and messages were balanced, too",
         "              the waits of 1 call were not recorded: they count as computation",
     ]

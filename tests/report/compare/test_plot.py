@@ -10,6 +10,7 @@ from perwiz.report.compare import plot as compare_plot
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row, plot
 from perwiz.whatif.compare.compare import compare
+from perwiz.whatif.compare.reasons import reasons
 
 
 def run(works, processes=2, path="run.alog"):
@@ -44,14 +45,24 @@ def test_curves():
     assert y.tolist() == [200, 100]
     assert (x * scene.span / 52).round(6).tolist() == [310, 520]
     assert curves.notes() == [
-        "the picture begins at the end of the last MPI_Init",
+        "the picture begins: the end of the last MPI_Init",
         "differs most: rank 0, +200 ns at 310 ns of the lower run",
     ]
 
 
 def test_curves__nothing_is_off():
     found = compare(run([100]), run([100]), "e1")
-    assert compare_plot.Curves(found).notes() == ["the picture begins at the return of e1"]
+    assert compare_plot.Curves(found).notes() == ["the picture begins: the return of e1"]
+
+
+@pytest.mark.slow
+def test_plot__of_equal_runs(tmp_path):
+    """Nothing differs: no empty panel is drawn for it; what is bounded says so."""
+    path, found = tmp_path / "both.svg", compare(run([100]), run([100]), "MPI_Barrier", stop="MPI_Barrier")
+    compare_plot.plot(found, reasons(found), str(path))
+    text = path.read_text()
+    assert "returns of calls" not in text
+    assert "time since the first process enters MPI_Barrier [us]" in text
 
 
 def test_curves__too_many():
@@ -75,7 +86,8 @@ def test_joined():
 def test_plot(tmp_path, processes):
     """Also of runs with different processes; SVG holds what is written as text of both runs."""
     path = tmp_path / "both.svg"
-    compare_plot.plot(compare(run([100, 300]), run([300, 200], processes, "after.alog")), str(path))
+    found = compare(run([100, 300]), run([300, 200], processes, "after.alog"))
+    compare_plot.plot(found, reasons(found), str(path))
     assert path.read_bytes().startswith(b"<?xml")
     assert [one.name for one in tmp_path.iterdir()] == ["both.svg"]
     text = path.read_text()
@@ -92,7 +104,8 @@ def test_plot(tmp_path, processes):
 def test_plot__what_times_count_from(tmp_path, start, since, ends):
     """From the end of MPI_Init on 110 of 1110 are left, and 310 of 1310."""
     path = tmp_path / "both.svg"
-    compare_plot.plot(compare(run([100]), run([300]), start), str(path))
+    found = compare(run([100]), run([300]), start)
+    compare_plot.plot(found, reasons(found), str(path))
     text = path.read_text()
     assert f"<!-- time since {since} [us] -->" in text
     said = ["110 ns of a makespan of 1.110 us", "310 ns of a makespan of 1.310 us"]

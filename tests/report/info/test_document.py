@@ -50,6 +50,7 @@ def test_document__by_hand():
         "properties": {},
         "makespan_ns": 300,
         "processes_ns": 410,
+        "init_ns": 0,
         "processes": 2,
         "locations": 2,
         "communicators": [{"name": "world", "ranks": 2}],

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from perwiz.errors import UsageError
+from perwiz.report import palette
+from perwiz.report.page import html
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import choice as lanes_choice
 from perwiz.report.picture import lanes
@@ -314,13 +316,29 @@ def test_colours__differ_in_grey():
     assert min(b - a for a, b in pairwise(grey)) >= 14
 
 
+def test_colours__of_the_page():
+    """One palette: what is send in a picture is send in the page."""
+    page = html.page("", {}, [])
+    assert all(f"--{name}:{colour};" in page for name, colour in zip((*palette.GROUPS, "wait"), COLOURS, strict=True))
+
+
+def test_calls__begin_with_waiting():
+    """Of a call of 100 the first 30 are waiting, in a colour of its own; one that waits to its end is all of it."""
+    trace = make([(0, "MPI_Recv", 0, 100), (0, "MPI_Recv", 200, 300), (0, "MPI_Send", 400, 500)], ends=[1000])
+    scene = lanes.scene(trace, [trace.timeline], i8([]), SIZE)
+    bars = lanes.calls(trace, trace.timeline, scene, i8([30, 100, 0]))
+    found = sorted(zip(bars.left.tolist(), bars.right.tolist(), [lanes.GROUPS[k] for k in bars.group], strict=True))
+    assert [row for row in found if row[1] > row[0] + 0.5] == [
+        (0.0, 3.0, "waiting"),
+        (3.0, 10.0, "receive"),
+        (20.0, 30.0, "waiting"),
+        (40.0, 50.0, "send"),
+    ]
+    assert bars.merged == 0
+    assert lanes.WAITING not in lanes.calls(trace, trace.timeline, scene).group
+
+
 # Words
-
-
-def test_gain():
-    assert lanes.gain(1000, 875) == "gain 12.5 %"
-    assert lanes.gain(1000, 1030) == "loss 3.0 %"
-    assert lanes.gain(0, 5) == ""
 
 
 @pytest.mark.parametrize(
@@ -376,7 +394,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "rank 0",
         "rank 1",
         "makespan 1.000 us",
-        "makespan 750 ns, gain 25.0 %",
+        "makespan 750 ns, gain 250 ns (25.0 %)",
         "time since the start of the run [us]",
         "send",
         "receive",
@@ -386,7 +404,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "message",
         "zeroed wait",
         "end of the run",
-        "end of recorded",
+        "end of the upper run",
         "1 of 3 calls are shorter than a dot: per dot the colour is the kind that lasts longest, the height the share of time in calls",
     ):
         assert text in texts
@@ -446,7 +464,7 @@ def test_plot__many_calls(tmp_path, suffix):
     plot(trace, [Row("recorded", trace.timeline), Row("predicted", trace.timeline)], str(path), [2, 6])
     assert 20_000 < path.stat().st_size < 6_000_000
     if suffix == "svg":
-        assert "144 of 5120 messages drawn, those with the longest waits" in words(path)
+        assert "145 of 5120 messages drawn, those with the longest waits" in words(path)
 
 
 def test_plot__same_input_same_bytes(tmp_path):

@@ -58,7 +58,7 @@ def test_start__where_the_last_process_left_init():
     """MPI_Init returns after 50 and 70 in the one run, 500 and 300 in the other: it is not compared, and what follows is the same."""
     one, other = late_sender(init=(50, 70)), late_sender(init=(500, 300))
     found = compare(one, other)
-    assert (found.start, found.first.start, found.second.start, found.difference) == ("init", 70, 500, 0)
+    assert (found.begin.word, found.first.start, found.second.start, found.difference) == ("init", 70, 500, 0)
     assert found.compared.tolist() == [1, 3]
     assert all(not (spans.first - spans.second).any() for spans in (*found.calls(), *found.ends()))
     assert compare(one, other, "start").difference == 430
@@ -89,8 +89,8 @@ def test_start__over_before_it_in_one_run():
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ("init", "--from init: late.alog shows no MPI_Init, must be start or a call"),
-        ("begin", "--from begin: must be start, init or a call such as e12"),
+        ("init", "--from init: late.alog shows no MPI_Init, must be start, a call, a region or a routine"),
+        ("begin", "--from begin: not in late.alog, must be start, init, a call, a region or a routine of both"),
         ("e7", "--from e7: no such call, late.alog has calls e0 to e3"),
         ("e1", "--from e1: other.alog does not have this call, must be one of both runs"),
     ],
@@ -101,8 +101,55 @@ def test_start__that_is_none(start, message):
     assert str(refused.value) == message
 
 
-def test_start__only_the_other_run_has_init():
-    assert compare(late_sender(), late_sender(init=(5, 5))).start == "start"
+def test_bounds__only_one_run_shows_init_and_finalize():
+    """The same run, recorded with MPI_Init, its skew and MPI_Finalize, and without: from the first to the last call of both."""
+    bare = late_sender()
+    b = Builder(2)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, 50 + rank))
+    b.send(0, 1, 1, at=(1500, 1510))
+    with b.region(1, "solve", at=(500, 1600)):
+        b.recv(1, 0, at=(500, 1542))
+    for rank in (0, 1):
+        b.call(rank, "Finalize", at=(1700, 1800))
+    for runs in ((bare, b.trace()), (b.trace(), bare)):
+        found = compare(*runs)
+        assert (found.begin.word, found.end.word) == ("common", "common")
+        assert (found.difference, found.first.makespan, len(found.compared)) == (0, 1042, 2)
+        assert all(not (spans.first - spans.second).any() for spans in found.calls())
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "spans"),
+    [
+        ("solve", "solve", [(0, 1100), (0, 500)]),
+        ("solve#1", "MPI_Recv#1", [(0, 1042), (0, 442)]),
+        ("MPI_Send", "end", [(1000, 1100), (400, 500)]),
+        ("start", "e0", [(0, 1010), (0, 410)]),
+        ("common", "common", [(0, 1042), (0, 442)]),
+    ],
+)
+def test_bounds__by_name(start, stop, spans):
+    """The first process enters, the last leaves: a region or a routine."""
+    found = compare(late_sender(), late_sender(400), start, stop=stop)
+    assert [(side.start, side.stop) for side in found.sides] == spans
+    assert found.difference == spans[1][1] - spans[1][0] - (spans[0][1] - spans[0][0])
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "message"),
+    [
+        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both, or like solve"),
+        (None, "start", "--to start: not in late.alog, must be end, a call, a region or a routine of both"),
+        ("solve#2", None, "--from solve#2: late.alog has solve#1 to solve#1, must be one of them"),
+        ("e0", "e0", "--from e0 --to e0: nothing lies between them in late.alog, must be in the order of time"),
+        ("e0", "xyz", "--to xyz: not in late.alog, must be end, a call, a region or a routine of both"),
+    ],
+)
+def test_bounds__that_are_none(start, stop, message):
+    with pytest.raises(UsageError) as refused:
+        compare(late_sender(extra=True), late_sender(path="other.alog"), start, stop=stop)
+    assert str(refused.value) == message
 
 
 def test_hypotheses():

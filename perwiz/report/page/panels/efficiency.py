@@ -63,8 +63,9 @@ def _part(value: float) -> Cell:
 
 def _critical(path: CriticalDocument) -> PanelData:
     """Return the critical path by kind, and by rank, region and routine."""
-    whole = path.makespan_ns
-    kinds = [f"{words.percent(path.path.of(kind), whole)} {kind}" for kind in KINDS if path.path.of(kind)]
+    whole = path.shares_of_ns
+    after = whole != path.makespan_ns
+    kinds = [f"{words.percent(path.path.of(kind), whole)} {kind}" for kind in KINDS[after:] if path.path.of(kind)]
     ways = f"{words.several(path.pieces, 'piece')}, {words.several(path.changes, 'change')} of process"
     groups: list[tuple[str, list[tuple[str, Part]]]] = [
         ("rank", [(f"rank {words.rank(part.rank, part.thread)}", part) for part in path.processes]),
@@ -72,7 +73,8 @@ def _critical(path: CriticalDocument) -> PanelData:
         ("routine", [(part.routine, part) for part in path.routines]),
     ]
     tables = [_group(name, parts, whole) for name, parts in groups if len(parts) > (name == "region")]
-    return _block("Critical path", f"{words.duration(whole)} in {ways}: {', '.join(kinds)}", tables, KINDS)
+    note = f"{words.duration(whole)}{' after MPI_Init' if after else ''} in {ways}: {', '.join(kinds)}"
+    return _block("Critical path", note, tables, KINDS)
 
 
 def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> PanelData:

@@ -1,6 +1,6 @@
 // The ranked list of fixes: what each change is worth, and where it is; the domino path step by step.
 page.panel("fixes", {draw(box, data) {
-  const {node, time, share, table} = page, whole = data.replayed;
+  const {node, time, share, table} = page;
   const bar = (gain) => {
     const most = Math.max(...data.changes.concat(data.sets).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
     out.style.width = Math.max(2, 90 * gain / most) + "px";
@@ -11,12 +11,12 @@ page.panel("fixes", {draw(box, data) {
   box.append(page.facts(data.answer), place);
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
-      data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain, whole),
+      data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain),
         time(row.makespan), time(row.wait), row.call, row.rank, row.routine, row.partner, row.where]})), {left: [0, 4, 6, 7, 8]})));
   }
   if (data.sets.length) {
     place.append(node("div", {}, node("h3", {}, "All calls of a call site at once"), table(["gain", "", "makespan", "waits", "calls", "change"],
-      data.sets.map((row) => ({go: go(row.id), title: "show the call of it that waits longest", cells: [bar(row.gain), share(row.gain, whole),
+      data.sets.map((row) => ({go: go(row.id), title: "show the call of it that waits longest", cells: [bar(row.gain), share(row.gain),
         time(row.makespan), time(row.wait), String(row.calls), node("code", {}, row.change)]})), {left: [0, 5]})));
   }
   if (data.steps.length) {

@@ -25,7 +25,6 @@ def document(report: Report) -> PanelData:
     ranked = domino.document(report.domino, _ROWS)
     path = ranked.path
     return {
-        "replayed": ranked.replayed_ns,
         "answer": _answer(ranked),
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
         "sets": [_set(report, row) for row in ranked.sets],
@@ -36,11 +35,11 @@ def document(report: Report) -> PanelData:
 
 def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
-    now, bound = ranked.replayed_ns, ranked.bound_ns
-    call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], now)}" if ranked.changes else "none gains anything"
+    now, bound, whole = ranked.replayed_ns, ranked.bound_ns, ranked.shares_of_ns
+    call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], whole)}" if ranked.changes else "none gains anything"
     best = ranked.sets[ranked.best_set] if ranked.best_set is not None else None
-    site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, now)}" if best else "none gains anything"
-    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited{blocks.as_recorded(ranked.health)}"
+    site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, whole)}" if best else "none gains anything"
+    least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         ["best single call", call],
@@ -54,8 +53,8 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     ]
 
 
-def _gain(row: Change | ChangedSet, now: int) -> str:
-    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, now)})"
+def _gain(row: Change | ChangedSet, whole: int) -> str:
+    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, whole)})"
 
 
 def _span(span: Span | None, makespan: int) -> list[list[str]]:

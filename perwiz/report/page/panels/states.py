@@ -37,7 +37,7 @@ def document(states: WaitStates, budget: int = BUDGET) -> PanelData:
     order, block = _order(cube.trace)
     owns = [_blocks(_own(cube, metric), order, block) for metric in kept]
     makespan = states.run.makespan
-    whole = blocks.shares_of(states.run.trace, makespan, makespan - states.worth.every)
+    whole = blocks.shares_of(states.run.trace, makespan)
     most = budget // _PER_CELL
     while True:
         packed = _packed(cube, kept, owns, most)

@@ -39,7 +39,7 @@ page.panel("timeline", {async draw(box, doc) {
     const gain = lines[0].makespan - one.makespan;
     if (one === lines[0]) return "";
     return gain ? (gain > 0 ? ", " : ", ") + time(Math.abs(gain)) + (gain > 0 ? " shorter (" : " longer (") +
-      page.share(Math.abs(gain), lines[0].makespan) + ")" : ", equally long";
+      page.share(Math.abs(gain)) + ")" : ", equally long";
   }
 
   const panes = [pane(0), pane(1)];

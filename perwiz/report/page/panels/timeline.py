@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report.page.tables import PanelData, column, size
-from perwiz.report.picture.lanes import GROUP, GROUPS, origin
+from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, origin
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Timeline, Trace
@@ -79,7 +79,7 @@ def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) ->
             break
         unit <<= max(1, min(8, round(over * 6 / (2 * calls))))
     return {
-        "groups": list(GROUPS),
+        "groups": list(GROUPS[:WAITING]),
         "unit": unit,
         "panes": list(overlays.panes),
         "origin": origin(runs[0].trace, [moments.timeline for moments in runs[0].moments]),

@@ -34,7 +34,7 @@ function tlTeller(tl) {
     if (!run) {
       const gain = data.worth.get(call);
       if (lines[0].wait[call] || gain) {
-        said.push(["without wait", gain ? "the run gains " + time(gain) + " (" + page.share(gain, lines[0].makespan) + ")" : "the run gains nothing"]);
+        said.push(["without wait", gain ? "the run gains " + time(gain) + " (" + page.share(gain) + ")" : "the run gains nothing"]);
       }
       if (data.path.includes(call)) said.push(["domino path", "step " + (data.path.indexOf(call) + 1) + " of " + data.path.length]);
     }

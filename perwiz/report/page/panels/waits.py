@@ -82,15 +82,10 @@ def _span(edges: I8, k: int) -> str:
 
 
 def _bins(edges: I8, count: I8, total: I8) -> PanelData:
-    whole = int(total.sum())
     rows = [
-        [
-            *(_span(edges, k), str(count[k]), words.duration(int(total[k]))),
-            *(words.percent(int(total[k]), whole), words.percent(int(total[k:].sum()), whole)),
-        ]
-        for k in range(len(edges))
+        [_span(edges, k), str(count[k]), words.duration(int(total[k])), words.duration(int(total[k:].sum()))] for k in range(len(edges))
     ]
-    return table(["wait", "calls", "time", "", "and longer"], rows, caption="the histogram in numbers")
+    return table(["wait", "calls", "time", "and longer"], rows, caption="the histogram in numbers")
 
 
 def _longest(run: Run) -> PanelData:
