@@ -93,7 +93,7 @@ def test_calls_that_let_move():
 
 
 def test_calls_that_let_move__the_last_time_outside():
-    """Of 90 and 10 before Irecv and Wait the last that may be a wait, else the longest; whoever receives lets move, whatever it is called."""
+    """Of 90 and 10 before Irecv and Wait the last that may be a wait, else the longest; who receives lets move, whatever it is called."""
     b = Builder(2)
     b.send(0, 1, at=(0, 10))
     b.call(1, "Iprobe", at=(0, 10))
