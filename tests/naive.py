@@ -20,6 +20,40 @@ def sweep(start, source, weight, floor):
     return time
 
 
+def sweep_drawn(start, source, weight, row, more, share, deviation):
+    """Return the earliest time of each vertex, one list per run: later by `more` and `share` times the run's deviation of its row."""
+    runs = []
+    for column in zip(*deviation, strict=True):
+        time = []
+        for v, of in enumerate(row):
+            longer = more[v] + share[v] * column[of] if of >= 0 else 0
+            time.append(max([0, *(time[source[k]] + weight[k] + longer for k in into(start, v))]))
+        runs.append(time)
+    return runs
+
+
+def drawn_deviation(pools, draw, blocks):
+    """Return the deviations of a draw, pools of those that are alike one after the other: per pool the deviations of its stretches.
+
+    Of what is drawn for one part of the run, `later` turns the stretches and `other` the pools.
+    """
+
+    def chance(number):
+        number = number * 0x9E3779B97F4A7C15 % 2**64
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            number = (number ^ number >> shift) * factor % 2**64
+        return ((number ^ number >> 31) >> 11) / 2**53
+
+    out = []
+    for which, pool in enumerate(pools):
+        for place in range(len(pool)):
+            part = place * blocks // len(pool)
+            later, other = chance((part << 32) + draw), chance((blocks + part << 32) + draw)
+            source = pools[(which + int(other * len(pools))) % len(pools)]
+            out.append(source[int(((place + 0.5) / len(pool) + later) * len(source)) % len(source)])
+    return out
+
+
 def sweep_back(start, source, weight, cut, end):
     """Return the longest path from each vertex to an end: `end` has its length so far, cut for none."""
     left = list(end)

@@ -182,6 +182,17 @@ class Possible(Record):
     makespan_ns: Natural
 
 
+class Varies(Record):
+    """What of the work that repeats differs most each time, in ns."""
+
+    what: Annotated[str, choice("computation", "calls")]
+    """computation: between calls; calls: the work in them."""
+    part: Cost
+    """Standard deviation as part of the length."""
+    stretches: Natural
+    """Of the run, that tell it: the fewer, the wider the span."""
+
+
 class Span(Record):
     """Between which makespans the true one lies, as far as the trace tells."""
 
@@ -191,8 +202,8 @@ class Span(Record):
     """How far before the answer another run of the same may end, as far as repetitions tell; included in `least_ns`."""
     later_ns: Natural
     """How far behind; included in `most_ns`."""
-    varies: Cost | None
-    """Standard deviation of computation that repeats, as part of its length; null if none does."""
+    varies: Varies | None
+    """Null if nothing repeats."""
     others: list[Possible]
     """What else could come out, farthest from the answer first."""
     stops: list[str]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
-from perwiz.report.records import Possible, Span
+from perwiz.report.records import Possible, Span, Varies
 from perwiz.whatif.sure import span as whatif
+from perwiz.whatif.sure.stretches import BLOCKS
 from perwiz.whatif.sure.variations import HELD
 
 _WORDS = {
@@ -19,19 +20,21 @@ _SENDS = {
     "S_nonblocking_bytes": " in non-blocking sends",
     "S_sendrecv_bytes": " in MPI_Sendrecv",
 }
-_UNKNOWN = "no computation repeats, so how much it varies is not known"
+_REPEATS = {"computation": "computation that repeats", "calls": "work in calls that repeats"}
+_UNKNOWN = "nothing repeats, so how much it varies is not known"
 _ANY = 10**9
 """Bytes from which on no message is longer."""
 
 
 def span(value: whatif.Span) -> Span:
     """Return a span as a report tells it."""
+    varies = value.varies
     return Span(
         least_ns=value.least,
         most_ns=value.most,
         sooner_ns=value.around.sooner,
         later_ns=value.around.later,
-        varies=None if value.relative is None else round(value.relative, 6),
+        varies=Varies(varies.what, round(varies.relative, 6), varies.stretches) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
     )
@@ -57,9 +60,9 @@ def _cause(span: Span, answer: int) -> str:
     if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
         first = span.others[0]
         return other(first) if first.changes == [HELD] else f"{other(first)}; measure with perwiz calibrate"
-    if span.varies is None:
-        return "work in calls that repeats varies"
-    return f"computation that repeats varies by {words.percent(span.varies, 1)}"
+    assert span.varies is not None
+    few = f", and only {span.varies.stretches} repetitions tell it" if span.varies.stretches < BLOCKS else ""
+    return f"{_REPEATS[span.varies.what]} varies by {words.percent(span.varies.part, 1)}{few}"
 
 
 def other(possible: Possible) -> str:

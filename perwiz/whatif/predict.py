@@ -137,7 +137,7 @@ def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Dou
         question=lambda weighted: change(weighted, hypotheses),
         makespan=changed.makespan,
         around=noise.around(changed.weighted, changed.makespan),
-        relative=noise.relative,
+        varies=noise.varies,
     )
     return spans(base, [found], hypotheses, doubts)[0]
 

@@ -13,9 +13,11 @@ from perwiz.report import machine as machines
 from perwiz.report.domino import document as domino_report
 from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as report
-from perwiz.report.records import Possible, Span
+from perwiz.report.records import Possible, Span, Varies
 from perwiz.whatif.predict import predict
 from perwiz.whatif.worth.domino import domino
+
+COMPUTATION = Varies("computation", 0.008, 30)
 
 
 def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
@@ -28,10 +30,14 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
     ("made", "words"),
     [
         (
-            span([(["S_bytes=65536"], 1_480_000_000)], 1_000_000, 0.008),
+            span([(["S_bytes=65536"], 1_480_000_000)], 1_000_000, COMPUTATION),
             "1.379 s to 1.481 s: 1.480 s if messages are eager up to 65.54 kB; measure with perwiz calibrate",
         ),
-        (span([(["L_ns=0"], 1_380_500_000)], 1_000_000, 0.008), "1.379 s to 1.382 s: computation that repeats varies by 0.8 %"),
+        (span([(["L_ns=0"], 1_380_500_000)], 1_000_000, COMPUTATION), "1.379 s to 1.382 s: computation that repeats varies by 0.8 %"),
+        (
+            span([], 1_000_000, Varies("calls", 1.2, 8)),
+            "1.379 s to 1.381 s: work in calls that repeats varies by 120.0 %, and only 8 repetitions tell it",
+        ),
         (
             span([(["between-nodes:S_blocking_bytes=0", "progress=in calls"], 2_000_000_000)]),
             "1.380 s to 2.000 s: 2.000 s if no message is eager in blocking sends between nodes and long messages move on only in"
@@ -47,10 +53,10 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
             " measure with perwiz calibrate; it could not run so if messages are eager up to 4.040 kB and those above 1.023 kB wait for"
             " any call of their receiver or if no message is eager",
         ),
-        (span(), "no computation repeats, so how much it varies is not known"),
-        (span(varies=0.0), "nothing that the trace leaves open changes it"),
+        (span(), "nothing repeats, so how much it varies is not known"),
+        (span(varies=COMPUTATION), "nothing that the trace leaves open changes it"),
         (
-            span(varies=0.0, stops=["S_bytes=0"]),
+            span(varies=COMPUTATION, stops=["S_bytes=0"]),
             "nothing that the trace leaves open changes it; it could not run so if no message is eager",
         ),
     ],

@@ -3,13 +3,19 @@
 Computation between calls of the same two kinds on one process is the same code, and calls of one routine in one region do the same work.
 Each time it takes another time: by chance, by other programs on the machine, or because it has other things to do. Another run draws
 anew, and where many processes wait for each other, the makespan is that of the latest: what hid beside the critical path of the recorded
-run may lie on that of another.
+run may lie on that of another. A call that asks whether something has come is made until it has: that is waiting, and is not drawn.
 
-Recorded and measured run are both such draws. So the measured makespan lies, 99 times of 100, within t * s * sqrt(2 + 1 / n) of the mean of
-n drawn ones, s their standard deviation and t the quantile of Student's distribution: the prediction interval for one further
-observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance of the recorded run on top.
-Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its half width at most, and it
-holds what lies as far around the answer, too.
+What happens at one time belongs together: a disturbance lasts, and while one process has the processor, others do not compute. So not
+single pieces are drawn but stretches of the run, of all processes at once: one takes as much longer than usual as another, counted
+around the end of the run to its begin (the circular block bootstrap of Politis and Romano, 1992), and each process as another did there.
+Inside it stays as recorded. Thirty stretches tell the variance of a sum however long the run is, if disturbances are shorter
+than they are (batch means: Schmeiser, Operations Research 30, 1982).
+
+Recorded and measured run are both such draws. So the measured makespan lies, 99 times of 100, within t * s * sqrt(2 + 1 / n) of the mean
+of n drawn ones, s their standard deviation and t the quantile of Student's distribution for as many stretches as the run has: the
+prediction interval for one further observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance
+of the recorded run on top. Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its
+half width at most, and it holds what lies as far around the answer, too.
 """
 
 from __future__ import annotations
@@ -18,19 +24,28 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
+from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted, work
-from perwiz.trace.arrays import F8, I4, I8, U8
+from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run
+from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
 
 LEAST = 5
 """Repetitions that anything needs to tell how much it varies."""
-DRAWS = ((100_000, 40, 2.708), (500_000, 20, 2.861), (2_000_000, 10, 3.250), (1 << 62, 5, 4.604))
-"""Runs drawn on graphs of up to so many edges, and Student's quantile of 99.5 % for one less."""
+DRAWS, FEWEST = 200, 20
+"""Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
+EDGES, CELLS = 800_000_000, 4_000_000
+"""As many runs at once as fill so many cells with times, at least 4."""
+_STUDENT = (
+    *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
+    *(2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756),
+)
+"""Student's quantile of 99.5 % for LEAST - 1 degrees of freedom to BLOCKS - 1."""
 _ANY = 1024
 """Deviations that stand for those of all computation."""
 
@@ -43,101 +58,125 @@ class Around:
     later: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Varies:
+    """What varies most in a recorded run, in ns, and how much."""
+
+    what: str
+    """computation, or calls: the work in them."""
+    relative: float
+    """Standard deviation as part of the length, over all that repeats."""
+    stretches: int
+    """Of the run, LEAST to BLOCKS: so many times most of what is drawn is told."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Noise:
     """What repeats in a recorded run: its computation, row `call + location` and then the last of the location, then the work in its calls.
 
-    In another run each takes `usual + spread * deviation`, where `deviation` is one of `count` from `first` on.
+    In another run each takes `more + share * deviation` ns longer than recorded.
     """
 
-    length: I8
-    """As recorded, ns; of the work in a call what the model does not explain."""
     whole: I8
-    """The same with what the model explains."""
-    usual: F8
-    """On average, ns."""
-    spread: F8
-    """What deviations are parts of, ns."""
-    first: I8
-    count: I8
-    """0 of what is not drawn."""
-    deviation: F8
-    """Of what repeats; of what is alike together."""
-    key: U8
-    """Stands for chance: made of when each began and ended, so that it is the same whatever the processes are called."""
-    relative: float | None
-    """Standard deviation as part of the length, over all computation that repeats; None if none does."""
+    """As recorded, ns."""
+    stretch: I4
+    """Whose deviation it has; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
+    more: F8
+    share: F8
+    stretches: Stretches
+    seldom: U8
+    """Per piece of what is seldom a number that stands for chance: made of when it began and ended, whatever the process is called."""
+    any: F8
+    """Deviations of computation that repeats, each as often as it takes time: what is seldom has one of these."""
+    varies: Varies | None
+    """None if nothing repeats."""
 
     def around(self, weighted: Weighted, answer: int) -> Around:
-        """Return how far another run may lie from an answer, the makespan of a weighted graph; large graphs have fewer draws.
+        """Return how far another run may lie from an answer, the makespan of a weighted graph."""
+        if self.varies is None:
+            return Around(0, 0)
+        ends = self.drawn(weighted)
+        wide = _STUDENT[self.varies.stretches - LEAST] * float(ends.std(ddof=1)) * (2 + 1 / len(ends)) ** 0.5
+        off = min(max(float(ends.mean()) - answer, -wide), wide)
+        return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
+
+    def drawn(self, weighted: Weighted) -> F8:
+        """Return the makespans, ns, of runs drawn of a weighted graph.
 
         What a hypothesis makes longer or shorter varies in proportion, the work in calls not more than recorded.
         """
         graph = weighted.graph
-        if not self.count.any():
-            return Around(0, 0)
-        draws, quantile = next((draws, quantile) for edges, draws, quantile in DRAWS if graph.edges <= edges)
         vertex, row = _places(weighted)
         scale = weighted.weight[graph.start[vertex]] / np.maximum(self.whole[row], 1)
         scale[self.whole[row] == 0] = 0
         work = scale[-len(graph.returned) :]
         np.minimum(work, 1, out=work)
-        into, ends = np.diff(graph.start), np.empty(draws)
-        for draw in range(draws):
-            longer = np.zeros(graph.vertices, "i8")
-            longer[vertex] = np.rint(self._longer(draw)[row] * scale)
-            ends[draw] = makespan(graph, sweep(graph, weighted.weight + np.repeat(longer, into)))
-        wide = quantile * float(ends.std(ddof=1)) * (2 + 1 / draws) ** 0.5
-        off = min(max(float(ends.mean()) - answer, -wide), wide)
-        return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
+        stretch, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
+        stretch[vertex], more[vertex], share[vertex] = self.stretch[row], self.more[row] * scale, self.share[row] * scale
+        ends = np.empty(min(max(EDGES // graph.edges, FEWEST), DRAWS))
+        together = max(CELLS // max(graph.vertices, len(self.stretches.times) + len(self.seldom)), 4)
+        for draws in np.array_split(np.arange(len(ends)), -(-len(ends) // together)):
+            time = np.empty((graph.vertices, len(draws)))
+            kernel.sweep_drawn(graph.start, graph.source, weighted.weight, stretch, more, share, self._deviation(draws), time)
+            ends[draws] = time[graph.ended].max(axis=0) - time[graph.begun].min(axis=0)
+        return ends
 
-    def _longer(self, draw: int) -> F8:
-        """Return how much longer each takes in a draw than recorded, ns."""
-        drawn = self.count > 0
-        place = _mixed(self.key[drawn] + np.uint64(draw)) % self.count[drawn].astype("u8")
-        out = np.zeros(len(self.length))
-        deviation = self.deviation[self.first[drawn] + place.astype("i8")]
-        out[drawn] = self.usual[drawn] + self.spread[drawn] * deviation - self.length[drawn]
-        return out
+    def _deviation(self, draws: I8) -> F8:
+        """Return the deviation per draw of each stretch, and then of each piece of what is seldom."""
+        chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(_ANY)
+        return np.concatenate([self.stretches.drawn(draws), self.any[chosen.astype("i8")]])
 
 
 def noise_of(run: Run) -> Noise:
     """Return what repeats in a recorded run, and how much it varies.
 
-    A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: deviations -1/6 1/6 0 -1/6 1/6, times
-    (5 / 4)**0.5 for the average is theirs.
+    A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
+    10/12 14/12 12/12 10/12 14/12 times as long as usual.
     """
     trace, graph = run.trace, run.graph
     computed, worked = _lengths(trace), run.weighted.weight[graph.start[graph.returned]]
-    computes = np.arange(len(computed) + len(worked)) < len(computed)
+    whole = np.concatenate([computed, worked])
+    computes = np.arange(len(whole)) < len(computed)
     length = np.concatenate([computed, np.maximum(worked - work(trace, run.weighted.model), 0)])
     (own, like), (doing, same) = _computation(trace, computed), _calls(trace)
     own, like = np.concatenate([own, doing + own.max(initial=-1) + 1]), np.concatenate([like, same + like.max(initial=-1) + 1])
     count = np.bincount(own)
-    mean = np.bincount(own, length) / np.maximum(count, 1)
-    usual = np.where(count >= LEAST, mean, 0)[own]
-    told = np.flatnonzero(usual)
+    usual = np.where(count >= LEAST, np.bincount(own, length) / np.maximum(count, 1), 0)[own]
+    kind = operations.KIND[trace.calls.op]
+    usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
+    told = usual > 0
+    keys = _keys(trace, computed)
+    stretches, stretch = stretches_of(like, _processes(trace, keys), told, length, usual)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
-    order = np.lexsort((usual[told], deviation, like[told]))
-    sorts = np.bincount(like[told], minlength=like.max(initial=-1) + 1)
-    first, pool, spread = (sorts.cumsum() - sorts)[like], sorts[like], np.where(usual > 0, usual, length)
-    seldom = computes & (pool == 0)
-    pool[~computes & (usual == 0)] = 0
-    repeats = computes[told]
-    any_, common = _of_any(deviation[repeats], usual[told[repeats]])
-    first[seldom], pool[seldom] = len(told), len(any_)
-    spread[seldom] = np.sqrt(spread[seldom] * np.minimum(spread[seldom], common))
+    any_, common = _of_any(deviation[computes[told]], usual[told & computes])
+    stretch[~computes & ~told] = NONE
+    seldom = computes & (stretch < 0) & (len(any_) > 0)
+    stretch[seldom] = len(stretches.times) + np.arange(seldom.sum())
+    share = length.astype("f8")
+    share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], common))
+    times = stretches.times[stretch[told]]
+    share[told] = np.where(times > 0, length[told] / np.where(times > 0, times, 1), usual[told])
     return Noise(
-        length=length,
-        whole=np.concatenate([computed, worked]),
-        usual=np.where(usual > 0, usual, length),
-        spread=spread,
-        first=first,
-        count=pool,
-        deviation=np.concatenate([np.maximum(deviation[order], -1), any_]),
-        key=_keys(trace, computed),
-        relative=float(np.sqrt(np.average(deviation[repeats] ** 2, weights=usual[told[repeats]] ** 2))) if repeats.any() else None,
+        whole=whole,
+        stretch=stretch,
+        more=np.where(told, share - length, 0),
+        share=share,
+        stretches=stretches,
+        seldom=keys[seldom[: len(computed)]],
+        any=any_,
+        varies=_varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]]),
     )
+
+
+def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8) -> Varies | None:
+    """Return what varies most, given per row of what repeats by how much, and of how many stretches it is."""
+    if not len(usual):
+        return None
+    square = (deviation * usual) ** 2
+    most = computes.any() and square[computes].sum() >= square[~computes].sum()
+    rows = computes if most else ~computes
+    relative = float(np.sqrt(square[rows].sum() / np.sum(usual[rows] ** 2)))
+    return Varies("computation" if most else "calls", relative, max(int(np.median(stretches)), LEAST))
 
 
 def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
@@ -214,23 +253,20 @@ def _routines(trace: Trace) -> I8:
     return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
 
 
+def _processes(trace: Trace, keys: U8) -> I8:
+    """Return the process of each row in an order that does not hang on what processes are called: by when they compute."""
+    last = trace.first_calls[1:] + np.arange(len(trace.locations))
+    place = np.empty(len(last), "i8")
+    place[np.argsort(np.diff(keys.cumsum()[last], prepend=np.uint64(0)), kind="stable")] = np.arange(len(last))
+    return np.concatenate([np.repeat(place, np.diff(trace.first_calls) + 1), place[trace.calls.location]])
+
+
 def _keys(trace: Trace, length: I8) -> U8:
-    """Return what stands for chance: numbers made of the first and last instant of computation and of calls."""
-    calls, first = trace.timeline.calls, trace.first_calls
+    """Return numbers that stand for chance, made of the first and last instant of each computation."""
     until = np.zeros(len(length), "i8")
-    until[np.arange(len(trace.calls)) + trace.calls.location] = calls.enter
-    until[first[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
-    begin, end = np.concatenate([until - length, calls.enter]), np.concatenate([until, calls.leave])
-    return _mixed(_mixed(begin.view("u8")) ^ (end + (np.arange(len(end)) < len(length))).view("u8"))
-
-
-def _mixed(number: U8) -> U8:
-    """Return uint64 that look like chance, the same for the same: the function splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    out = number * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        out ^= out >> np.uint64(shift)
-        out *= np.uint64(factor)
-    return out ^ out >> np.uint64(31)
+    until[np.arange(len(trace.calls)) + trace.calls.location] = trace.timeline.calls.enter
+    until[trace.first_calls[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
+    return mixed(mixed((until - length).view("u8")) ^ until.view("u8"))
 
 
 def _places(weighted: Weighted) -> tuple[I8, I8]:

@@ -10,7 +10,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import Around, Noise, noise_of
+from perwiz.whatif.sure.noise import Around, Noise, Varies, noise_of
 from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied
 
 Question = Callable[[Weighted], Weighted]
@@ -35,8 +35,8 @@ class Span:
     most: int
     around: Around
     """How far another run of the same lies from its makespan: what `least` and `most` lie further out."""
-    relative: float | None
-    """Standard deviation of computation that repeats, as part of its length; None if none does."""
+    varies: Varies | None
+    """What varies most from run to run; None if nothing repeats, so that nothing tells."""
     others: tuple[Possible, ...]
     """What else could come out, farthest from the answer first: the smallest and the largest, if they differ from it."""
     stops: tuple[str, ...]
@@ -50,7 +50,7 @@ class Answer:
     question: Question
     makespan: int
     around: Around
-    relative: float | None
+    varies: Varies | None
 
 
 def exactly(makespan: int) -> Span:
@@ -61,7 +61,7 @@ def exactly(makespan: int) -> Span:
 def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
     """Return an answer, given the weighted graph under the question."""
     now = swept_makespan(weighted)
-    return Answer(question, now, noise.around(weighted, now), noise.relative)
+    return Answer(question, now, noise.around(weighted, now), noise.varies)
 
 
 def answered(run: Run, questions: Sequence[Question]) -> list[Answer]:
@@ -134,7 +134,7 @@ class _Found:
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        return Span(least, most, around, self._answer.relative, tuple(others), tuple(self._stops))
+        return Span(least, most, around, self._answer.varies, tuple(others), tuple(self._stops))
 
 
 def _makespan(possible: Possible) -> int:

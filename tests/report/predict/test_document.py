@@ -102,7 +102,7 @@ def test_text__by_hand():
         "",
         "recorded      1.100 us",
         "predicted     1.010 us, gain 90 ns (8.2 %)",
-        "              no computation repeats, so how much it varies is not known",
+        "              nothing repeats, so how much it varies is not known",
         "waiting       1.012 us recorded, 0 ns predicted, all processes together",
         "zeroed        1 call, which waited 1.012 us",
         "moved         1 of 2 calls",

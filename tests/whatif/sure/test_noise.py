@@ -11,7 +11,7 @@ from build import Builder, hand_model
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
-from perwiz.whatif.sure.noise import Around, noise_of
+from perwiz.whatif.sure.noise import Around, Varies, noise_of
 
 
 def steps(*lengths, end=0):
@@ -41,19 +41,20 @@ def told(trace, asked=()):
 
 
 def test_by_hand():
-    """Behind the first call 10 14 12 10 14: 12 on average, off by 1/6 of it, times (5 / 4)**0.5. Before the first: 6, alike."""
+    """Behind the first call 10 14 12 10 14, a stretch each: 12 usual. Before the first 6, alike: so much if that is usual."""
     noise = noise_of(replayed(steps(6, 10, 14, 12, 10, 14), hand_model()))
-    assert noise.length.tolist() == [6, 10, 14, 12, 10, 14, 0, 0, 0, 0, 0, 0, 0]
-    assert noise.usual[:7].tolist() == [6, 12, 12, 12, 12, 12, 0]
-    assert noise.deviation[:5].tolist() == pytest.approx([part * 1.25**0.5 / 6 for part in (-1, -1, 0, 1, 1)])
-    assert noise.count.tolist() == [1024, 5, 5, 5, 5, 5, 1024, 0, 0, 0, 0, 0, 0]
-    assert noise.relative == pytest.approx(1 / 6)
+    assert noise.whole.tolist() == [6, 10, 14, 12, 10, 14, 0, 0, 0, 0, 0, 0, 0]
+    assert noise.stretch.tolist() == [5, 0, 1, 2, 3, 4, 6, *[-1] * 6]
+    assert noise.share[:7].tolist() == pytest.approx([6, *[12] * 5, 0])
+    assert noise.more[:7].tolist() == pytest.approx([0, 2, -2, 0, 2, -2, 0])
+    assert noise.stretches.deviation.tolist() == pytest.approx([part * 1.25**0.5 / 6 for part in (-1, 1, 0, -1, 1)])
+    assert noise.varies == Varies("computation", pytest.approx(1 / 6), 5)
 
 
 def test_longer_than_what_repeats():
     """1200 is as 100 times 12: what it varies by is ten times as much, not 100 times."""
     noise = noise_of(replayed(steps(6, 10, 14, 12, 10, 14, end=1200), hand_model()))
-    assert noise.spread[:7].tolist() == pytest.approx([6, *[12] * 5, 120])
+    assert noise.share[:7].tolist() == pytest.approx([6, *[12] * 5, 120])
 
 
 def test_multiples_are_other_work():
@@ -63,15 +64,52 @@ def test_multiples_are_other_work():
 
 def test_nothing_repeats():
     trace = steps(6, 10, 14, 12, 10)
-    assert (noise_of(replayed(trace, hand_model())).relative, told(trace)) == (None, Around(0, 0))
+    assert (noise_of(replayed(trace, hand_model())).varies, told(trace)) == (None, Around(0, 0))
 
 
 def test_along_one_process():
-    """A hundred times 1000 or 1400: 200 * 100**0.5 = 2000; times 2.708 * (2 + 1 / 40)**0.5, as 40 draws tell. Half as fast: twice."""
-    trace = steps(*[1000, 1400] * 50)
+    """300 times 1000 or 1400: 200 * 300**0.5 = 3464; times 2.756 * (2 + 1 / 200)**0.5, as 30 stretches tell. Half as fast: twice."""
+    trace = steps(*np.random.default_rng(5).choice([1000, 1400], 300).tolist())
     once, slow = told(trace), told(trace, [Speed("rank:0=0.5")])
-    assert 0.7 < (once.sooner + once.later) / 2 / 7707 < 1.3
+    assert 0.7 < (once.sooner + once.later) / 2 / 13518 < 1.3
     assert slow.sooner + slow.later == pytest.approx(2 * (once.sooner + once.later), rel=0.01)
+
+
+def test_along_one_process__one_after_the_other():
+    """Always 1000, then 1400: ten of a stretch are as long as ten of another."""
+    assert told(steps(0, *[1000, 1400] * 150)) == Around(0, 0)
+
+
+def test_slow_drift():
+    """The first half takes 1000, the second 1400: another run may be as its slow half all along, or as its fast one."""
+    mixed = np.random.default_rng(5).permutation([1000, 1400] * 150).tolist()
+    assert told(steps(*sorted(mixed))).later > 2.5 * told(steps(*mixed)).later
+
+
+def test_few_stretches_tell_less():
+    """Of five repetitions a variance is not as sure as of thirty: Student's quantile is 4.604, not 2.756."""
+    few, many = (noise_of(replayed(steps(*[1000, 1400, 1200] * times), hand_model())).varies for times in (2, 20))
+    assert (few.stretches, many.stretches) == (5, 30)
+
+
+def test_who_has_the_processor():
+    """Each step one of two processes takes 140 and the other 100: so it does in another run. It matters if one is slower for good."""
+    late = np.random.default_rng(4).permutation([0, 40] * 15)
+    trace = waiting([0, *(100 + late).tolist()], [0, *(140 - late).tolist()])
+    assert told(trace) == Around(0, 0)
+    assert told(trace, [Speed("rank:0=0.5")]).later > 100
+
+
+def test_calls_that_ask():
+    """What a test takes that is made until something has come is no work; the same of another call is."""
+    around = {}
+    for routine in ("Test", "Wtime"):
+        b = Builder(1, work=0)
+        for k in range(40):
+            b.compute(0, 100)
+            b.call(0, routine, work=10 + 90 * (k % 3 == 0))
+        around[routine] = told(b.trace())
+    assert around["Test"] == Around(0, 0) != around["Wtime"]
 
 
 def test_hidden_disturbance():
@@ -88,7 +126,7 @@ def test_work_in_calls():
         b.compute(0, 100)
         b.call(0, "Wtime", work=10 + 20 * (k % 2))
     trace = b.trace()
-    assert noise_of(replayed(trace, hand_model())).relative == 0
+    assert noise_of(replayed(trace, hand_model())).varies == Varies("calls", pytest.approx(0.5, rel=0.01), 19)
     assert 10 * 20**0.5 < told(trace).later < 8 * 10 * 20**0.5
 
 
@@ -98,7 +136,7 @@ def test_span__is_the_noise_where_nothing_is_unknown():
     around = told(trace, [Speed("rank:0=0.5")])
     assert (found.span.least, found.predicted.makespan, found.span.most) == (4800 - around.sooner, 4800, 4800 + around.later)
     assert (found.span.around, found.span.others) == (around, ())
-    assert found.span.relative == pytest.approx(0.5 * (20 / 19) ** 0.5 / 3, rel=0.05)
+    assert found.span.varies == Varies("computation", pytest.approx(0.5 * (20 / 19) ** 0.5 / 3, rel=0.05), 19)
 
 
 def test_names_of_processes():
