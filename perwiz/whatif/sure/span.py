@@ -87,7 +87,7 @@ def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] 
     for unknown, variation in single(run, (doubts or doubts_of(run)).against, hypotheses):
         for one in found:
             one.tell(unknown, variation)
-    other = held(run, hypotheses)
+    other = held(run)
     for one in found:
         if other is not None:
             one.tell("", other)

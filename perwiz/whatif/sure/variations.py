@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.order.reorder import in_place
 from perwiz.whatif.run import Run, graph_of, protocol
 
@@ -38,11 +37,11 @@ def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] 
             yield unknown, variation
 
 
-def held(run: Run, hypotheses: Sequence[Hypothesis]) -> Variation | None:
-    """Return the other way in which what was sent in place may go on if the order of calls changes; None if it does not, or nothing was."""
-    if not any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses) or not len(in_place(run.weighted)[0]):
+def held(run: Run) -> Variation | None:
+    """Return the other way in which what was sent in place may go on if the order of calls changes; None if nothing was."""
+    if not len(in_place(run.weighted)[0]):
         return None
-    return Variation((HELD,), dataclasses.replace(run.weighted, held=True))
+    return Variation((HELD,), dataclasses.replace(weigh(run.trace, run.trace.timeline, run.graph, run.machine.model), held=True))
 
 
 def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = ()) -> Variation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from perwiz.whatif.run import replayed
 from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.span import Possible
 from perwiz.whatif.sure.variations import HELD, single
+from perwiz.whatif.worth import worth
 
 S = Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), "no receiver came late")
 PROGRESS = Unknown("progress", "", ("progress=in calls", "progress=always"), "nothing shows it")
@@ -160,3 +162,24 @@ def test_sent_in_place__another_order_may_hold_as_recorded():
     assert (other.changes, moved.span.stops) == ((HELD,), ())
     assert moved.span.least <= moved.predicted.makespan < other.makespan <= moved.span.most
     assert predict(trace, ["speed rank:1=2"], model).span.others == ()
+    both = predict(trace, ["speed rank:1=2", "move e5 before e4"], model)
+    assert both.span.others[0].makespan == other.makespan - 1999  # rank 1 comes at 2001 instead of 4000, not at 1001
+
+
+def test_sent_in_place__moves_of_domino_too():
+    """The receive of rank 0 waits for the last send, which can run before the receive of e0: that may then hold e0 until 4000, or not."""
+    b = Builder(2)
+    b.call(1, "Wtime", at=(3999, 4000))
+    b.send(0, 1, 200, at=(1000, 4020))
+    b.recv(0, 1, tag=2, at=(4020, 9070))
+    b.send(1, 0, 4, tag=1, at=(4000, 4010))
+    b.recv(1, 0, at=(9000, 9010))
+    b.send(1, 0, 8, tag=2, at=(9010, 9020))
+    b.recv(0, 1, tag=1, at=(9070, 9090))
+    b.compute(0, 20000)
+    run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100))
+    makespan = worth.makespan_after(run, "advance", [1])
+    (found,) = worth.spans(run, "advance", [np.array([1])])
+    assert (found.least, found.most, [other.changes for other in found.others]) == (makespan, makespan + 46, [(HELD,)])
+    (waits,) = worth.spans(run, "zero-wait", [np.array([1])])
+    assert waits.others == ()
