@@ -32,18 +32,16 @@ def sweep_drawn(start, source, weight, row, more, share, deviation):
     return runs
 
 
+def chance(number):
+    """Return a number from 0 to 1 that looks like chance, by splitmix64."""
+    number = number * 0x9E3779B97F4A7C15 % 2**64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ number >> shift) * factor % 2**64
+    return ((number ^ number >> 31) >> 11) / 2**53
+
+
 def drawn_deviation(pools, draw, blocks):
-    """Return the deviations of a draw, pools of those that are alike one after the other: per pool the deviations of its stretches.
-
-    Of what is drawn for one part of the run, `later` turns the stretches and `other` the pools.
-    """
-
-    def chance(number):
-        number = number * 0x9E3779B97F4A7C15 % 2**64
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            number = (number ^ number >> shift) * factor % 2**64
-        return ((number ^ number >> 31) >> 11) / 2**53
-
+    """Return the deviations of a draw, given those of the stretches of pools that are alike, one pool after the other."""
     out = []
     for which, pool in enumerate(pools):
         for place in range(len(pool)):

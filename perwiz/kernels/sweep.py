@@ -7,7 +7,6 @@ from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
 TRANSFER = cython.declare(cython.int, names.TRANSFER)
-NEVER = cython.declare(cython.double, -1e300)
 
 
 def sweep(
@@ -26,34 +25,6 @@ def sweep(
             if t > best:
                 best = t
         time[v] = best
-
-
-def sweep_drawn(
-    start: cython.const[cython.int][::1],
-    source: cython.const[cython.int][::1],
-    weight: cython.const[cython.longlong][::1],
-    row: cython.const[cython.int][::1],
-    more: cython.const[cython.double][::1],
-    share: cython.const[cython.double][::1],
-    deviation: cython.const[cython.double][:, ::1],
-    time: cython.double[:, ::1],
-) -> None:
-    """Write into `time`, per vertex and run, the earliest time in several runs at once, a column each.
-
-    A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
-    """
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    for v in range(len(row)):
-        at = row[v]
-        for j in range(time.shape[1]):
-            best = NEVER
-            for k in range(start[v], start[v + 1]):
-                t = time[source[k], j] + weight[k]
-                best = max(best, t)
-            if at >= 0:
-                best += more[v] + share[v] * deviation[at, j]
-            time[v, j] = max(best, 0.0)
 
 
 def sweep_back(

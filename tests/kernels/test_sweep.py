@@ -53,27 +53,6 @@ def test_sweep__worked_by_hand():
     assert time.tolist() == [0, 5, 4, 9]
 
 
-@given(weighted_graphs(), st.data())
-def test_sweep_drawn__twin(drawn, data):
-    graph, weight = drawn
-    many, runs = graph.vertices, data.draw(st.integers(1, 3))
-    row = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=many, max_size=many)), "i4")
-    more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f8") for _ in range(2))
-    deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=runs, max_size=runs), min_size=3, max_size=3)), "f8")
-    time = np.empty((many, runs))
-    sweep.sweep_drawn(graph.start, graph.source, weight, row, more, share, deviation / 4, time)
-    twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
-    assert time.T.tolist() == twin
-
-
-def test_sweep_drawn__worked_by_hand():
-    """0 --5--> 1 --3--> 2 and 0 --4--> 2; 1 takes 2 and 10 times the deviation of the run longer, which is 0, 1/2 and -1."""
-    start, source, weight = np.array([0, 0, 1, 3], "i4"), np.array([0, 1, 0], "i4"), np.array([5, 3, 4])
-    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.empty((3, 3))
-    sweep.sweep_drawn(start, source, weight, row, more, share, np.array([[0, 0.5, -1]]), time)
-    assert time.tolist() == [[0, 0, 0], [7, 12, 0], [10, 15, 4]]
-
-
 @pytest.mark.slow
 @given(weighted_graphs(), st.data())
 def test_sweep_back__twin(drawn, data):

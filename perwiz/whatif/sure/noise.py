@@ -24,7 +24,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.kernels import sweep as kernel
+from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
@@ -117,7 +117,7 @@ class Noise:
         together = max(CELLS // max(graph.vertices, len(self.stretches.times) + len(self.seldom)), 4)
         for draws in np.array_split(np.arange(len(ends)), -(-len(ends) // together)):
             time = np.empty((graph.vertices, len(draws)))
-            kernel.sweep_drawn(graph.start, graph.source, weighted.weight, stretch, more, share, self._deviation(draws), time)
+            kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, self._deviation(draws), time)
             ends[draws] = time[graph.ended].max(axis=0) - time[graph.begun].min(axis=0)
         return ends
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 
 import numpy as np
 
+from perwiz.kernels import drawn as kernel
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE
@@ -32,7 +34,7 @@ class Stretches:
     kins: I8
     """Per pool: how many are alike."""
 
-    @property
+    @cached_property
     def deviation(self) -> F8:
         """Per stretch: how much longer than usual, as a part of that; times the root of n / (n - 1), for what is usual is of these n."""
         several = np.maximum(np.diff(self.first), 2)
@@ -45,13 +47,9 @@ class Stretches:
         """
         chance = mixed(np.arange(2 * BLOCKS, dtype="u8")[:, None] * np.uint64(1 << 32) + draws.astype("u8"))
         later, other = ((chance >> np.uint64(11)) * 2.0**-53).reshape(2, BLOCKS, len(draws))
-        several = np.diff(self.first)
-        place = np.arange(len(self.pool)) - self.first[self.pool]
-        part = place * BLOCKS // several[self.pool]
-        kin, kins = self.kin[self.pool][:, None], self.kins[self.pool][:, None]
-        source = kin + (self.pool[:, None] - kin + (other[part] * kins).astype("i8")) % kins
-        turned = ((place + 0.5) / several[self.pool])[:, None] + later[part]
-        return self.deviation[self.first[source] + (turned * several[source]).astype("i8") % several[source]]
+        out = np.empty((len(self.pool), len(draws)))
+        kernel.turn(self.pool, self.first, self.kin, self.kins, self.deviation, later, other, out)
+        return out
 
 
 def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8) -> tuple[Stretches, I4]:
