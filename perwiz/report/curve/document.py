@@ -9,9 +9,9 @@ from msgspec import Meta, field
 
 from perwiz import words
 from perwiz.loggps.keys import PAIRS
-from perwiz.report import blocks, misfit
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Health, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, TraceDocument
+from perwiz.report.records import Health, Machine, Makespan, Misfit, Model, Natural, Record, ReplayError, SharesOf, Span, TraceDocument
 from perwiz.whatif.limits.curve import NETWORK, Curve, of_network
 
 SHARES = (0.01, 0.02, 0.05, 0.1)
@@ -70,6 +70,15 @@ class Point(Record):
     makespan_ns: Number
 
 
+class End(Record):
+    """An end of the interval, and between which makespans the true one there lies."""
+
+    at: Number
+    makespan_ns: Natural
+    """Each weight rounded to ns."""
+    span: Span
+
+
 class CurveDocument(TraceDocument, kw_only=True):
     """The makespan as a function of one parameter. Times are nanoseconds. Those of predicted runs are not rounded."""
 
@@ -83,6 +92,7 @@ class CurveDocument(TraceDocument, kw_only=True):
     recorded_slope: Number
     """ns per unit of the parameter just above its recorded value: how often the critical path pays it, or how long it computes there."""
     interval: tuple[Number, Number]
+    ends: tuple[End, End]
     gap_ns: Number
     """How much the makespan may lie above the segments; 0 if all were found."""
     multiples: list[Multiple]
@@ -104,6 +114,10 @@ class CurveDocument(TraceDocument, kw_only=True):
 def document(curve: Curve, points: int = 0) -> CurveDocument:
     """Return the curve, with so many samples, evenly spaced."""
     run = curve.run
+    least, most = (
+        End(at=at, makespan_ns=answer.makespan, span=spans.span(span))
+        for at, (answer, span) in zip((float(curve.x[0]), float(curve.x[-1])), curve.ends(), strict=True)
+    )
     columns = (column.tolist() for column in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1]))
     return CurveDocument(
         **blocks.head(run.trace),
@@ -112,7 +126,8 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
         recorded_ns=run.makespan,
         shares_of_ns=shares_of(curve),
         recorded_slope=curve.recorded_slope,
-        interval=(float(curve.x[0]), float(curve.x[-1])),
+        interval=(least.at, most.at),
+        ends=(least, most),
         gap_ns=curve.gap,
         multiples=[_multiple(curve, factor) for factor in MULTIPLES if curve.recorded],
         tolerances=tolerances(curve),
@@ -190,8 +205,14 @@ def _answer(curve: CurveDocument) -> Facts:
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
+        *[fact for end in curve.ends for fact in _end(curve, end)],
         *misfit.first(curve.misfit, curve.machine),
     ]
+
+
+def _end(curve: CurveDocument, end: End) -> Facts:
+    """Return the makespan at an end of the interval, and its span."""
+    return [(f"at {amount(curve.of, end.at)}", words.duration(end.makespan_ns)), *spans.facts(end.span, end.makespan_ns)]
 
 
 def _tolerance_lines(curve: CurveDocument) -> list[str]:

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,14 @@ from perwiz.loggps.costs import recorded, slopes
 from perwiz.loggps.keys import BOTH_ENDS, LETTERS, PAIRS
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import check_classes
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.run import Run, Start, replayed
+from perwiz.whatif.sure.span import Answer, Span, answered, spans
 
 _LETTERS = {"L": "L_ns", "o": "o_ns", "o_s": "o_s_ns", "o_r": "o_r_ns", "g": "g_ns", "G": "G_ns_per_byte"}
 _LETTERS |= {"O": "O_ns_per_byte", "O_s": "O_s_ns_per_byte", "O_r": "O_r_ns_per_byte"}
@@ -124,6 +127,11 @@ class Curve:
         """Return the makespan, ns, at a value of the parameter: exact, also outside of the interval and between unknown segments."""
         return self.lines.makespan(x)
 
+    def ends(self) -> list[tuple[Answer, Span]]:
+        """Return the answers at both ends of the interval, and between which makespans the true ones lie, as far as the trace tells."""
+        answers = answered(self.run, [partial(_at, key=self.of, x=x) for x in (float(self.x[0]), float(self.x[-1]))])
+        return list(zip(answers, spans(self.run, answers), strict=True))
+
     def tolerance(self, share: float) -> float | None:
         """Return the value of the parameter at which the run takes 1 + share of its recorded time; None if it does at none up to 1e12."""
         return _tolerance(self.lines, share)
@@ -195,12 +203,23 @@ def of_network(key: str) -> bool:
 
 def lines_of(run: Run, key: str) -> Lines:
     """Return the weights of a run as lines in a parameter. Raises UsageError for a class, rank, node or region that is not there."""
+    return Lines(run, *_growth(run.weighted, key))
+
+
+def _growth(weighted: Weighted, key: str) -> tuple[NDArray[np.floating] | Ints, float]:
+    """Return the slope of each weight, ns per unit of a parameter, and the recorded value of that."""
     if of_network(key):
-        check_classes(run.trace, [pairs for pairs in PAIRS if key.startswith(f"{pairs}:")], key)
-        return Lines(run, slopes(run.weighted, key), recorded(run.weighted, key))
-    segments = Segments(dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
-    others = np.where(_chosen(run.trace, segments, key), 0, segments.length)
-    return Lines(run, run.weighted.weight - segments.stretched(others).weight, 1.0)
+        check_classes(weighted.trace, [pairs for pairs in PAIRS if key.startswith(f"{pairs}:")], key)
+        return slopes(weighted, key), recorded(weighted, key)
+    segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+    others = np.where(_chosen(weighted.trace, segments, key), 0, segments.length)
+    return weighted.weight - segments.stretched(others).weight, 1.0
+
+
+def _at(weighted: Weighted, key: str, x: float) -> Weighted:
+    """Return the weighted graph at a value of a parameter, each weight rounded to ns."""
+    slope, value = _growth(weighted, key)
+    return dataclasses.replace(weighted, weight=weighted.weight + np.rint(slope * (x - value)).astype("i8"))
 
 
 def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:

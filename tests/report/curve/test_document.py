@@ -31,6 +31,11 @@ def document(trace, *asked, points=0, **settings):
     return block
 
 
+def known(makespan):
+    """Return the span of what nothing in the trace leaves open."""
+    return {"least_ns": makespan, "most_ns": makespan, "sooner_ns": 0, "later_ns": 0, "varies": None, "others": [], "stops": []}
+
+
 def test_document__by_hand():
     block = valid(document(late_sender(), points=3), "curve")
     for part in ("health", "model", "misfit"):
@@ -49,6 +54,7 @@ def test_document__by_hand():
         "recorded_ns": 1100,
         "recorded_slope": 1,
         "interval": [0, 100],
+        "ends": [{"at": at, "makespan_ns": makespan, "span": known(makespan)} for at, makespan in ((0, 1095), (100, 1190))],
         "gap_ns": 0,
         "multiples": [
             {"factor": factor, "at": 10 * factor, "makespan_ns": makespan}
@@ -63,13 +69,15 @@ def test_document__by_hand():
 
 def test_text__by_hand():
     lines = report.text(document(late_sender(), points=2)).splitlines()
-    assert lines[:27] == [
+    assert lines[:29] == [
         "late.alog: makespan as a function of L_ns",
         "",
         "recorded      1.100 us; L_ns is 10 ns",
         "tolerance     L_ns may grow by 11 ns before the run is 1 % slower",
         "on the path   1 latency, just above the recorded value",
         "found         2 segments from 0 ns to 100 ns, all there are",
+        "at 0 ns       1.095 us",
+        "at 100 ns     1.190 us",
         "",
         "slower by   change  L_ns at  times",
         "1 %         +11 ns    21 ns    2.1",

@@ -235,3 +235,17 @@ def test_long_runs_are_searched_for_a_while_only(monkeypatch):
     for x in np.linspace(0, 10, 50):
         lower = float(np.interp(x, short.x, short.value))
         assert lower - 1e-4 <= whole.at(x) <= lower + short.gap + 1e-4
+
+
+def test_ends__have_the_spans_of_predict():
+    """A rank that computes 20 times 10 or 14 is to take half or twice as long, each weight rounded to ns."""
+    b = Builder(1, work=0)
+    for k in range(20):
+        b.compute(0, (10, 14)[k * k % 7 % 2])
+        b.call(0, "Wtime")
+    trace = b.trace()
+    found = curve(trace, "rank:0", 0.5, 2, hand_model())
+    for (answer, span), factor in zip(found.ends(), ("2", "0.5"), strict=True):
+        predicted = predict(trace, f"speed rank:0={factor}", hand_model())
+        assert (answer.makespan, span) == (predicted.predicted.makespan, predicted.span)
+        assert span.least < answer.makespan < span.most
