@@ -55,11 +55,11 @@ def sweep(
     k: cython.Py_ssize_t
     for v in range(len(row)):
         at = row[v]
+        end = start[v + 1]
         for j in range(time.shape[1]):
             best = NEVER
-            for k in range(start[v], start[v + 1]):
-                t = time[source[k], j] + weight[k]
-                best = max(best, t)
+            for k in range(start[v], end):
+                best = max(best, time[source[k], j] + weight[k])
             if at >= 0:
                 best += more[v] + share[v] * deviation[at, j]
             time[v, j] = max(best, 0.0)
