@@ -1,5 +1,5 @@
-"""Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `site:MPI_Recv@NAME`, `rank:3`, `op:MPI_Recv`, `all`, or several
-joined by commas.
+"""Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `step:NAME#3..7`, `site:MPI_Recv@NAME`, `rank:3`, `rank:0-7`,
+`node:NAME`, `pair:0>1`, `tag:3`, `op:MPI_Recv`, `all`, or several joined by commas.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|region:|step:|site:|rank:|op:|all(?:\s*,|$))")
+_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:region|step|site|rank|node|pair|tag|op):|all(?:\s*,|$))")
 REPEAT = "; for several give the option again"
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
@@ -40,16 +40,18 @@ def joined(parts: Sequence[str]) -> str | None:
 
 
 def locations(trace: Trace, text: str, several: str = REPEAT) -> Mask:
-    """Return which locations `rank:R` selects, bool per location.
+    """Return which locations `rank:R`, `rank:R-S` or `node:NAME` selects, bool per location.
 
-    Raises UsageError for other texts and unknown ranks; `several` is what it says to do where a list was meant.
+    Raises UsageError for other texts and unknown ranks or nodes; `several` is what it says to do where a list was meant.
     """
-    match = re.fullmatch(r"rank:([0-9]{1,9})", text)
+    if text.startswith("node:"):
+        return _node(trace, text.removeprefix("node:"))
+    match = re.fullmatch(r"rank:([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
     if not match and re.fullmatch("(rank:)?[0-9]+( *, *(rank:)?[0-9]+)+", text):
         raise UsageError(f"'{text}': several ranks, must be one like rank:3{several}")
     if not match:
         raise UsageError(f"'{text}' is no rank, must be like rank:3")
-    mask = trace.locations.process == int(match[1])
+    mask = (trace.locations.process >= int(match[1])) & (trace.locations.process <= int(match[2] or match[1]))
     if not mask.any():
         ranks = trace.locations.process
         have = f"ranks {ranks.min()} to {ranks.max()}" if len(ranks) else "no processes"
@@ -79,16 +81,29 @@ def instances(trace: Trace, name: str) -> I8:
 
 
 def steps(trace: Trace, text: str) -> tuple[I8, I8]:
-    """Return (region instances, their step from 0) of `REGION` or `REGION#k`; a step is the k-th instance on every process."""
-    name, mark, number = text.rpartition("#") if text not in trace.names else (text, "", "")
-    rows = instances(trace, name if mark else text)
+    """Return (region instances, their step from 0) of `REGION`, `REGION#k` or `REGION#k..m`; a step is the k-th instance on every process."""
+    name, number = numbered(text, trace.names)
+    rows = instances(trace, name)
     step = trace.regions.instance[rows].astype("i8")
-    if mark:
-        chosen = step == (int(number) if re.fullmatch("[0-9]{1,9}", number) else -1)
+    if name != text:
+        first, last = bounds(number)
+        chosen = (step >= first) & (step <= last)
         if not chosen.any():
             raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
         rows, step = rows[chosen], step[chosen]
     return rows, np.unique(step, return_inverse=True)[1]
+
+
+def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return the name in `NAME#3` or `NAME#3..7` and what follows it; the whole text if that is one of the names, or has no such mark."""
+    name, mark, number = text.rpartition("#") if text not in names else (text, "", "")
+    return (name, number) if mark else (text, "")
+
+
+def bounds(number: str) -> tuple[int, int]:
+    """Return the first and the last of the steps `3` or `3..7`; the last is below the first if the text is neither."""
+    match = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", number)
+    return (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
 
 
 def outermost(first: Ints, end: Ints, instances: I8, count: int) -> I8:
@@ -179,12 +194,17 @@ def _part(trace: Trace, part: str) -> Mask:
         return _during(trace, steps(trace, rest)[0])
     if kind == "site" and rest:
         return _at(trace, rest)
-    if kind == "rank" and rest:
+    if kind in ("rank", "node") and rest:
         return np.asarray(locations(trace, part)[trace.calls.location], bool)
+    if kind == "tag" and rest:
+        return _tagged(trace, part)
+    if kind == "pair" and rest:
+        return _between(trace, part)
     if kind == "op" and rest:
         return np.asarray(trace.calls.op == _op(trace, rest))
     raise UsageError(
-        f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all"
+        f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
+        " pair:0>1, tag:3, op:MPI_Recv or all"
     )
 
 
@@ -204,6 +224,48 @@ def _at(trace: Trace, text: str) -> Mask:
         close = difflib.get_close_matches(text, names, 3, 0.4) or names[:5]
         raise UsageError(f"site:{text}: no such call site, the trace has {', '.join(close)}{' ...' if len(close) < len(names) else ''}")
     return np.asarray(which == names.index(text))
+
+
+def _node(trace: Trace, name: str) -> Mask:
+    """Return which locations are on a node, bool per location."""
+    mask = np.isin(trace.locations.node, [row for row, node in enumerate(trace.nodes) if node == name])
+    if not mask.any():
+        close = difflib.get_close_matches(name, trace.nodes, 3, 0.4) or trace.nodes[:5]
+        have = f"has {', '.join(close)}{' ...' if len(close) < len(trace.nodes) else ''}" if trace.nodes else "tells of no nodes"
+        raise UsageError(f"node:{name}: no such node, the trace {have}")
+    return mask
+
+
+def _moving(trace: Trace, chosen: Mask) -> Mask:
+    """Return which calls send or receive some of the messages, or complete that, bool per call."""
+    table, mask = trace.messages, np.zeros(len(trace.calls), bool)
+    for calls in (table.send, table.send_done, table.receive, table.receive_done):
+        mask[calls[chosen & (calls != NONE)]] = True
+    return mask
+
+
+def _tagged(trace: Trace, part: str) -> Mask:
+    """Return which calls move messages of a tag, or name it, bool per call."""
+    number = part.removeprefix("tag:")
+    tag = int(number) if re.fullmatch("[0-9]{1,10}", number) else NONE
+    mask = _moving(trace, trace.messages.tag == tag) | (trace.calls.tag == tag) if tag != NONE else np.zeros(len(trace.calls), bool)
+    if not mask.any():
+        used = np.unique(trace.messages.tag)
+        have = f"the trace has tags {', '.join(map(str, used[:12]))}{' ...' if len(used) > 12 else ''}" if len(used) else "there are none"
+        raise UsageError(f"{part}: no message has that tag, {have}")
+    return mask
+
+
+def _between(trace: Trace, part: str) -> Mask:
+    """Return which calls move messages from one rank to another, bool per call."""
+    match = re.fullmatch("pair:([0-9]{1,9})>([0-9]{1,9})", part)
+    if not match:
+        raise UsageError(f"'{part}' is no pair of ranks, must be like pair:0>1, from the sender to the receiver")
+    sender, receiver = (trace.processes_of_calls[calls] for calls in (trace.messages.send, trace.messages.receive_done))
+    mask = _moving(trace, (sender == int(match[1])) & (receiver == int(match[2])))
+    if not mask.any():
+        raise UsageError(f"{part}: no message goes from rank {match[1]} to rank {match[2]}")
+    return mask
 
 
 def _one(trace: Trace, part: str) -> Mask:

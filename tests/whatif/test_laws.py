@@ -15,6 +15,7 @@ from perwiz.trace import operations
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.network import BalanceMessages
+from perwiz.whatif.hypotheses.parts import parts, synchronisations
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
@@ -71,7 +72,9 @@ def questions(trace):
     found = [f"speed rank:{rank}={factor}" for rank in trace.locations.process[:2] for factor in (3, 0.7)]
     if len(trace.calls):
         some = ",".join(f"e{row}" for row in range(0, len(trace.calls), 3))
-        found += [f"zero-wait {some}", "zero-wait all", f"zero-time {some}", "network L_ns=9000,o_ns=1,G_ns_per_byte=7"]
+        found += [f"zero-wait {some}", "zero-wait all", f"zero-time {some}", "speed rank:0-9=2", "network L_ns=9000,o_ns=1,G_ns_per_byte=7"]
+    found += ["eager all"] * bool(len(trace.messages)) + ["balance-time all"]
+    found += [f"balance-time between-collectives{which}" for which in ("", "#1", "#2..3")] * bool(len(synchronisations(trace)))
     for name in trace.names:
         found += [f"scale {name}=0.4", f"balance-time {name}", f"balance-time {name}#1"]
     return found
@@ -79,7 +82,7 @@ def questions(trace):
 
 def faster(trace):
     """Return hypotheses that make nothing longer."""
-    return [q for q in questions(trace) if q.startswith(("zero", "scale")) or q.endswith("=3")]
+    return [q for q in questions(trace) if q.startswith(("zero", "scale", "eager")) or q.endswith(("=3", "=2"))]
 
 
 @pytest.mark.slow
@@ -176,8 +179,8 @@ def test_renaming_ranks_changes_nothing(drawn):
             continue
         before = predicted(trace, *[text] * bool(text), model=build.ODD)
         if text and "rank:" in text:
-            rank = int(text.partition("rank:")[2].partition("=")[0])
-            text = text.replace(f"rank:{rank}", f"rank:{new[rank]}")
+            rank = text.partition("rank:")[2].partition("=")[0]
+            text = text if "-" in rank else text.replace(f"rank:{rank}", f"rank:{new[int(rank)]}")
         elif text and text.partition(" ")[2].startswith("e"):
             text = text.partition(" ")[0] + " " + ",".join(f"e{call[int(part[1:])]}" for part in text.partition(" ")[2].split(","))
         after = predicted(other, *[text] * bool(text), model=build.ODD)
@@ -229,11 +232,27 @@ def test_balance_time_conserves_computation(trace):
     """To the ns: the sum over all processes, and outside the region every segment."""
     weighted = replayed(trace, model_file.load("default"), "none").weighted
     before = Segments(weighted).length.sum()
-    for name in trace.names:
-        for text in (f"balance-time {name}", f"balance-time {name}#1"):
+    for text in questions(trace):
+        if text.startswith("balance-time"):
             after = Segments(parse(text).apply(weighted))
             assert after.length.sum() == before
             assert (after.length >= 0).all()
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces())
+def test_balance_time__stretches_balanced_compute_the_same(trace):
+    """Up to the ns that remains: every process in every stretch; the whole program, every process."""
+    weighted = replayed(trace, model_file.load("default"), "none").weighted
+    for text in [question for question in questions(trace) if "balance-time all" in question or "#" not in question]:
+        if not text.startswith(("balance-time all", "balance-time between")):
+            continue
+        segments = Segments(parse(text).apply(weighted))
+        chosen = parts(segments, text.partition(" ")[2])
+        sums = np.bincount(chosen.group, segments.length[chosen.segment])
+        for part in range(int(chosen.part.max()) + 1):
+            assert np.ptp(sums[chosen.part == part]) <= 1
 
 
 @pytest.mark.slow

@@ -52,6 +52,12 @@ def trace():
         ("site:MPI_Recv", [2]),
         ("site:MPI_Recv@main/main,exchange,e0", [0, 1]),
         ("e0,site:MPI_Send@main/all/e1", [0, 3]),
+        ("rank:0-1", [0, 1, 2, 3]),
+        ("rank:1-9,e0", [0, 2, 3]),
+        ("pair:0>1", [0, 2]),
+        ("pair:1>0,e0", [0, 1, 3]),
+        ("tag:0", [0, 1, 2, 3]),
+        ("step:main#1..3", [0, 1, 3]),
     ],
 )
 def test_calls(text, rows):
@@ -65,7 +71,8 @@ def refused(text, message, made=None):
 
 @pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])
 def test_calls__no_selector(text):
-    refused(text, f"'{text}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, op:MPI_Recv or all")
+    like = "rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, op:MPI_Recv or all"
+    refused(text, f"'{text}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, {like}")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +87,13 @@ def test_calls__no_selector(text):
         ("region:e1, mian", "region 'mian': no such region, the trace has main, main,exchange ..."),
         ("op:MPI_Send,MPI_Rec", "op:MPI_Rec: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Recv?"),
         ("rank:9999999999", "'rank:9999999999' is no rank, must be like rank:3"),
+        ("rank:2-3", "rank:2-3: no such rank, the trace has ranks 0 to 1"),
+        ("node:a", "node:a: no such node, the trace tells of no nodes"),
+        ("tag:1", "tag:1: no message has that tag, the trace has tags 0"),
+        ("tag:x", "tag:x: no message has that tag, the trace has tags 0"),
+        ("pair:0", "'pair:0' is no pair of ranks, must be like pair:0>1, from the sender to the receiver"),
+        ("pair:0>2", "pair:0>2: no message goes from rank 0 to rank 2"),
+        ("step:main#2..3", "'main#2..3': no such step, region 'main' has steps 1 to 1"),
         ("op:MPI_Wait", "op:MPI_Wait: no such routine in the trace, it has MPI_Send, MPI_Recv"),
         ("op:Send", "op:Send: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Send?"),
         ("region:mian", "region 'mian': no such region, the trace has main, main,exchange ..."),
@@ -139,6 +153,19 @@ def test_calls__steps_are_the_kth_on_every_rank():
     with b.region(0, "empty"):
         pass
     refused("step:empty#1", "'step:empty#1' selects no call", b.trace())
+
+
+def test_calls__tags_and_pairs_with_what_completes_them():
+    """Rank 0 posts two sends of tags 1 and 2 and waits for both; rank 1 receives them, and has posted one of tag 3 that never comes."""
+    b = build.Builder(2)
+    b.wait(0, b.isend(0, 1, tag=1), b.isend(0, 1, tag=2))
+    b.irecv(1, 0, tag=3)
+    b.recv(1, 0, tag=2)
+    b.recv(1, 0, tag=1)
+    made = build.placed(b.trace(), [1, 0])
+    texts = {"tag:1": [0, 2, 5], "tag:2": [1, 2, 4], "tag:3": [3], "pair:0>1": [0, 1, 2, 4, 5], "node:n0": [3, 4, 5]}
+    assert {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in texts} == texts
+    refused("node:n", "node:n: no such node, the trace has n1, n0", made)
 
 
 def test_calls__sites_in_the_source():

@@ -37,20 +37,23 @@ KINDS = (
         "these calls do not wait: they go on as if their partners had come; the partners come when they did",
     ),
     Kind("zero-time", "waits:ZeroTime", "CALLS", "these calls return when they are entered"),
+    Kind("eager", "waits:Eager", "CALLS", "messages sent by these calls do not hold their sender until the receiver is there"),
     Kind(
         "balance-time",
         "computation:BalanceTime",
-        "REGION[#K]",
-        "in every instance of the region, or the K-th, every process computes for the mean of their times",
+        "REGION[#K[..M]]",
+        "in every instance of the region, or the K-th, or the K-th to the M-th, every process computes for the mean of their times; all: in"
+        " the whole program; between-collectives: in each stretch between two collectives in which all processes wait for each other (of"
+        " regions with these names, the region)",
     ),
     Kind(
         "balance-messages",
         "network:BalanceMessages",
-        "REGION[#K]",
-        "in every instance of the region, or the K-th, every process that sends passes the mean of bytes",
+        "REGION[#K[..M]]",
+        "in every instance of the region, or some, every process that sends passes the mean of bytes",
     ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
-    Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process computes FACTOR times as fast"),
+    Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),
     Kind(
         "network",
         "network:Network",

@@ -12,53 +12,64 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.parts import parts
 from perwiz.whatif.hypotheses.stretch import Segments, level
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
 
-class Scale(Hypothesis):
-    """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time. MPI calls keep theirs."""
+class Computation(Hypothesis):
+    """What makes computation longer or shorter, as its `lengths` say. MPI calls keep their work."""
 
-    word, stage, example = "scale", 2, "NAME=0.5"
+    stage = 2
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return what the hypothesis makes of the lengths of segments, ns. Raises UsageError if it does not fit the trace."""
+        raise NotImplementedError
 
     def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph with the region's computation scaled, rounded per segment to ns."""
-        name, factor = _number(self, self.argument)
-        instances = selectors.instances(weighted.trace, name)
+        """Return the graph with computation and region boundaries moved."""
         segments = Segments(weighted)
-        return segments.stretched(_times(self, segments.length, segments.owner(instances) >= 0, factor))
+        return segments.stretched(self.lengths(segments, segments.length))
 
 
-class Speed(Hypothesis):
-    """`rank:3=2.0`: that process computes twice as fast. MPI calls keep their work."""
+class Scale(Computation):
+    """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time."""
 
-    word, stage, example = "speed", 2, "rank:3=2"
+    word, example = "scale", "NAME=0.5"
 
-    def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph with the computation of a rank divided by the factor, rounded per segment to ns."""
-        rank, factor = _number(self, self.argument)
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, the region's scaled, rounded per segment to ns."""
+        name, factor = _number(self, self.argument)
+        instances = selectors.instances(segments.trace, name)
+        return _times(self, length, segments.owner(instances) >= 0, factor)
+
+
+class Speed(Computation):
+    """`rank:3=2.0`: that process computes twice as fast; `rank:0-7=2.0`, `node:NAME=2.0`: those processes."""
+
+    word, example = "speed", "rank:3=2"
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of the processes divided by the factor, rounded per segment to ns."""
+        which, factor = _number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
-        segments = Segments(weighted)
-        own = selectors.locations(weighted.trace, rank)[segments.location]
-        return segments.stretched(_times(self, segments.length, own, 1 / max(factor, _SLOWEST)))
+        own = selectors.locations(segments.trace, which)[segments.location]
+        return _times(self, length, own, 1 / max(factor, _SLOWEST))
 
 
-class BalanceTime(Hypothesis):
-    """`REGION` or `REGION#k`: in every (or the k-th) parallel step each process that takes part computes the mean (PerWiz paper, 3.2)."""
+class BalanceTime(Computation):
+    """In every one of some parts of the program (`parts`) each process that takes part computes the mean (PerWiz paper, 3.2)."""
 
-    word, stage = "balance-time", 2
+    word = "balance-time"
 
-    def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph with the computation of the steps balanced; the sum of each step is conserved to the ns."""
-        instances, step = selectors.steps(weighted.trace, self.argument)
-        segments = Segments(weighted)
-        owner = segments.owner(instances)
-        owned = np.flatnonzero(owner >= 0)
-        length = segments.length.copy()
-        length[owned] = level(length[owned], np.searchsorted(instances, owner[owned]), step)
-        return segments.stretched(length)
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of the parts balanced; the sum of each part is conserved to the ns."""
+        chosen = parts(segments, self.argument)
+        out = length.copy()
+        out[chosen.segment] = level(length[chosen.segment], chosen.group, chosen.part)
+        return out
 
 
 def _number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:

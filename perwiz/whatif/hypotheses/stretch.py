@@ -21,7 +21,7 @@ class Segments:
 
     def __init__(self, weighted: Weighted) -> None:
         trace, graph = weighted.trace, weighted.graph
-        self._weighted = weighted
+        self._weighted, self.trace = weighted, trace
         calls = trace.calls.location
         ends = trace.first_calls[1:] + np.arange(len(trace.locations))
         gaps = len(calls) + len(trace.locations)
@@ -54,12 +54,16 @@ class Segments:
         """Return, per segment, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
         return selectors.outermost(self.entered[instances] + 1, self.left[instances] + 1, instances, len(self.length))
 
+    def gaps(self, length: I8) -> I8:
+        """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
+        return np.add.reduceat(length, self._first) if len(length) else length
+
     def stretched(self, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
         weighted = self._weighted
         total = np.cumsum(length)
         before = np.concatenate(([0], total))[self._first]
-        weighted.weight[self.edge] = np.add.reduceat(length, self._first) if len(length) else length
+        weighted.weight[self.edge] = self.gaps(length)
         offset = total - before[self.gap]
         return dataclasses.replace(
             weighted,

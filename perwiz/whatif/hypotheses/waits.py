@@ -1,11 +1,14 @@
-"""Calls that do not wait, or take no time at all."""
+"""Calls that do not wait, or take no time at all, or whose messages do not hold them."""
 
 from __future__ import annotations
 
-from perwiz.graph.graph import GAP, KINDS
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.graph.graph import GAP, KINDS, RENDEZVOUS
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import Mask
+from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 
@@ -47,3 +50,26 @@ class ZeroTime(Hypothesis):
         release(weighted, calls, len(KINDS))
         weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
         return weighted
+
+
+class Eager(Hypothesis):
+    """Messages sent by the selected calls do not hold their sender until the receiver is there, as if they were below the eager limit.
+
+    What they cost stays.
+    """
+
+    word, stage = "eager", 3
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which no receiver binds the sender of these messages. Raises UsageError if these calls send none."""
+        sent = selectors.calls(weighted.trace, self.argument)[weighted.trace.messages.send]
+        if not sent.any():
+            raise UsageError(f"{self}: these calls send no message")
+        weighted.weight[held(weighted, sent)] = CUT
+        return weighted
+
+
+def held(weighted: Weighted, messages: Mask) -> I8:
+    """Return the edges by which some messages, bool per message, hold their senders, those left out that bind nobody."""
+    edge = np.flatnonzero((weighted.graph.kind == RENDEZVOUS) & (weighted.weight != CUT))
+    return edge[messages[weighted.graph.cause[edge]]]

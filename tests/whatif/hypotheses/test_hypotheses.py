@@ -114,6 +114,98 @@ def test_balance_time__only_who_takes_part():
     assert predicted(b.trace(), "balance-time step").predicted.locations.leave.tolist() == [20, 5, 20]
 
 
+def imbalanced(names=()):
+    """Two stretches of 10 and 30, then of 50 and 10, a barrier between, each in a region of these names; then 2 and 4."""
+    b = Builder(2, work=1)
+    for turn, both in enumerate([(10, 30), (50, 10)]):
+        for rank in (0, 1):
+            with b.region(rank, names[turn]) if names else contextlib.nullcontext():
+                b.compute(rank, both[rank])
+        b.barrier()
+    for rank in (0, 1):
+        b.compute(rank, (2, 4)[rank])
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("asked", "makespan"),
+    [
+        ("balance-time between-collectives", 20 + 1 + 30 + 1 + 3),
+        ("balance-time between-collectives#1", 20 + 1 + 50 + 1 + 4),
+        ("balance-time between-collectives#2", 30 + 1 + 30 + 1 + 4),
+        ("balance-time between-collectives#2..3", 30 + 1 + 30 + 1 + 3),
+        # 62 and 44 become 53 each: 10 50 2 become 9 42 2, and 30 10 4 become 36 12 5.
+        ("balance-time all", 36 + 1 + 42 + 1 + 5),
+    ],
+)
+def test_balance_time__without_regions(asked, makespan):
+    trace = imbalanced()
+    assert predicted(trace).predicted.makespan == 30 + 1 + 50 + 1 + 4
+    assert predicted(trace, asked).predicted.makespan == makespan
+
+
+def test_balance_time__a_region_called_so_goes_before():
+    trace = imbalanced(["all", "between-collectives"])
+    assert predicted(trace, "balance-time all").predicted.makespan == 20 + 1 + 50 + 1 + 4
+    assert predicted(trace, "balance-time all#1").predicted.makespan == 20 + 1 + 50 + 1 + 4
+    assert predicted(trace, "balance-time between-collectives").predicted.makespan == 30 + 1 + 30 + 1 + 4
+
+
+def test_balance_time__only_blocking_collectives_of_all_part():
+    """Rank 2 is not in the first barrier, a broadcast makes nobody wait for all, the third is not blocking: 40 70 40 in one stretch."""
+    b = Builder(3, work=0)
+    b.everyone("Barrier", comm=b.comm("pair", [0, 1]))
+    b.bcast(0)
+    requests = b.everyone("Ibarrier")
+    for rank in (0, 1, 2):
+        b.compute(rank, (40, 70, 40)[rank])
+        b.wait(rank, requests[rank])
+    b.barrier()
+    assert predicted(b.trace()).predicted.makespan == 70
+    assert predicted(b.trace(), "balance-time between-collectives").predicted.makespan == 50
+    assert predicted(b.trace(), "balance-time between-collectives#1").predicted.makespan == 50
+    with pytest.raises(UsageError, match=r"^'between-collectives#3': no such step, there are stretches 1 to 2$"):
+        predicted(b.trace(), "balance-time between-collectives#3")
+
+
+def test_balance_time__several_steps():
+    """Steps of 10 and 30, of 50 and 10, of 0 and 8: the first stays."""
+    b = Builder(2)
+    for rank, computation in enumerate([(10, 50, 0), (30, 10, 8)]):
+        for ns in computation:
+            with b.region(rank, "step"):
+                b.compute(rank, ns)
+            b.compute(rank, 1)
+    assert spans(b.trace(), "balance-time step#2..3") == [(0, 10), (11, 41), (42, 46), (0, 30), (31, 61), (62, 66)]
+
+
+def test_speed__of_several_processes():
+    trace = build.placed(imbalanced(), [1, 0])
+    assert predicted(trace, "speed rank:0-1=2").predicted.makespan == 15 + 1 + 25 + 1 + 2
+    assert predicted(trace, "speed rank:1-7=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
+    assert predicted(trace, "speed node:n0=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
+    with pytest.raises(UsageError, match=r"^node:n: no such node, the trace has n1, n0$"):
+        predicted(trace, "speed node:n=2")
+
+
+def test_eager():
+    """Rank 0 sends 200 bytes, then 300, to who comes at 1000 and 2000; held until then, each send works 50 more.
+
+    Not held it returns o + L = 12 and 50 behind its entry; the receiver still comes late.
+    """
+    b = Builder(2)
+    b.send(0, 1, 200, at=(0, 1050))
+    b.send(0, 1, 300, tag=1, at=(1050, 2050))
+    b.recv(1, 0, at=(1000, 1060))
+    b.recv(1, 0, tag=1, at=(2000, 2060))
+    trace = b.trace()
+    assert leaves(trace, "eager e0") == [62, 2050, 1060, 2060]
+    assert leaves(trace, "eager tag:1") == [1050, 1112, 1060, 2060]
+    assert leaves(trace, "eager op:MPI_Send") == [62, 124, 1060, 2060] == leaves(trace, "eager all", engine="replay")
+    with pytest.raises(UsageError, match=r"^eager op:MPI_Recv: these calls send no message$"):
+        predicted(trace, "eager op:MPI_Recv")
+
+
 def test_balance_messages():
     """Rank 0 sends 41 and 20 bytes, rank 1 sends 9: both 35, rank 0 as 23.5.. and 11.5..; G = 1, so arrivals move by the bytes.
 
@@ -277,10 +369,14 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "zero-time all",
         "balance-time solve",
         "balance-time solve#3",
+        "balance-time solve#3..7",
+        "balance-time between-collectives#2",
+        "eager op:MPI_Isend",
         "balance-messages a#b#1",
         "scale solve=0.5",
         "scale a=b=2",
         "speed rank:3=2.0",
+        "speed node:a=b=2.0",
         "network perwiz-cluster",
         "network L_ns=1000,G_ns_per_byte=0.1",
         "network ./a model.toml",
@@ -297,7 +393,7 @@ def test_parse__gives_back_what_str_says(text):
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 9
+    assert len(KINDS) == len(set(KINDS)) == 10
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -308,9 +404,8 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, balance-time, balance-messages, scale, speed, network, advance, move"
-    told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
-    with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
+    kinds = "zero-wait, zero-time, eager, balance-time, balance-messages, scale, speed, network, advance, move"
+    with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):
         parse(text)
 
 
@@ -326,6 +421,15 @@ REFUSED = [
     ("speed rank:1=0", "speed rank:1=0: a speed of 0, must be above 0"),
     ("speed 1=2", "'1' is no rank, must be like rank:3"),
     ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
+    ("speed rank:1-0=2", "rank:1-0: no such rank, the trace has ranks 0 to 1"),
+    ("speed node:a=2", "node:a: no such node, the trace tells of no nodes"),
+    ("balance-time all#1", "'all#1': the whole program is one step, must be all"),
+    (
+        "balance-time between-collectives",
+        "built: no collective makes all processes wait for each other, so there is nothing to balance between",
+    ),
+    ("balance-time solve#7..9", "'solve#7..9': no such step, region 'solve' has steps 1 to 6"),
+    ("balance-time solve#2..1", "'solve#2..1': no such step, region 'solve' has steps 1 to 6"),
     ("balance-time solve#7", "'solve#7': no such step, region 'solve' has steps 1 to 6"),
     ("balance-time solve#", "'solve#': no such step, region 'solve' has steps 1 to 6"),
     ("balance-time solve#-1", "'solve#-1': no such step, region 'solve' has steps 1 to 6"),

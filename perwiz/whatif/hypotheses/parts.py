@@ -1,0 +1,94 @@
+"""Parts of a program that can be balanced by themselves: parallel steps, the whole program, stretches between collectives of all."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace import operations
+from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.stretch import Segments
+
+WHOLE, STRETCHES = "all", "between-collectives"
+"""Words for the whole program and for its stretches, unless a region is called so."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Parts:
+    """The computation of some parts of a program, process by process: `group` is a process in a part, and `part` the part of each group.
+
+    segment   0 1 4 5    group   0 0 1 2    part   0 0 1    (groups 0 and 1 are two processes in one part, group 2 is alone in another)
+    """
+
+    segment: I8
+    """Rows of segments, ascending."""
+    group: Ints
+    """Per row, ascending from 0."""
+    part: I8
+    """Per group, from 0."""
+
+
+def parts(segments: Segments, text: str) -> Parts:
+    """Return the parts that `REGION`, `REGION#3`, `REGION#3..7`, `all`, `between-collectives` or `between-collectives#3` names.
+
+    The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
+    all processes wait for each other. A region called like one of the words goes before it. Raises UsageError for another name.
+    """
+    word, number = selectors.numbered(text, segments.trace.names)
+    if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
+        instances, step = selectors.steps(segments.trace, text)
+        owner = segments.owner(instances)
+        owned = np.flatnonzero(owner >= 0)
+        return Parts(owned, np.searchsorted(instances, owner[owned]), step)
+    every = np.arange(len(segments.length))
+    if word == WHOLE and number:
+        raise UsageError(f"'{text}': the whole program is one step, must be {WHOLE}")
+    if word == WHOLE:
+        return Parts(every, segments.location, np.zeros(len(segments.trace.locations), "i8"))
+    return _stretches(segments, text, number)
+
+
+def _stretches(segments: Segments, text: str, number: str) -> Parts:
+    stretch, count = stretch_of(segments)
+    chosen = stretch >= 0
+    if number:
+        first, last = selectors.bounds(number)
+        chosen &= (stretch + 1 >= first) & (stretch + 1 <= last)
+        if not chosen.any():
+            raise UsageError(f"'{text}': no such step, there are stretches 1 to {count}")
+    segment = np.flatnonzero(chosen)
+    key = segments.location[segment].astype("i8") * count + stretch[segment]
+    fresh = np.concatenate(([True], key[1:] != key[:-1]))
+    return Parts(segment, np.cumsum(fresh) - 1, np.unique(stretch[segment[fresh]], return_inverse=True)[1])
+
+
+def stretch_of(segments: Segments) -> tuple[I8, int]:
+    """Return which stretch each segment lies in, from 0, -1 of locations that take no part in these collectives, and how many there are.
+
+    Raises UsageError if no collective makes all processes wait for each other.
+    """
+    trace = segments.trace
+    calls = synchronisations(trace)
+    location = trace.calls.location[calls]
+    first = np.searchsorted(location, np.arange(len(trace.locations) + 1))
+    count = int(np.diff(first).max(initial=0))
+    if not count:
+        raise UsageError(f"{trace.path}: no collective makes all processes wait for each other, so there is nothing to balance between")
+    behind = segments.gap - segments.location
+    out = np.searchsorted(calls, behind) - first[segments.location]
+    return np.where(np.diff(first)[segments.location] == count, out, -1), count + 1
+
+
+def synchronisations(trace: Trace) -> I8:
+    """Return the calls, rows ascending, with which processes join blocking collectives in which all of them wait for each other."""
+    members, table = trace.members, trace.collectives
+    whole = np.ones(len(table), bool)
+    np.logical_and.at(whole, members.collective, members.call == members.done)
+    every = len(np.unique(trace.locations.process))
+    whole &= np.bincount(members.collective, minlength=len(table)) == every
+    whole &= operations.KIND[table.op] == operations.N_TO_N
+    return np.sort(members.call[whole[members.collective]]).astype("i8")
