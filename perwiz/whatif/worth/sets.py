@@ -62,17 +62,25 @@ class Sets:
 
 
 def rank_sets(
-    run: Run, family: str, question: str = "zero-wait", prune: bool = True, tell: Callable[[int, int], object] | None = None
+    run: Run,
+    family: str,
+    question: str = "zero-wait",
+    prune: bool = True,
+    tell: Callable[[int, int], object] | None = None,
+    most: int = 0,
 ) -> Sets:
     """Return the makespans of a run if the calls of a set did not wait ("zero-wait") or took no time ("zero-time"), for every set.
 
-    Without `prune` sets that cannot change anything are swept too. `tell` is told, after each sweep, how many sets of how many are done.
+    Without `prune` sets that cannot change anything are swept too. With `most` only so many are, those whose calls wait longest, or take
+    longest; the others have the makespan of the run. `tell` is told, after each sweep, how many sets of how many are done.
     Raises UsageError for an unknown family or question.
     """
     sets = family_of(run, family)
     calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
     kept = np.flatnonzero(calls)
-    after = makespans(run.weighted, run.time, sets, check_question(question), prune, tell)
+    times = run.trace.timeline.calls
+    weight = run.waits.time if check_question(question) == "zero-wait" else times.leave - times.enter
+    after = makespans(run.weighted, run.time, sets, question, prune, tell, most, weight)
     return Sets(
         family=family,
         question=question,
@@ -100,15 +108,24 @@ def _hypotheses(sets: Family, kept: I8, calls: I8, question: str) -> tuple[str |
 
 
 def makespans(
-    weighted: Weighted, time: I8, sets: Family, question: str, prune: bool = True, tell: Callable[[int, int], object] | None = None
+    weighted: Weighted,
+    time: I8,
+    sets: Family,
+    question: str,
+    prune: bool = True,
+    tell: Callable[[int, int], object] | None = None,
+    most: int = 0,
+    weight: I8 | None = None,
 ) -> I8:
     """Return the makespan, int64 ns, if the calls of a set did not wait or took no time, for every set; `time` is what `sweep` returns.
 
-    No call may take less than no time, as for `perwiz.whatif.worth.singles`.
+    With `most` only so many sets are swept, those of the largest sums of `weight`, int64 per call. No call may take less than no time, as for `perwiz.whatif.worth.singles`.
     """
     graph = weighted.graph
     out = np.full(len(sets.names), makespan(graph, time), "i8")
     asked = np.flatnonzero(_touched(weighted, time, sets, question)) if prune else np.arange(len(out))
+    if weight is not None and 0 < most < len(asked):
+        asked = np.sort(asked[np.argsort(-sets.sums(weight)[asked], kind="stable")[:most]])
     if len(asked) and len(graph.ended):
         begun = int(time[graph.begun].min())
         done = 0

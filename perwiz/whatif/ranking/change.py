@@ -1,0 +1,117 @@
+"""One change of a program and what it is worth, and how to ask for it: many are asked of one run, which is weighted once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.arrays import I8
+from perwiz.whatif.hypotheses.base import Hypothesis, apply, join, parse
+from perwiz.whatif.hypotheses.computation import Computation
+from perwiz.whatif.hypotheses.network import Messages
+from perwiz.whatif.hypotheses.order import Advance, Move
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.worth import worth
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Change:
+    """A change that gains."""
+
+    kind: str
+    """Row of perwiz.whatif.ranking.KINDS, its word."""
+    by: str
+    """What it is about: a word of families.FAMILIES, call, program, stretch, node, pairs."""
+    question: str | None
+    """As `predict` takes it; None if no short text says it."""
+    what: str
+    """In words."""
+    makespan: int
+    """ns, exactly what `predict` gives."""
+    calls: I8 | None = None
+    """The calls that are changed, rows, ascending; None if it is not about calls."""
+    receives_passed: int = 0
+    """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+
+    @cached_property
+    def hypothesis(self) -> Hypothesis:
+        """What to ask for."""
+        if self.calls is not None and self.kind in ("wait", "collective"):
+            return _Rows(self.question or "", "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
+        assert self.question is not None
+        return parse(self.question)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Rows(Hypothesis):
+    """Calls that do not wait, or take no time, whatever names them."""
+
+    word, stage = "rows", 3
+    of: str
+    calls: I8
+    effects_may_precede_causes: ClassVar[bool] = True
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with these calls changed."""
+        chosen = np.zeros(len(weighted.trace.calls), bool)
+        chosen[self.calls] = True
+        return worth.QUESTIONS[self.of].of(weighted, chosen)
+
+
+class Asker:
+    """Answers what `predict` answers, of a run whose computation is cut into segments once."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._messages: dict[tuple[Hypothesis, ...], I8] = {}
+        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), run.weighted.weight[:0])
+        """What was asked last of computation, and the weights of the edges that hold it."""
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The computation of the run."""
+        return Segments(self.run.weighted)
+
+    def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
+        """Return the graph under hypotheses; of region boundaries, the network and sizes of messages it says nothing. Raises UsageError if one does not fit."""
+        if any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses):
+            return apply(self.run.weighted, hypotheses)
+        in_turn = join(hypotheses)
+        weighted = self._under(tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages)))
+        computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
+        if computation:
+            weighted.weight[self.segments.edge] = self._computed(computation)
+        for hypothesis in in_turn:
+            if not isinstance(hypothesis, Messages | Computation):
+                weighted = hypothesis.change(weighted)
+        return weighted
+
+    def _computed(self, computation: Sequence[Computation]) -> I8:
+        """Return the weights of the edges that hold computation."""
+        if self._computation[0] != tuple(computation):
+            length = self.segments.length
+            for hypothesis in computation:
+                length = hypothesis.lengths(self.segments, length)
+            self._computation = tuple(computation), self.segments.gaps(length)
+        return self._computation[1]
+
+    def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
+        """Return the graph on another network, weighted anew only when that is asked for the first time."""
+        if messages and messages not in self._messages:
+            self._messages[messages] = apply(self.run.weighted, messages).weight
+        weight = self._messages[messages] if messages else self.run.weighted.weight
+        return dataclasses.replace(self.run.weighted, weight=weight.copy())
+
+    def makespan(self, *hypotheses: Hypothesis) -> int:
+        """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
+        return swept_makespan(self.changed(hypotheses))
+
+    def change(self, kind: str, by: str, question: str, what: str) -> Change:
+        """Return a change with what it is worth."""
+        return Change(kind, by, question, what, self.makespan(parse(question)))

@@ -1,0 +1,151 @@
+"""One list of everything that could be changed, by what it gains; what says the same is one line, its cause first.
+
+Of two changes A and B, B gaining no more, B says the same as A if both together gain hardly more than A alone: less than a tenth of what
+B gains alone, the cause asked first. That costs a sweep; where one holds the other, nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+import numpy as np
+
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.trace.arrays import I8
+from perwiz.whatif import ranking, selectors
+from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.run import Run
+from perwiz.whatif.waits import recorded_waits, waiting
+from perwiz.whatif.worth.families import FAMILIES
+
+BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
+"""What a change can be about."""
+_SAME, _CLOSE = 0.1, 0.9
+"""Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first."""
+_PAIRS, _EDGES = 150, 50_000_000
+"""Pairs of changes that are compared by a sweep at most; edges that all these sweeps may pass."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Line:
+    """A change, and those that say the same, largest gain first."""
+
+    change: Change
+    includes: tuple[Change, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fall:
+    """The call site whose waiting falls most with a change."""
+
+    site: tuple[str, str, str]
+    """Routine, region path and place in the source, as of `selectors.sites`."""
+    before: int
+    """ns its calls wait, together."""
+    after: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ranking:
+    """What could be changed in a run, largest gain first; of equal gain what changes fewer calls."""
+
+    asker: Asker
+    changes: tuple[Change, ...]
+    lines: tuple[Line, ...]
+    """The same, what says the same in one line."""
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.asker.run
+
+    def best(self) -> list[Change]:
+        """Return the best change of each kind, largest gain first."""
+        first: dict[str, Change] = {}
+        for change in self.changes:
+            first.setdefault(change.kind, change)
+        return list(first.values())
+
+    def fall(self, change: Change) -> Fall | None:
+        """Return where calls wait less with a change; None if they do nowhere."""
+        weighted = self.asker.changed([change.hypothesis])
+        waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
+        if isinstance(weighted, Reordered):
+            waits = recorded_waits(waits, weighted.call)
+        before, after = _by_site(self.run, self.run.waits.time), _by_site(self.run, waits.time)
+        most = int((before - after).argmax()) if len(before) else 0
+        if not len(before) or before[most] <= after[most]:
+            return None
+        return Fall(selectors.sites(self.run.trace)[1][most], int(before[most]), int(after[most]))
+
+
+def _by_site(run: Run, value: I8) -> I8:
+    which, sites = selectors.sites(run.trace)
+    out = np.zeros(len(sites), "i8")
+    np.add.at(out, which, value)
+    return out
+
+
+def rank(
+    run: Run, kinds: Sequence[str] = ranking.WORDS, by: str | None = None, tell: Callable[[int, int], object] | None = None
+) -> Ranking:
+    """Return what could be changed in a run, of some kinds, and if `by` is given only what is about that (BY).
+
+    `tell` is told how many kinds of how many are done. Raises UsageError for an unknown word.
+    """
+    if unknown := [word for word in kinds if word not in ranking.WORDS]:
+        raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
+    asker, found = Asker(run), list[Change]()
+    rows = [row for row in ranking.KINDS if row.word in kinds]
+    for done, row in enumerate(rows):
+        if tell is not None:
+            tell(done, len(rows))
+        found += import_module(f"{ranking.__name__}.{row.home}").changes(asker)
+    changes = sorted((change for change in found if by in (None, change.by)), key=lambda change: (change.makespan, *_simple(change)))
+    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)))
+
+
+def _place(change: Change) -> int:
+    """Return the place of its kind: causes first."""
+    return ranking.WORDS.index(change.kind)
+
+
+def _simple(change: Change) -> tuple[int, int]:
+    """Return what is less of a cause than of what it causes, and of fewer calls than of more."""
+    return _place(change), 0 if change.calls is None else len(change.calls)
+
+
+def _lines(asker: Asker, changes: Sequence[Change]) -> list[Line]:
+    now, left = asker.run.makespan, min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
+    rest, lines = list(changes), []
+    while rest:
+        top, others, alike = rest[0], list[Change](), list[Change]()
+        for other in rest[1:]:
+            same = _holds(top, other)
+            if not same and left > 0:
+                left -= 1
+                both = [change.hypothesis for change in sorted((top, other), key=_place)]
+                same = top.makespan - asker.makespan(*both) < _SAME * (now - other.makespan)
+            (alike if same else others).append(other)
+        close = [change for change in (top, *alike) if now - change.makespan >= _CLOSE * (now - top.makespan)]
+        first = min(close, key=lambda change: (*_simple(change), change.makespan))
+        lines.append(Line(first, tuple(change for change in (top, *alike) if change is not first)))
+        rest = others
+    return sorted(lines, key=lambda line: (line.change.makespan, *_simple(line.change)))
+
+
+def _holds(change: Change, other: Change) -> bool:
+    """Return whether the first change does what the other does, and perhaps more, by what they say."""
+    if change.kind == other.kind == "balance":
+        return other.question is not None and other.question.rpartition("#")[0] == change.question
+    if change.kind == other.kind == "protocol":
+        return change.by == "program"
+    calls = {change.kind, other.kind} <= {"wait", "collective"} and (change.kind == "collective" or other.kind == "wait")
+    if not calls or change.calls is None or other.calls is None or len(other.calls) > len(change.calls):
+        return False
+    place = np.minimum(np.searchsorted(change.calls, other.calls), len(change.calls) - 1)
+    return bool((change.calls[place] == other.calls).all())

@@ -1,0 +1,45 @@
+"""A process or a node that computes longer than others, as fast as all are on average."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace.arrays import F8, I8
+from perwiz.whatif.ranking.change import Asker, Change
+
+_TRIED = 6
+"""Processes, and nodes, that are tried: the slowest."""
+_MOST = 1e9
+"""The largest factor that can be asked for."""
+
+
+def changes(asker: Asker) -> list[Change]:
+    """Return what gains if a process, or those of a node, computed as long as all do on average."""
+    segments, trace = asker.segments, asker.run.trace
+    ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
+    computed = np.zeros(len(ranks))
+    np.add.at(computed, rank_of[segments.location], segments.length)
+    out = [
+        asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
+        for row, factor in _slow(computed, np.ones(len(ranks), "i8"))
+    ]
+    node_of = np.zeros(len(ranks), "i8")
+    node_of[rank_of] = trace.locations.node
+    if (node_of >= 0).all() and len(np.unique(node_of)) > 1 and len(set(trace.nodes)) == len(trace.nodes):
+        sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
+        np.add.at(sums, node_of, computed)
+        for row, factor in _slow(sums, count):
+            question = f"speed node:{trace.nodes[row]}={factor}"
+            out.append(asker.change("slowest", "node", question, f"node {trace.nodes[row]}, {factor} times as fast"))
+    return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:
+    """Return which compute longer than the mean of all, each of so many processes, and how many times, the slowest first.
+
+    Of 6 3 3 3, one process each: the first, 1.6 times.
+    """
+    mean = computed.sum() / max(int(count.sum()), 1)
+    factor = computed / np.maximum(count, 1) / mean if mean else np.zeros(len(computed))
+    order = np.argsort(-factor, kind="stable")[:_TRIED].tolist()
+    return [(row, f"{factor[row]:.4g}") for row in order if 1 < float(f"{factor[row]:.4g}") <= _MOST]

@@ -1,0 +1,45 @@
+"""Calls that do not wait: the single ones that pay most, and of each family the sets of calls that do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.trace import named_call
+from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.run import Run
+from perwiz.whatif.worth.domino import ranked
+from perwiz.whatif.worth.families import FAMILIES
+from perwiz.whatif.worth.groups import Group, gaining
+from perwiz.whatif.worth.singles import singles
+
+_SINGLE, _SETS, _TRIED = 20, 10, 32
+"""Single calls, and sets of a family, that are told; sets that are tried."""
+
+
+def changes(asker: Asker) -> list[Change]:
+    """Return the calls and sets of calls that gain without their waits; of sets with the same calls the first family's."""
+    run, known, out = asker.run, set[bytes](), []
+    value = singles(run).zero_wait
+    for call in ranked(run, value, _SINGLE).tolist():
+        rows = np.array([call], "i8")
+        known.add(rows.tobytes())
+        what = f"{operations.OPS[run.trace.calls.op[call]]}, the one call {named_call(run.trace, call)}"
+        out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
+    waiting = int(run.waits.time.sum())
+    for family in FAMILIES:
+        for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED):
+            rows = group.choice.calls
+            every = group.wait == waiting and family not in ("site", "routine")
+            if rows.tobytes() not in known and not every:
+                known.add(rows.tobytes())
+                out.append(_set(run, family, group))
+    return out
+
+
+def _set(run: Run, family: str, group: Group) -> Change:
+    name = group.choice.name
+    what = name if family in ("site", "routine", "pair") else f"all calls of {'step ' if family == 'step' else ''}{name}"
+    what = f"calls that wait for {name.removeprefix('waits for ')}" if family == "partner-region" else what
+    question = group.choice.hypothesis
+    return Change("wait", family, question, what, group.makespan, group.choice.calls)

@@ -1,0 +1,136 @@
+"""One list of everything that could be changed: worked by hand, and its laws. Times in ns; a message takes 12, above 100 bytes it is held."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import build
+from build import Builder, hand_model
+from falling import falling
+from perwiz.errors import UsageError
+from perwiz.whatif import ranking
+from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking.ranking import BY, rank
+from perwiz.whatif.run import replayed
+
+
+def ranked(trace, model=None, **settings):
+    return rank(replayed(trace, model or hand_model(), clock="none"), **settings)
+
+
+def halo(steps=4, slow=600):
+    """Return a ring of four in which rank 2 computes longer in every step: 300 for the others."""
+    b = Builder(4, latency=12, per_byte=0, work=0)
+    for _ in range(steps):
+        for process in range(4):
+            b.compute(process, slow if process == 2 else 300)
+            b.send(process, (process + 1) % 4)
+            b.recv(process, (process - 1) % 4)
+    return b.trace()
+
+
+def test_imbalance_comes_first_and_what_it_makes_wait_is_said():
+    """The waits of the others gain nothing, as rank 2 never waits: all compute 375 a step and wait 12, or rank 2 alone computes 375."""
+    found = ranked(halo())
+    assert found.run.makespan == 4 * 600 + 12
+    assert [(change.question, change.makespan) for change in found.changes][:2] == [("speed rank:2=1.6", 1512), ("balance-time all", 1548)]
+    line = found.lines[0]
+    assert (line.change.question, line.includes[0].question) == ("balance-time all", "speed rank:2=1.6")
+    fall = found.fall(line.change)
+    assert (fall.site, fall.before) == (("MPI_Recv", "", ""), found.run.waits.time.sum())
+    assert fall.after < fall.before / 10
+
+
+def test_the_cause_goes_before_what_says_the_same():
+    """In the second of two barriers rank 1 comes 100 late, which waits of the others say, too, and so does an order."""
+    b = Builder(3, work=0)
+    b.compute(1, 300)
+    b.barrier()
+    b.compute(0, 200)
+    b.barrier()
+    found = ranked(b.trace())
+    assert found.run.makespan == 500
+    assert {change.question: change.makespan for change in found.changes}["balance-time between-collectives"] == 100 + 67
+    assert found.lines[0].change.question == "balance-time between-collectives"
+
+
+def test_held_senders():
+    """Rank 0 sends 200 bytes to who comes 1000 late: eager, it computes its 1000 meanwhile."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    b.send(0, 1, 200)
+    b.compute(0, 1000)
+    b.recv(1, 0)
+    found = ranked(b.trace(), kinds=["protocol"])
+    assert found.run.makespan == 2000
+    assert [(change.question, change.makespan) for change in found.changes] == [("eager all", 1012), ("eager site:MPI_Send", 1012)]
+    assert [change.question for change in found.lines[0].includes] == ["eager site:MPI_Send"]
+
+
+def test_network_and_nodes():
+    """Node n0 computes 400 and 200, n1 100 and 100; then a message of 12, of which L is 10, from the slower node to the other."""
+    b = Builder(4, latency=12, per_byte=0, work=0)
+    for process, ns in enumerate([400, 200, 100, 100]):
+        b.compute(process, ns)
+    b.send(0, 3)
+    b.recv(3, 0)
+    found = ranked(build.placed(b.trace(), [0, 0, 1, 1]), kinds=["network", "slowest"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert told == {
+        "speed rank:0=2": 212,
+        "speed node:n0=1.5": 267 + 12,
+        "network L_ns=5.0,G_ns_per_byte=0.0": 407,
+        "network L_ns=0,G_ns_per_byte=0": 402,
+    }
+
+
+def test_only_some_kinds_or_about_something():
+    assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
+    assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
+    with pytest.raises(UsageError, match=r"^kind 'waits': must be one of balance, slowest, order, wait, protocol, collective, network$"):
+        ranked(falling(), kinds=["waits"])
+
+
+def test_says_how_far_it_is():
+    heard = []
+    ranked(falling(), tell=lambda *pair: heard.append(pair))
+    assert heard == [(done, len(ranking.KINDS)) for done in range(len(ranking.KINDS))]
+
+
+def check(trace, model=None):
+    found = rank(replayed(trace, model))
+    listed = [change for line in found.lines for change in (line.change, *line.includes)]
+    assert sorted(map(id, listed)) == sorted(map(id, found.changes)), "each once"
+    gains = [line.change.makespan for line in found.lines]
+    assert gains == sorted(gains)
+    assert [change.makespan for change in found.changes] == sorted(change.makespan for change in found.changes)
+    assert {change.kind for change in found.best()} == {change.kind for change in found.changes}
+    for change in found.changes:
+        assert change.makespan < found.run.makespan
+        assert change.by in BY
+        if change.question:
+            assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
+        else:
+            rows = ",".join(f"e{call}" for call in change.calls.tolist())
+            assert predict(trace, f"zero-wait {rows}", model).predicted.makespan == change.makespan
+    for line in found.lines[:3]:
+        fall = found.fall(line.change)
+        assert fall is None or 0 <= fall.after < fall.before
+
+
+MODELS = (None, hand_model(S=0, G=0.5, gap="sending call", g=30))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_law__each_line_is_what_predict_says__catalogue(name):
+    for model in MODELS:
+        check(build.CATALOGUE[name](), model)
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(build.traces())
+def test_law__each_line_is_what_predict_says(trace):
+    check(trace)
