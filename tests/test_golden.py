@@ -22,7 +22,7 @@ ASKED = {
 MORE = {
     "srtest-alog-e25": "predict traces/srtest.alog --zero-wait e25",
     "srtest-alog-advance": "predict traces/srtest.alog --advance e25 --waits 2",
-    "srtest-alog-domino": "domino traces/srtest.alog -n 5",
+    "srtest-alog-domino": "domino traces/srtest.alog -n 3",
     "srtest-alog-domino-advance": "domino traces/srtest.alog --question advance -n 3",
     "monte-log-greedy": "domino traces/monte.log -n 1 --greedy 2 --target 1.05x",
     "cpilog-alog-domino": "domino traces/cpilog.alog",

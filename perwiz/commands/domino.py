@@ -7,25 +7,30 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
+from perwiz.whatif.ranking import KINDS, WORDS
 
 if TYPE_CHECKING:
     from perwiz.report.domino.records import DominoDocument
     from perwiz.whatif.worth.domino import Domino
     from perwiz.whatif.worth.greedy import Chooser, Plan
 
-HELP = "say what to change first: the waits that pay, what falls with them, and how far that goes"
+HELP = "say what to change first: every kind of change by what it gains, the waits that pay, and how far that goes"
 _ENDING = """
-Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. For every
-call perwiz predicts the run without its wait, follows the waits that pay back from process to process (the domino path) and
-lists the calls and groups of calls by what the whole run gains. A change that begins with -- can be given to perwiz predict as it
+One list over every kind of change: calls that do not wait, computation balanced, the slowest process as fast as the mean, another order of
+calls, messages that hold nobody, collectives that take no time, a faster network. Each is predicted exactly; what says the same as another
+is one line with it, the cause first, and each line says what to do. A change that begins with -- can be given to perwiz predict as it
 stands. Percentages are of the time after MPI_Init, where the trace shows it.
 
---question advance asks for the fix itself, another order of calls. What runs ahead of a receive may need what that brings, which no
-trace tells: the list says how many receives each change passes.
+Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. Below the list perwiz
+follows the single waits that pay back from process to process (the domino path).
+
+--question advance asks the same of single calls for the fix itself, another order of calls. What runs ahead of a receive may need what
+that brings, which no trace tells: the list says how many receives each change passes.
 
 examples:
   perwiz domino run.alog                    what to change first
-  perwiz domino run.alog --by routine       groups of calls: routine, region, step, rank, pair, partner-region
+  perwiz domino run.alog --kind balance     only computation spread evenly
+  perwiz domino run.alog --by site          only what is about call sites
   perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
   perwiz domino run.alog --target 1.3x      the fewest fixes found that make the run 1.3 times as fast
   perwiz domino run.alog --question advance  the waits whose partners can run earlier on their own processes
@@ -38,6 +43,8 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 
 FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "partner-region")
 """Words of `perwiz.whatif.worth.families`."""
+BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
+"""Words of `perwiz.whatif.ranking.ranking`."""
 QUESTIONS = ("zero-wait", "zero-time", "advance")
 """Words of `perwiz.whatif.worth.worth`."""
 
@@ -48,8 +55,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", dest="rows", type=partial(options.count, least=1), default=10, metavar="N", help="rows of a list (default 10)"
     )
-    meaning = "sets of calls to rank beside single ones (default site)"
-    parser.add_argument("--by", choices=FAMILIES, metavar="|".join(FAMILIES), help=meaning)
+    meaning = f"only changes of this kind, can be given several times: {'; '.join(f'{kind.word}, {kind.meaning}' for kind in KINDS)}"
+    parser.add_argument("--kind", dest="kinds", choices=WORDS, action="append", metavar="KIND", help=meaning)
+    parser.add_argument(
+        "--by", choices=BY, metavar="|".join(BY), help="only changes that are about this; for calls, also what --greedy joins"
+    )
     meaning = (
         "what is done to a call: zero-wait, it does not wait (default); zero-time, it takes no time; advance, what it waits for runs"
         " earlier on its own process, as far as the program allows (tried for the waits that are worth most)"
@@ -83,8 +93,6 @@ def run(args: argparse.Namespace) -> int:
         target(args.target, 1)
     if args.block and args.question != "advance":
         raise UsageError("--block: only what is moved has one, --question must be advance")
-    if args.by and args.question == "advance":
-        raise UsageError("--by: sets of calls are ranked for zero-wait and zero-time, --question must be one of these")
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     args.question += f" by {args.block}" if args.block else ""
@@ -100,11 +108,13 @@ def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
+    from perwiz.whatif.ranking.ranking import rank
     from perwiz.whatif.worth import greedy
 
-    choose = greedy.by_gain(args.question, args.by)
-    with Progress("ranking sets of calls", noun="set") as progress:
-        document = report.document(ranked, args.rows, args.by or "site", progress)
+    choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
+    with Progress("ranking changes", noun="kind") as progress:
+        ranking = rank(ranked.run, args.kinds or WORDS, args.by, progress)
+    document = report.document(ranked, ranking, args.rows)
     if args.greedy:
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)
         by_wait = greedy.greedy(ranked.run, args.greedy, choose=greedy.by_wait)

@@ -81,7 +81,10 @@ def instances(trace: Trace, name: str) -> I8:
 
 
 def steps(trace: Trace, text: str) -> tuple[I8, I8]:
-    """Return (region instances, their step from 0) of `REGION`, `REGION#k` or `REGION#k..m`; a step is the k-th instance on every process."""
+    """Return (region instances, their step from 0) of `REGION`, `REGION#k` or `REGION#k..m`.
+
+    A step is the k-th instance on every process.
+    """
     name, number = numbered(text, trace.names)
     rows = instances(trace, name)
     step = trace.regions.instance[rows].astype("i8")

@@ -15,6 +15,7 @@ from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as report
 from perwiz.report.records import Possible, Span, Varies
 from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking import ranking
 from perwiz.whatif.worth.domino import domino
 
 COMPUTATION = Varies("computation", 0.008, 30)
@@ -159,7 +160,8 @@ def test_doubtful__of_the_fit():
 
 
 def test_doubtful__on_every_first_screen():
-    found = domino_report.document(domino(held(), hand_model(), "none"), 3)
+    run = domino(held(), hand_model(), "none")
+    found = domino_report.document(run, ranking.rank(run.run), 3)
     assert lines(domino_text(found), "doubtful").startswith("2.540 us of the critical path (46.1 %): 5 of 5 senders")
 
 

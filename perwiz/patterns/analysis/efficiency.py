@@ -101,6 +101,15 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     return out
 
 
+def whole(run: Run) -> Efficiency:
+    """Return the efficiency of the part between MPI_Init and MPI_Finalize, of the whole program if not every location calls both once."""
+    time, times, spans = sweep(run.graph, ideal(run)), run.trace.timeline.calls, run.trace.timeline.locations
+    best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
+    useful = spans.leave - spans.enter
+    np.subtract.at(useful, run.trace.calls.location, times.leave - times.enter)
+    return next(iter(_between(run, best.calls)), Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time)))
+
+
 def _between(run: Run, best: Times) -> list[Efficiency]:
     """Return the efficiency of the part between MPI_Init and MPI_Finalize; nothing if a location does not call each once."""
     calls, real, number = run.trace.calls, run.trace.timeline.calls, np.arange(len(run.trace.locations))

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from msgspec.structs import asdict
 
+from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import spent
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, Fixes, NextFix, Pace, Path, PathStep, Target
+from perwiz.report.domino.records import Best, DominoDocument, Fall, Fixes, Limits, Line, NextFix, Pace, Path, PathStep, Ranked, Target
+from perwiz.report.domino.records import Change as SingleChange
+from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.trace.trace import Trace
+from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.limits.critical import critical_of
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.ranking import Line as RankedLine
+from perwiz.whatif.ranking.ranking import Ranking
+from perwiz.whatif.run import Run
+from perwiz.whatif.sure import span as sure
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix, Plan
-from perwiz.whatif.worth.groups import Group, gaining
 
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
 
-def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell | None = None) -> DominoDocument:
-    """Return what to change first, at most `most` rows a list.
-
-    `family` says which sets of calls are ranked beside single calls, `tell` is told how many of how many sets are done.
-    """
+def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
+    """Return what to change first, at most `most` rows a list."""
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
-    groups = gaining(run, family, question, most, tell) if question in worth.QUESTIONS else []
-    waiting = int(run.waits.time.sum())
-    best_set = best_of([group.wait for group in groups], waiting)
     every = np.arange(len(trace.calls))
-    best = [np.array(calls[:1], "i8")] if calls else []
-    best += [groups[best_set].choice.calls] if best_set is not None else []
-    found = [spans.span(span) for span in worth.spans(run, question, best)]
     bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
-    shares_of = blocks.shares_of(trace, run.makespan)
+    answerable = bool(run.waits.time.any()) or not trace.counts.bare
+    best, listed = (ranking.best(), ranking.lines) if answerable else ([], ())
+    shares_of = blocks.shares_of(trace, run.makespan, run.makespan - min([domino.bound, *(change.makespan for change in best)]))
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
@@ -51,26 +53,69 @@ def document(domino: Domino, most: int, family: str = "site", tell: worth.Tell |
         pace=_pace(domino) if little and len(trace.calls) else None,
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
-        waiting_ns=waiting,
+        waiting_ns=int(run.waits.time.sum()),
+        limits=_limits(run) if len(trace.locations) else None,
+        best=_best(ranking, best),
+        ranked=[_line(ranking, line) for line in listed[:most]],
+        lines=len(listed),
+        answerable=answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
-        best_span=found[0] if calls else None,
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
-        family=family,
-        sets=[_set(run.makespan, group) for group in groups],
-        best_set=best_set,
-        set_span=found[-1] if best_set is not None else None,
         **misfit.modelled(run),
     )
 
 
-def best_of(waits: Sequence[int], waiting: int) -> int | None:
-    """Return which of some sets, largest gain first, to name: the first whose calls do not wait for all that is waited, if there is one.
+def _limits(run: Run) -> Limits:
+    """Return what the time is made of."""
+    whole = efficiency.whole(run)
+    mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
+    return Limits(
+        between=whole.name == efficiency.BETWEEN,
+        time_ns=whole.time,
+        computation_ns=mean,
+        imbalance_ns=most - mean,
+        serialisation_ns=whole.ideal - most,
+        transfer_ns=whole.time - whole.ideal,
+        **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),
+    )
 
-    Sets that wait 600 and 62 ns of 600 -> 1.
-    """
-    return next((k for k, wait in enumerate(waits) if wait < waiting), 0) if waits else None
+
+def _best(ranking: Ranking, changes: Sequence[Change]) -> list[Best]:
+    """Return the best change of each kind, with its span."""
+    run, hypotheses = ranking.run, [change.hypothesis for change in changes]
+    if not changes:
+        return []
+    found = sure.answered(run, [partial(apply, hypotheses=[hypothesis]) for hypothesis in hypotheses])
+    told = sure.spans(run, found, hypotheses)
+    return [Best(head=_ranked(run, change), span=spans.span(span)) for change, span in zip(changes, told, strict=True)]
+
+
+def _line(ranking: Ranking, line: RankedLine) -> Line:
+    fall = ranking.fall(line.change)
+    return Line(
+        head=_ranked(ranking.run, line.change),
+        includes=[_ranked(ranking.run, change) for change in line.includes],
+        fall=Fall(*fall.site, fall.before, fall.after) if fall else None,
+    )
+
+
+def _ranked(run: Run, change: Change) -> Ranked:
+    word = situation(run, change)
+    return Ranked(
+        kind=change.kind,
+        by=change.by,
+        change=blocks.option(change.question) if change.question else None,
+        what=change.what,
+        members=None if change.question or change.calls is None else [f"e{call}" for call in change.calls.tolist()],
+        calls=None if change.calls is None else len(change.calls),
+        makespan_ns=change.makespan,
+        gain_ns=run.makespan - change.makespan,
+        receives_passed=change.receives_passed,
+        situation=word,
+        remedy=REMEDIES[word],
+    )
 
 
 def _pace(domino: Domino) -> Pace:
@@ -88,11 +133,11 @@ def _pace(domino: Domino) -> Pace:
     )
 
 
-def _change(domino: Domino, call: int) -> Change:
+def _change(domino: Domino, call: int) -> SingleChange:
     """Return what changing a call alone is worth."""
     run, times = domino.run, domino.run.trace.timeline.calls
     makespan = int(domino.value[call])
-    return Change(
+    return SingleChange(
         change=blocks.option(worth.hypothesis(domino.question, f"e{call}")),
         **asdict(blocks.call(run.trace, call)),
         site=_site(run.trace, call),
@@ -131,18 +176,6 @@ def _step(domino: Domino, step: Step) -> PathStep:
         fewer_calls=step.fewer,
         less_ns=step.less,
         more_ns=step.more,
-    )
-
-
-def _set(before: int, group: Group) -> ChangedSet:
-    return ChangedSet(
-        change=blocks.option(group.choice.hypothesis) if group.choice.hypothesis else None,
-        name=group.choice.name,
-        members=None if group.choice.hypothesis else [f"e{call}" for call in group.choice.calls.tolist()],
-        calls=len(group.choice.calls),
-        wait_ns=group.wait,
-        makespan_ns=group.makespan,
-        gain_ns=before - group.makespan,
     )
 
 

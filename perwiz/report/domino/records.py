@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from perwiz.report.critical.document import Spent
+from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.records import (
     RESERVED,
     CallId,
@@ -27,7 +28,8 @@ from perwiz.report.records import (
     TraceDocument,
     choice,
 )
-from perwiz.whatif.worth.families import FAMILIES
+from perwiz.whatif.ranking import WORDS
+from perwiz.whatif.ranking.ranking import BY
 from perwiz.whatif.worth.worth import ALL
 
 
@@ -90,19 +92,73 @@ class Path(Record):
     """Paths with that T in the order of time, the first one first; at most 100."""
 
 
-class ChangedSet(Record):
-    """A set of calls that gains."""
+class Ranked(Record):
+    """What could be changed, and what it is worth."""
 
+    kind: Annotated[str, choice(*WORDS)]
+    by: Annotated[str, choice(*BY)]
+    """What it is about."""
     change: Option | None
     """Null if there is no short one."""
-    name: str
+    what: str
     members: list[CallId] | None
-    """Its calls, where no option of perwiz predict names them; else null."""
-    calls: Natural
-    wait_ns: Natural
+    """The calls that are changed, where no option of perwiz predict names them; else null."""
+    calls: Natural | None
+    """How many calls are changed; null if it is not about calls."""
     makespan_ns: Natural
-    """If all its calls are changed."""
     gain_ns: int
+    receives_passed: Natural
+    """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+    situation: Annotated[str, choice(*REMEDIES)]
+    remedy: str
+    """What to write."""
+
+
+class Fall(Record):
+    """The call site whose waiting falls most with a change."""
+
+    routine: str
+    region: RegionPath
+    site: str
+    """Where in the program; empty if the trace does not tell."""
+    before_ns: Natural
+    after_ns: Natural
+
+
+class Line(Record):
+    """A change, and others that say the same."""
+
+    head: Ranked
+    includes: list[Ranked]
+    """Largest gain first: each adds less than a tenth of its own gain to the head."""
+    fall: Fall | None
+    """Null where nobody waits less with the head."""
+
+
+class Best(Record):
+    """The best change of a kind."""
+
+    head: Ranked
+    span: Span
+
+
+class Limits(Record):
+    """What the time between MPI_Init and MPI_Finalize, or that of the whole program, is made of (POP efficiencies); the parts add up."""
+
+    between: bool
+    """Between MPI_Init and MPI_Finalize."""
+    time_ns: Natural
+    computation_ns: int
+    """The mean of all processes."""
+    imbalance_ns: int
+    """By how much the process that computes most is above it."""
+    serialisation_ns: int
+    """What waiting for each other adds on an ideal network."""
+    transfer_ns: int
+    """What MPI and the network add."""
+    rank: Natural
+    """The process or thread that computes most."""
+    thread: Natural
 
 
 class NextFix(Record):
@@ -175,23 +231,23 @@ class DominoDocument(TraceDocument, kw_only=True):
     calls: Natural
     waiting_calls: Natural
     waiting_ns: Natural
+    limits: Limits | None
+    """Null without processes."""
+    best: list[Best]
+    """The best change of each kind, largest gain first."""
+    ranked: list[Line]
+    """Every kind of change, largest gain first; of equal gain what changes fewer calls."""
+    lines: Natural
+    """How many lines there are."""
+    answerable: bool
+    """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""
     gaining_calls: Natural
     """Calls of which each alone gains."""
     changes: list[Change]
     """Largest gain first; of equal ones that which waits least."""
-    best_span: Span | None
-    """Of the first change; null if there is none."""
     longest_wait: Change | None
     """The call that waits longest, changed."""
     path: Path
-    family: Annotated[str, choice(*FAMILIES)]
-    """Which sets of calls."""
-    sets: list[ChangedSet]
-    """Largest gain first; empty for the question advance."""
-    best_set: Natural | None
-    """Row of the set that gains most, of those that do not hold every wait if there are such; null if there is none."""
-    set_span: Span | None
-    """Of that set."""
     fixes: Fixes | None = None
     """Null unless asked for."""
     target: Target | None = None

@@ -8,24 +8,17 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, DominoDocument, Fixes, NextFix, Target
+from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target
 from perwiz.whatif.worth.domino import COUNTED
 
-_WHERE, _WHOLE = 20, 4000
+_WHERE, _LONG, _WHOLE = 20, 72, 4000
 _MUCH = 0.05
 """Part of what shares are of: gaps that cost less are not told."""
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
 """Per question: what a call would not do, what it does."""
-_SETS = {
-    "site": ("site", "call sites"),
-    "routine": ("routine", "routines"),
-    "region": ("region", "regions"),
-    "step": ("step", "steps"),
-    "rank": ("rank", "ranks"),
-    "pair": ("pair", "pairs of ranks"),
-    "partner-region": ("partner", "regions of the calls waited for"),
-}
-"""Per family: one of its sets, all of them."""
+_INDENT = "     "
+_OTHERS = 2
+"""Others that say the same that are named."""
 
 
 _MOVES = [
@@ -36,14 +29,18 @@ _NO_OPTION = "(...): no option of perwiz predict names these calls; --json lists
 
 
 def text(domino: DominoDocument) -> str:
-    """Return the document as text: the answer, the calls that pay, the domino path, and what else was asked."""
+    """Return the document as text: the answer, what could be changed, single calls, the domino path, and what else was asked."""
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(_answer(domino))]
+    if len(domino.best) > 1:
+        lines += ["", "the best change of each kind", *_kinds(domino)]
+    if domino.ranked:
+        lines += ["", *_list(domino)]
+    if domino.calls:
+        lines += ["", *words.facts(_calls(domino))]
     if domino.changes:
         lines += ["", *_changes(domino)]
     if domino.path.steps:
         lines += ["", *_path(domino)]
-    if domino.changes or domino.sets:
-        lines += ["", *_sets(domino)] if domino.question != "advance" else []
     if domino.fixes:
         lines += ["", *_fixes(domino, domino.fixes)]
     if domino.target:
@@ -52,27 +49,122 @@ def text(domino: DominoDocument) -> str:
 
 
 def _answer(domino: DominoDocument) -> Facts:
+    """Return the first screen: what was recorded, what limits it, and the best change."""
     recorded = blocks.recorded(domino.recorded_ns, domino.health)
     if not domino.calls:
-        return [("recorded", f"{recorded}; there are no MPI calls to change")]
-    waits = f"all processes together wait {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
-    facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
+        facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
+    else:
+        waits = f"all processes together wait {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+        facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns)
+    facts += limits(domino.limits) if domino.limits else []
+    facts += best(domino)
+    return [*facts, *misfit.first(domino.misfit, domino.machine)]
+
+
+def limits(limits: Limits) -> Facts:
+    """Return in words what the time is made of, what matters most first."""
+    parts = {
+        f"imbalance (rank {words.rank(limits.rank, limits.thread)} computes most)": limits.imbalance_ns,
+        "serialisation (waiting in turn)": limits.serialisation_ns,
+        "transfer (MPI and network)": limits.transfer_ns,
+    }
+    told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
+    of = f"of the {words.duration(limits.time_ns)} {'between MPI_Init and MPI_Finalize' if limits.between else 'recorded'}"
+    return [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"-{words.percent(-part, whole)}" if part < 0 else words.percent(part, whole)
+
+
+def best(domino: DominoDocument) -> Facts:
+    """Return the change that gains most, what to do for it, and how sure that is; or why there is none."""
+    if not domino.answerable:
+        return [("best change", "cannot be answered: the waits were not recorded, they count as computation")]
+    if not domino.ranked:
+        return [("best change", "none: no change of these kinds gains anything")]
+    line, first = domino.ranked[0], domino.ranked[0].head
+    told = [("best change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
+    span = next((row.span for row in domino.best if row.head == first), None)
+    told += spans.facts(span, first.makespan_ns)
+    told += [("", f"{first.what}{_falls(line)}{_if(first)}"), ("what to do", first.remedy)]
+    return told
+
+
+def _shown(row: Ranked) -> str:
+    return words.shown(row.change or f"({row.what})", _WHOLE if row.change is None or len(row.change) < _LONG else _LONG)
+
+
+def _falls(line: Line) -> str:
+    fall = line.fall
+    if fall is None:
+        return ""
+    where = words.shown(" in ".join(filter(None, (fall.routine, fall.site or fall.region))), 60)
+    return f"; waiting in {where} falls from {words.duration(fall.before_ns)} to {words.duration(fall.after_ns)}"
+
+
+def _kinds(domino: DominoDocument) -> list[str]:
+    """Return the table of the best changes, each with between which makespans it lies."""
+    head = ["kind", "gain", "", "makespan", "between", "", "change"]
+    rows = [
+        [
+            row.head.kind,
+            *_worth(domino, row.head),
+            *(words.duration(row.span.least_ns), words.duration(row.span.most_ns)),
+            _shown(row.head),
+        ]
+        for row in domino.best
+    ]
+    return words.table(head, rows, (0, 6))
+
+
+def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
+    return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)
+
+
+def _list(domino: DominoDocument) -> list[str]:
+    """Return every kind of change, each with what to paste behind `perwiz predict TRACE`, what says the same, and what to do."""
+    shown = f", the first {len(domino.ranked)} of {domino.lines}" if len(domino.ranked) < domino.lines else ""
+    rows = [[str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)] for number, line in enumerate(domino.ranked, 1)]
+    head, *table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5))
+    out = [f"what could be changed{shown}", head]
+    for row, line in zip(table, domino.ranked, strict=True):
+        told = [f"{line.head.what}{_falls(line)}{_if(line.head)}", *_same(domino, line), f"do: {line.head.remedy}"]
+        out += [row, *(part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2))]
+    heads = [line.head for line in domino.ranked]
+    return [*out, *([_NO_OPTION] if any(not row.change for row in heads) else [])]
+
+
+def _if(row: Ranked) -> str:
+    return f"; only if it needs nothing of the {_receives(row)} it then runs ahead of" if row.receives_passed else ""
+
+
+def _same(domino: DominoDocument, line: Line) -> list[str]:
+    """Return what says the same."""
+    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in line.includes[:_OTHERS]]
+    more = len(line.includes) - len(others)
+    return [f"includes {', '.join(others)}{f' and {more} more' if more else ''}"] if others else []
+
+
+def _calls(domino: DominoDocument) -> Facts:
+    """Return what single calls are worth, and all of them."""
     none, gain = _none(domino), domino.replayed_ns - domino.bound_ns
-    facts += _bound(domino, none) if gain else []
+    facts = _bound(domino, none) if gain else []
     if domino.changes:
         first = domino.changes[0]
         does = f"it {_WORDS[domino.question][1]} {words.duration(_removed(domino, first))}{_others(domino)}"
         facts.append(("best call", f"{first.change}: {_gain(domino, first.makespan_ns)}; {does}"))
-        facts += spans.facts(domino.best_span, first.makespan_ns)
         facts += [("", f"only if it needs nothing of the {_receives(first)} it then runs ahead of")] if first.receives_passed else []
     elif gain and domino.question == "advance":
         facts.append(("best call", "none: what the waits that are worth something wait for cannot run earlier, or that gains nothing"))
     elif gain:
         facts.append(("best call", "none: several paths through the run are equally long, and one call shortens only one of them"))
-    else:
+    elif domino.answerable:
         facts += [("best call", f"none: the run would take as long if {none}"), *pace(domino)]
-    return [*facts, *_best_set(domino), *_longest(domino), *misfit.first(domino.misfit, domino.machine)]
+    else:
+        facts += [("best call", "cannot be answered: no wait was recorded"), *pace(domino)]
+    return [*facts, *_longest(domino)]
 
 
 def _none(domino: DominoDocument) -> str:
@@ -106,16 +198,6 @@ def pace(domino: DominoDocument) -> Facts:
     return [("", f"{alone}, {words.duration(parts[where])} of it {where}: see perwiz critical")]
 
 
-def _best_set(domino: DominoDocument) -> Facts:
-    """Return the set that gains most, of those that do not hold every wait if there are such."""
-    if domino.best_set is None:
-        return []
-    best = domino.sets[domino.best_set]
-    calls = f"its {words.several(best.calls, 'call')} wait {words.duration(best.wait_ns)}"
-    answer = f"{best.change or best.name}: {_gain(domino, best.makespan_ns)}; {calls}"
-    return [(f"best {_SETS[domino.family][0]}", answer), *spans.facts(domino.set_span, best.makespan_ns)]
-
-
 def _others(domino: DominoDocument) -> str:
     """Return what becomes of the waits of others with the first change."""
     step = next((row for row in domino.path.steps if row.call == domino.path.trigger), None)
@@ -129,7 +211,7 @@ def _gain(domino: DominoDocument, makespan: int) -> str:
     return f"{words.duration(makespan)}, gain {words.duration(gain)} ({words.percent(gain, domino.shares_of_ns)})"
 
 
-def _receives(row: Change) -> str:
+def _receives(row: Change | Ranked) -> str:
     return words.several(row.receives_passed, "receive")
 
 
@@ -207,23 +289,6 @@ def _more(paths: int) -> str:
     if paths == COUNTED:
         return f"; {COUNTED} or more paths give the same"
     return f"; {paths - 1} more {'gives' if paths == 2 else 'give'} the same (--json)"
-
-
-def _sets(domino: DominoDocument) -> list[str]:
-    """Return the table of sets of calls, each with what to paste behind `perwiz predict TRACE`, uncut."""
-    head = ["gain", "", "makespan", "waits", "of all", "calls", "change"]
-    rows = [
-        [
-            *(words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)),
-            *(words.duration(row.wait_ns), words.percent(row.wait_ns, domino.waiting_ns)),
-            str(row.calls),
-            words.shown(row.change or f"({row.name})", _WHOLE),
-        ]
-        for row in domino.sets
-    ]
-    title = f"{_SETS[domino.family][1]} that pay, all calls of one at once"
-    long = [_NO_OPTION] if any(not row.change for row in domino.sets) else []
-    return [title, *words.table(head, rows, (6,)), *long] if rows else [f"{title}: none"]
 
 
 def _fixes(domino: DominoDocument, fixes: Fixes) -> list[str]:

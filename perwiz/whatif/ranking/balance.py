@@ -26,8 +26,8 @@ def changes(asker: Asker) -> list[Change]:
         what = "computation in each stretch between collectives of all processes"
         out.append(asker.change("balance", "stretch", f"balance-time {STRETCHES}", what))
     excess = _excess(segments)
-    for region in _regions(excess, names):
-        out.append(asker.change("balance", "region", f"balance-time {names[region]}", f"computation in each {names[region]}"))
+    regions = [names[region] for region in _regions(excess, names)]
+    out += [asker.change("balance", "region", f"balance-time {name}", f"computation in each {name}") for name in regions]
     for region, number in _steps(excess):
         step = f"{names[region]}#{number}"
         if step not in names:

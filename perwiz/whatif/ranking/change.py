@@ -79,7 +79,10 @@ class Asker:
         return Segments(self.run.weighted)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
-        """Return the graph under hypotheses; of region boundaries, the network and sizes of messages it says nothing. Raises UsageError if one does not fit."""
+        """Return the graph under hypotheses; it says nothing of region boundaries, the network and sizes of messages.
+
+        Raises UsageError if one does not fit.
+        """
         if any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses):
             return apply(self.run.weighted, hypotheses)
         in_turn = join(hypotheses)

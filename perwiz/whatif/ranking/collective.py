@@ -15,11 +15,15 @@ _TRIED = 16
 """Call sites that are tried: those that take longest."""
 
 
+_LAST = operations.OP["MPI_Finalize"]
+"""Nobody can leave it out."""
+
+
 def changes(asker: Asker) -> list[Change]:
     """Return what gains if the collectives of a call site took no time."""
     run = asker.run
     sites = family(run, "site")
-    collective = operations.COLLECTIVE[run.trace.calls.op]
+    collective = operations.COLLECTIVE[run.trace.calls.op] & (run.trace.calls.op != _LAST)
     chosen = dataclasses.replace(sites, class_of=np.where(collective, sites.class_of, -1).astype("i4"))
     times = run.trace.timeline.calls
     makespan = sets.makespans(run.weighted, run.time, chosen, "zero-time", most=_TRIED, weight=times.leave - times.enter)

@@ -105,13 +105,25 @@ def rank(
         if tell is not None:
             tell(done, len(rows))
         found += import_module(f"{ranking.__name__}.{row.home}").changes(asker)
-    changes = sorted((change for change in found if by in (None, change.by)), key=lambda change: (change.makespan, *_simple(change)))
+    changes = sorted(
+        _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
+    )
     return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)))
 
 
+def _distinct(changes: Sequence[Change]) -> list[Change]:
+    """Return changes, of those of a kind that are about the same calls the first."""
+    out: dict[object, Change] = {}
+    for change in changes:
+        key = (change.kind, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
+        out.setdefault(key, change)
+    return list(out.values())
+
+
 def _place(change: Change) -> int:
-    """Return the place of its kind: causes first."""
-    return ranking.WORDS.index(change.kind)
+    """Return the place of its kind, causes first; an order that may need what it passes comes behind what it would remove."""
+    kind = "collective" if change.receives_passed else change.kind
+    return ranking.WORDS.index(kind)
 
 
 def _simple(change: Change) -> tuple[int, int]:

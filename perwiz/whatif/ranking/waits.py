@@ -18,22 +18,17 @@ _SINGLE, _SETS, _TRIED = 20, 10, 32
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return the calls and sets of calls that gain without their waits; of sets with the same calls the first family's."""
-    run, known, out = asker.run, set[bytes](), []
+    """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait."""
+    run, out = asker.run, []
     value = singles(run).zero_wait
     for call in ranked(run, value, _SINGLE).tolist():
         rows = np.array([call], "i8")
-        known.add(rows.tobytes())
         what = f"{operations.OPS[run.trace.calls.op[call]]}, the one call {named_call(run.trace, call)}"
         out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
     waiting = int(run.waits.time.sum())
     for family in FAMILIES:
-        for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED):
-            rows = group.choice.calls
-            every = group.wait == waiting and family not in ("site", "routine")
-            if rows.tobytes() not in known and not every:
-                known.add(rows.tobytes())
-                out.append(_set(run, family, group))
+        groups = gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
+        out += [_set(run, family, group) for group in groups if group.wait < waiting or family in ("site", "routine", "pair")]
     return out
 
 

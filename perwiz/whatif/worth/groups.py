@@ -39,7 +39,8 @@ class Group:
 def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, int], object] | None = None, tried: int = 0) -> list[Group]:
     """Return the sets of a family that gain, at most so many, those with the largest gain first.
 
-    With `tried` only so many are, those that wait or take longest. `tell` is told how many sets of how many are done. Raises UsageError for an unknown family.
+    With `tried` only so many are, those that wait or take longest. `tell` is told how many sets of how many are done. Raises UsageError
+    for an unknown family.
     """
     ranking = rank_sets(run, word, question, tell=tell, most=tried)
     order = ranking.order()

@@ -119,7 +119,8 @@ def makespans(
 ) -> I8:
     """Return the makespan, int64 ns, if the calls of a set did not wait or took no time, for every set; `time` is what `sweep` returns.
 
-    With `most` only so many sets are swept, those of the largest sums of `weight`, int64 per call. No call may take less than no time, as for `perwiz.whatif.worth.singles`.
+    With `most` only so many sets are swept, those of the largest sums of `weight`, int64 per call. No call may take less than no time, as
+    for `perwiz.whatif.worth.singles`.
     """
     graph = weighted.graph
     out = np.full(len(sets.names), makespan(graph, time), "i8")

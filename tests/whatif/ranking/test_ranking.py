@@ -1,4 +1,4 @@
-"""One list of everything that could be changed: worked by hand, and its laws. Times in ns; a message takes 12, above 100 bytes it is held."""
+"""One list of everything that could be changed: by hand, and its laws. Times in ns; messages take 12, those above 100 bytes are held."""
 
 from __future__ import annotations
 

@@ -2,22 +2,22 @@
 page.panel("fixes", {draw(box, data) {
   const {node, time, share, table} = page;
   const bar = (gain) => {
-    const most = Math.max(...data.changes.concat(data.sets).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
+    const most = Math.max(...data.changes.concat(data.ranked).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
     out.style.width = Math.max(2, 90 * gain / most) + "px";
     return node("span", {class: "nowrap"}, out, time(gain));
   };
   const go = (call) => call === null ? undefined : () => page.show({call});
   const place = node("div", {class: "columns"});
   box.append(page.facts(data.answer), place);
+  if (data.ranked.length) {
+    place.append(node("div", {}, node("h3", {}, "What could be changed"), table(["gain", "", "makespan", "kind", "change", "what to do"],
+      data.ranked.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain, whole),
+        time(row.makespan), row.kind, node("code", {}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
+  }
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
       data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain),
         time(row.makespan), time(row.wait), row.call, row.rank, row.routine, row.partner, row.where]})), {left: [0, 4, 6, 7, 8]})));
-  }
-  if (data.sets.length) {
-    place.append(node("div", {}, node("h3", {}, "All calls of a call site at once"), table(["gain", "", "makespan", "waits", "calls", "change"],
-      data.sets.map((row) => ({go: go(row.id), title: "show the call of it that waits longest", cells: [bar(row.gain), share(row.gain),
-        time(row.makespan), time(row.wait), String(row.calls), node("code", {}, row.change)]})), {left: [0, 5]})));
   }
   if (data.steps.length) {
     place.append(node("div", {}, node("h3", {}, "Domino path"), node("p", {class: "quiet"}, data.path_note),

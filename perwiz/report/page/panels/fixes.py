@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import shlex
-
-import numpy as np
-
 from perwiz import words
 from perwiz.report import blocks, spans
 from perwiz.report.domino import document as domino
-from perwiz.report.domino.records import Change, ChangedSet, DominoDocument, PathStep
-from perwiz.report.domino.text import pace
+from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
+from perwiz.report.domino.text import best, limits, pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
 from perwiz.report.records import Span
-from perwiz.whatif import selectors
+from perwiz.whatif.ranking.change import Change as RankedChange
+from perwiz.whatif.ranking.ranking import rank
 
 _ROWS = 20
 _NAME = 80
 
 
 def document(report: Report) -> PanelData:
-    """Return the calls and call sites that pay, and the domino path; times in ns, `id` the number of a call to show."""
-    ranked = domino.document(report.domino, _ROWS)
+    """Return what could be changed, the calls that pay, and the domino path; times in ns, `id` the number of a call to show."""
+    ranking = rank(report.run)
+    ranked = domino.document(report.domino, ranking, _ROWS)
     path = ranked.path
     return {
         "answer": _answer(ranked),
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
-        "sets": [_set(report, row) for row in ranked.sets],
+        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, ranking.lines, strict=False)],
         "steps": [_step(row, path.trigger) for row in path.steps],
         "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
     }
@@ -35,26 +33,17 @@ def document(report: Report) -> PanelData:
 
 def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
-    now, bound, whole = ranked.replayed_ns, ranked.bound_ns, ranked.shares_of_ns
-    call = f"{ranked.changes[0].change} gains {_gain(ranked.changes[0], whole)}" if ranked.changes else "none gains anything"
-    best = ranked.sets[ranked.best_set] if ranked.best_set is not None else None
-    site = f"{words.shown(best.change or best.name, _NAME)} gains {_gain(best, whole)}" if best else "none gains anything"
-    least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
+    now, bound = ranked.replayed_ns, ranked.bound_ns
+    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
-        ["best single call", call],
-        *_span(ranked.best_span, ranked.changes[0].makespan_ns if ranked.changes else 0),
-        ["best call site", site],
-        *_span(ranked.set_span, best.makespan_ns if best else 0),
+        *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
+        *([label, fact] for label, fact in best(ranked)),
         ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in pace(ranked)),
         ["error", _error(ranked.replay_error_ns)],
     ]
-
-
-def _gain(row: Change | ChangedSet, whole: int) -> str:
-    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, whole)})"
 
 
 def _span(span: Span | None, makespan: int) -> list[list[str]]:
@@ -67,7 +56,7 @@ def _error(error: int) -> str:
     return f"the unchanged run, replayed, is {off}"
 
 
-def _worth(row: Change | ChangedSet) -> PanelData:
+def _worth(row: Change | Ranked) -> PanelData:
     return {"gain": row.gain_ns, "makespan": row.makespan_ns}
 
 
@@ -83,17 +72,12 @@ def _place(row: Change) -> PanelData:
     }
 
 
-def _set(report: Report, row: ChangedSet) -> PanelData:
-    change = words.shown(row.change or row.name, 300)
-    return _worth(row) | {"id": _longest(report, row.change), "wait": row.wait_ns, "calls": row.calls, "change": change}
-
-
-def _longest(report: Report, change: str | None) -> int | None:
-    """Return the call of a set that waits longest; None if no short text says which calls it has."""
-    if change is None:
-        return None
-    chosen = selectors.calls(report.run.trace, shlex.split(change)[1])
-    return int(np.where(chosen, report.run.waits.time, -1).argmax())
+def _line(report: Report, line: Line, change: RankedChange) -> PanelData:
+    """Return a line of the list; the call to show is that of it that waits longest."""
+    head, calls = line.head, change.calls
+    longest = int(calls[report.run.waits.time[calls].argmax()]) if calls is not None and len(calls) else None
+    shown = words.shown(head.change or head.what, 300)
+    return _worth(head) | {"id": longest, "kind": head.kind, "change": shown, "what": words.shown(head.what, 300), "remedy": head.remedy}
 
 
 def _step(row: PathStep, trigger: str | None) -> PanelData:

@@ -1,0 +1,78 @@
+"""What a programmer does about it: the situation that a change is for, and the remedy in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.run import Run
+
+REMEDIES = {
+    "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
+    "slow process": "see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded node"
+    " (pin processes, move the job)",
+    "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
+    "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
+    "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
+    "late probe": "look for the message later: MPI_Iprobe between pieces of work instead of waiting in MPI_Probe",
+    "wait at barrier": "leave out the barrier if only messages need the order; else balance the computation before it",
+    "wait at N x N": "balance the computation before it; or start it with the non-blocking routine (MPI_Iallreduce ...), compute, MPI_Wait",
+    "late broadcast": "let the root send earlier; or start it as MPI_Ibcast (MPI_Iscatter) and compute before MPI_Wait",
+    "early reduce": "let the root come later or do other work first: MPI_Ireduce (MPI_Igather), compute, MPI_Wait",
+    "wait in prefix": "let the lower ranks come earlier; or start it as MPI_Iscan and compute before MPI_Wait",
+    "eager limit": "raise the eager limit of this MPI (Open MPI: btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*), or post the"
+    " receives earlier with MPI_Irecv",
+    "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
+    "transfer": "send less or fewer, longer messages; put partners on one node; or take the faster network",
+    "other wait": "compute while it is under way, or let the partner come earlier",
+}
+"""Situation -> what to write."""
+
+_OF_KIND = {
+    "balance": "imbalance",
+    "slowest": "slow process",
+    "order": "wrong order",
+    "protocol": "eager limit",
+    "collective": "collective",
+    "network": "transfer",
+}
+_SENDS = (operations.SEND, operations.ISEND)
+_BY_KIND = {
+    operations.ONE_TO_N: "late broadcast",
+    operations.N_TO_ONE: "early reduce",
+    operations.PREFIX: "wait in prefix",
+    operations.PROBE: "late probe",
+}
+_BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
+
+
+def situation(run: Run, change: Change) -> str:
+    """Return the situation that a change is for, a key of REMEDIES; of calls that wait, that in which they wait longest."""
+    if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
+        return "wait at barrier"
+    if change.kind != "wait" or change.calls is None:
+        return _OF_KIND.get(change.kind, "other wait")
+    calls = change.calls[run.waits.time[change.calls] > 0]
+    if not len(calls):
+        return "other wait"
+    key = run.trace.calls.op[calls].astype("i8") * len(operations.OPS) + run.trace.calls.op[run.waits.partner[calls]]
+    keys, which = np.unique(key, return_inverse=True)
+    longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
+    return _of_wait(*divmod(longest, len(operations.OPS)))
+
+
+def _of_wait(op: int, partner: int) -> str:
+    """Return the situation of a call that waits for another, by their routines."""
+    kind, other = int(operations.KIND[op]), int(operations.KIND[partner])
+    if op in _BARRIERS:
+        return "wait at barrier"
+    if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):
+        return "wait at N x N"
+    if kind in _BY_KIND or other in _BY_KIND:
+        return _BY_KIND[kind] if kind in _BY_KIND else _BY_KIND[other]
+    if kind in _SENDS:
+        return "late receiver"
+    if other in (*_SENDS, operations.SENDRECV):
+        return "late sender"
+    return "late receiver" if other in (operations.RECV, operations.IRECV) else "other wait"
