@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -36,7 +36,8 @@ def parts(segments: Segments, text: str) -> Parts:
     """Return the parts that `REGION`, `REGION#3`, `REGION#3..7`, `all`, `between-collectives` or `between-collectives#3` names.
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
-    all processes wait for each other. A region called like one of the words goes before it. Raises UsageError for another name.
+    all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
+    A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
     if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
@@ -44,17 +45,17 @@ def parts(segments: Segments, text: str) -> Parts:
         owner = segments.owner(instances)
         owned = np.flatnonzero(owner >= 0)
         return Parts(owned, np.searchsorted(instances, owner[owned]), step)
-    every = np.arange(len(segments.length))
     if word == WHOLE and number:
         raise UsageError(f"'{text}': the whole program is one step, must be {WHOLE}")
     if word == WHOLE:
-        return Parts(every, segments.location, np.zeros(len(segments.trace.locations), "i8"))
+        segment = np.flatnonzero(between_init_and_finalize(segments))
+        return Parts(segment, segments.location[segment], np.zeros(len(segments.trace.locations), "i8"))
     return _stretches(segments, text, number)
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:
     stretch, count = stretch_of(segments)
-    chosen = stretch >= 0
+    chosen = (stretch >= 0) & between_init_and_finalize(segments)
     if number:
         first, last = selectors.bounds(number)
         chosen &= (stretch + 1 >= first) & (stretch + 1 <= last)
@@ -64,6 +65,16 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
     key = segments.location[segment].astype("i8") * count + stretch[segment]
     fresh = np.concatenate(([True], key[1:] != key[:-1]))
     return Parts(segment, np.cumsum(fresh) - 1, np.unique(stretch[segment[fresh]], return_inverse=True)[1])
+
+
+def between_init_and_finalize(segments: Segments) -> Mask:
+    """Return which segments are neither before MPI_Init nor behind MPI_Finalize of their process; all where the trace does not show it."""
+    trace = segments.trace
+    begins, ends = np.full(len(trace.locations), -1), np.full(len(trace.locations), len(trace.calls))
+    for rows, bound in ((selectors.init_calls(trace), begins), (np.flatnonzero(trace.calls.op == operations.OP["MPI_Finalize"]), ends)):
+        bound[trace.calls.location[rows]] = rows
+    behind = segments.gap - segments.location
+    return np.asarray((behind > begins[segments.location]) & (behind <= ends[segments.location]))
 
 
 def stretch_of(segments: Segments) -> tuple[I8, int]:

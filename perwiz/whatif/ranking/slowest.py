@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize
 from perwiz.whatif.ranking.change import Asker, Change
 
 _TRIED = 6
@@ -18,7 +19,8 @@ def changes(asker: Asker) -> list[Change]:
     segments, trace = asker.segments, asker.run.trace
     ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
     computed = np.zeros(len(ranks))
-    np.add.at(computed, rank_of[segments.location], segments.length)
+    within = between_init_and_finalize(segments)
+    np.add.at(computed, rank_of[segments.location[within]], segments.length[within])
     out = [
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))

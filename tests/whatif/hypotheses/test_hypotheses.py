@@ -144,6 +144,22 @@ def test_balance_time__without_regions(asked, makespan):
     assert predicted(trace, asked).predicted.makespan == makespan
 
 
+@pytest.mark.parametrize("asked", ["all", "between-collectives"])
+def test_balance_time__what_is_outside_of_mpi_stays(asked):
+    """100 and 300 before MPI_Init, 10 and 30 behind it, then 5 and 7 behind MPI_Finalize: 20 each between."""
+    b = Builder(2, work=0)
+    for rank in (0, 1):
+        b.compute(rank, (100, 300)[rank])
+        b.call(rank, "Init")
+        b.compute(rank, (10, 30)[rank])
+    b.everyone("Finalize")
+    for rank in (0, 1):
+        b.compute(rank, (5, 7)[rank])
+    found = predicted(b.trace(), f"balance-time {asked}").predicted
+    assert found.calls.enter.tolist() == [100, 120, 300, 320]
+    assert found.locations.leave.tolist() == [325, 327]
+
+
 def test_balance_time__a_region_called_so_goes_before():
     trace = imbalanced(["all", "between-collectives"])
     assert predicted(trace, "balance-time all").predicted.makespan == 20 + 1 + 50 + 1 + 4
