@@ -22,9 +22,9 @@ ASKED = {
 MORE = {
     "srtest-alog-e25": "predict traces/srtest.alog --zero-wait e25",
     "srtest-alog-advance": "predict traces/srtest.alog --advance e25 --waits 2",
-    "srtest-alog-domino": "domino traces/srtest.alog -n 3",
-    "srtest-alog-domino-advance": "domino traces/srtest.alog --question advance -n 3",
-    "monte-log-greedy": "domino traces/monte.log -n 1 --greedy 2 --target 1.05x",
+    "srtest-alog-domino": "domino traces/srtest.alog -n 2",
+    "srtest-alog-domino-advance": "domino traces/srtest.alog --question advance -n 1",
+    "monte-log-greedy": "domino traces/monte.log -n 1 --greedy 2 --target 1.05x --kind protocol",
     "cpilog-alog-domino": "domino traces/cpilog.alog",
     "srtest-alog-critical": "critical traces/srtest.alog --pieces 5",
     "npb-is-critical": "critical traces/npb-is.S-4 --pieces 3",

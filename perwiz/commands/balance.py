@@ -9,7 +9,9 @@ from perwiz.commands import files, options
 
 HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
-A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others.
+A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others. Where none is marked: all,
+the whole program; between-collectives, each stretch between two collectives in which all processes wait for each other; and the regions
+whose processes differ most.
 Each step is asked what perwiz predict --balance-time REGION#K and --balance-messages REGION#K answer, and steps are sorted by the
 predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays. A step that holds 95 % of all
 computation is the whole program: it stands apart.
@@ -26,7 +28,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz balance`."""
     options.trace(parser)
-    meaning = "balance the steps of these regions, joined by commas or given one by one (default: all parallel regions)"
+    meaning = "balance the steps of this region, or of all or between-collectives; can be given several times (default: parallel regions)"
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
     parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
     options.model(parser)

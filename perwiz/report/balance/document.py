@@ -29,6 +29,7 @@ from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
+from perwiz.whatif.hypotheses.parts import WHOLE
 from perwiz.whatif.limits import balance as limits
 from perwiz.whatif.limits.balance import Balance, Balanced
 
@@ -285,7 +286,7 @@ def _spread_lines(steps: list[Step]) -> list[str]:
 
 
 def _label(step: Step) -> str:
-    return f"{words.shown(step.region, _NAME)}#{step.step}"
+    return step.region if step.region == WHOLE else f"{words.shown(step.region, _NAME)}#{step.step}"
 
 
 def _ratio(value: float | None) -> str:

@@ -45,8 +45,8 @@ def parts(segments: Segments, text: str) -> Parts:
         owner = segments.owner(instances)
         owned = np.flatnonzero(owner >= 0)
         return Parts(owned, np.searchsorted(instances, owner[owned]), step)
-    if word == WHOLE and number:
-        raise UsageError(f"'{text}': the whole program is one step, must be {WHOLE}")
+    if word == WHOLE and number not in ("", "1"):
+        raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
         segment = np.flatnonzero(between_init_and_finalize(segments))
         return Parts(segment, segments.location[segment], np.zeros(len(segments.trace.locations), "i8"))

@@ -1,8 +1,9 @@
 """Which parallel step to balance: the predicted makespan if the computation or the messages of one step were balanced, for every step.
 
 PerWiz, section 3.2: the step whose times differ most (largest sigma) need not be the one that pays most, so each is predicted.
-A step is the k-th instance of a region on every process. The answers are those of the hypotheses `balance-time REGION#k` and
-`balance-messages REGION#k`, but the graph is built and weighted once.
+A step is the k-th instance of a region on every process. Where no region is marked as parallel, the whole program is one, each stretch
+between collectives of all processes, and the instances of the regions that differ most. The answers are those of the hypotheses
+`balance-time REGION#k` and `balance-messages REGION#k`, but the graph is built and weighted once.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, listed
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisations
 from perwiz.whatif.hypotheses.stretch import Segments, level
 from perwiz.whatif.limits.message_sizes import Sizes
+from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, swept_makespan, treated
 from perwiz.whatif.sure.span import Span as Sure
 from perwiz.whatif.sure.span import span_under
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
-WHOLE = 0.95
+MOST_OF_ALL = 0.95
 """Part of all computation from which on a step is the whole program."""
+_REGIONS = 4
+"""Regions that are balanced where none is marked: those whose slowest processes compute longest beyond the mean."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,6 +73,8 @@ class Balanced:
     """The same for messages; -1 where no message changes."""
     all_both: int
     """Computation and messages of all steps."""
+    questions: tuple[Hypothesis, ...]
+    """That: the hypotheses."""
 
     def spread(self, value: I8) -> Spread:
         """Return the spread over each step of `computation` or `sent`."""
@@ -95,52 +102,84 @@ class Balance:
         return f"<Balance of {names} in {self.run.trace.path}: {self.run.makespan} ns recorded, {self.everything} ns if all were balanced>"
 
     def whole(self) -> Mask:
-        """Return which steps, region after region, are the whole program, holding WHOLE of all computation; none if there is no other."""
+        """Return which steps, region after region, hold MOST_OF_ALL of all computation: the whole program; none if there is no other."""
         held = np.concatenate([np.add.reduceat(region.computation, region.first[:-1]) for region in self.regions])
-        whole = (held > 0) & (held >= WHOLE * self.computation)
+        whole = (held > 0) & (held >= MOST_OF_ALL * self.computation)
         return np.asarray(whole & (not whole.all()))
 
 
 def balance(trace: Trace, regions: Sequence[str] = (), model: Start = None, clock: str = "clc", report: Report | None = None) -> Balance:
-    """Return what balancing each step of some regions (default: all parallel regions) would give; all times int64 ns.
+    """Return what balancing each step of some regions would give; all times int64 ns. By default of what `chosen` returns.
 
     `report` is progress how many of all steps are done. Raises UsageError if there is no such region, ModelError, ClockError.
     """
     machine, clocks = machine_of(model, trace), treated(trace, clock)
     trace = clocks.trace
-    names = chosen(trace, regions)
+    words, names = chosen(trace, regions)
     sizes = [Sizes(trace, name) for name in names]
     asked = [question for size in sizes for question in size.questions()]
     graph = graph_of(trace, machine.model, asked)
     run = replay_of(clocks, graph, machine)
-    asker = _Asker(run)
-    segments, progress = Segments(run.weighted), _Progress(report, 2 * sum(size.count for size in sizes))
-    balanced = tuple(_region(asker, segments, size, progress) for size in sizes)
-    both = [question for size in sizes for question in size.whole()]
-    everything = asker.makespan(both) if len(sizes) > 1 else balanced[0].all_both
+    asker, segments = _Asker(run), Segments(run.weighted)
+    steps: list[Sizes | Stretches] = [*(Stretches(segments, word) for word in words), *sizes]
+    progress = _Progress(report, 2 * sum(step.count for step in steps))
+    balanced = tuple(_region(asker, segments, step, progress) for step in steps)
+    both = [question for region in balanced for question in region.questions]
+    everything = asker.makespan(both) if len(balanced) > 1 else balanced[0].all_both
     return Balance(run, balanced, everything, int(segments.length.sum()))
 
 
 def span(balance: Balance, asked: Sequence[Hypothesis] = ()) -> Sure:
     """Return between which makespans the true one lies under hypotheses; by default if all steps of all regions were balanced."""
-    asked = asked or [question for region in balance.regions for question in Sizes(balance.run.trace, region.name).whole()]
+    asked = asked or [question for region in balance.regions for question in region.questions]
     return span_under(_Asker(balance.run).run(asked), asked)
 
 
-def chosen(trace: Trace, names: Sequence[str]) -> list[str]:
-    """Return the regions of these names, by default all parallel ones. Raises UsageError for a name or trace without."""
-    if not names:
-        names = [name for name, marked in zip(trace.names, trace.parallel.tolist(), strict=True) if marked]
-    names = [name for text in names for name in listed(text, trace.names)]
+def chosen(trace: Trace, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words (WHOLE, STRETCHES) and the regions to balance: those named, or else all parallel regions, or if none is marked so
+    the whole program, its stretches, and the regions that differ most. Raises UsageError for an unknown name and a trace without processes.
+    """
+    if not len(trace.locations):
+        raise UsageError(f"{trace.path}: no processes, so there is nothing to balance")
+    words = [name for name in names if name in (WHOLE, STRETCHES) and name not in trace.names]
+    names = [name for name in names if name not in words]
     for name in names:
         selectors.region(trace, name)
-    if names:
-        return list(dict.fromkeys(names))
-    names_shown = ", ".join(trace.names[:8]) + (" ..." if len(trace.names) > 8 else "")
-    if trace.names:
-        raise UsageError(f"{trace.path}: no region is marked as parallel, must be chosen with --region; there are {names_shown}")
-    how = "mark parallel regions with PRGN_BEGIN and PRGN_END (perwiz record --print-include)"
-    raise UsageError(f"{trace.path}: no user regions, so there are no steps to balance; {how} and record again")
+    if words or names:
+        return list(dict.fromkeys(words)), list(dict.fromkeys(names))
+    marked = [name for name, parallel in zip(trace.names, trace.parallel.tolist(), strict=True) if parallel]
+    if marked:
+        return [], list(dict.fromkeys(marked))
+    words = [WHOLE, *([STRETCHES] if len(synchronisations(trace)) else [])]
+    return [word for word in words if word not in trace.names], uneven(trace).regions(_REGIONS)
+
+
+class Stretches:
+    """The whole program, or its stretches, as the steps of a region are seen; their messages stay.
+
+    Groups, a process in a stretch, are sorted by stretch, then location; those of step k are `first[k]` .. `first[k + 1] - 1`.
+    """
+
+    def __init__(self, segments: Segments, word: str) -> None:
+        chosen, self.name = parts(segments, word), word
+        begin = np.flatnonzero(np.concatenate(([True], chosen.group[1:] != chosen.group[:-1])))
+        end = np.append(begin[1:], len(chosen.group)) - 1
+        part = chosen.part[chosen.group[begin]]
+        order = np.argsort(part, kind="stable")
+        self._begin, self._end = chosen.segment[begin[order]], chosen.segment[end[order]] + 1
+        self.count = int(part.max(initial=-1)) + 1
+        self.first = np.searchsorted(part[order], np.arange(self.count + 1))
+        self.number = np.arange(1, self.count + 1)
+        self.location = segments.location[self._begin]
+        self.sent, self.resizing = np.zeros(len(order), "i8"), np.zeros(self.count, bool)
+
+    def within(self, segments: Segments) -> tuple[I8, I8]:
+        """Return the first segment of each group, and the one behind its last."""
+        return self._begin, self._end
+
+    def whole(self) -> list[Hypothesis]:
+        """Return the question after all steps at once."""
+        return [BalanceTime(self.name)]
 
 
 class _Progress:
@@ -177,20 +216,21 @@ class _Asker:
         return swept_makespan(apply(self.run(asked).weighted, asked))
 
 
-def _region(asker: _Asker, segments: Segments, sizes: Sizes, progress: _Progress) -> Balanced:
+def _region(asker: _Asker, segments: Segments, sizes: Sizes | Stretches, progress: _Progress) -> Balanced:
     """Return the answers for one region."""
-    trace, graph, weight = asker.weighted.trace, asker.weighted.graph, asker.weighted.weight
+    graph, weight = asker.weighted.graph, asker.weighted.weight
     computation, changes = _levelled_steps(segments, weight, sizes)
     time = local_changes.makespans(graph, weight, changes, sizes.count, progress)
     progress.passed(sizes.count)
     messages = np.full(sizes.count, -1, "i8")
-    messages[sizes.resizing] = _messages(asker, sizes, progress)[sizes.resizing]
+    if isinstance(sizes, Sizes):
+        messages[sizes.resizing] = _messages(asker, sizes, progress)[sizes.resizing]
     progress.passed(sizes.count)
     whole = sizes.whole()
     return Balanced(
         name=sizes.name,
         number=sizes.number,
-        location=trace.regions.location[sizes.instance],
+        location=sizes.location,
         first=sizes.first,
         computation=computation,
         sent=sizes.sent,
@@ -199,6 +239,7 @@ def _region(asker: _Asker, segments: Segments, sizes: Sizes, progress: _Progress
         all_time=asker.makespan([BalanceTime(sizes.name)]),
         all_messages=asker.makespan([BalanceMessages(sizes.name)]) if len(whole) > 1 else -1,
         all_both=asker.makespan(whole),
+        questions=tuple(whole),
     )
 
 
@@ -214,10 +255,10 @@ def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> I8:
     return out
 
 
-def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes) -> tuple[I8, Changes]:
+def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes | Stretches) -> tuple[I8, Changes]:
     """Return the ns computed in each instance, and the changed weights of balanced computation, step by step."""
-    computation, columns = np.empty(len(sizes.instance), "i8"), []
-    entered, left = segments.entered[sizes.instance] + 1, segments.left[sizes.instance] + 1
+    computation, columns = np.empty(len(sizes.location), "i8"), []
+    entered, left = sizes.within(segments)
     for step in range(sizes.count):
         rows = slice(sizes.first[step], sizes.first[step + 1])
         count = left[rows] - entered[rows]

@@ -22,7 +22,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages, Messages
-from perwiz.whatif.hypotheses.stretch import level
+from perwiz.whatif.hypotheses.stretch import Segments, level
 from perwiz.whatif.worth.local_changes import Changes, ranges
 
 
@@ -51,12 +51,17 @@ class Sizes:
         self.count = int(step.max()) + 1
         self.first = np.searchsorted(step[order], np.arange(self.count + 1))
         self.number = trace.regions.instance[self.instance[self.first[:-1]]].astype("i8")
+        self.location = trace.regions.location[self.instance]
         send = trace.messages.send
         begin = np.searchsorted(send, trace.regions.first_call[self.instance])
         end = np.maximum(begin, np.searchsorted(send, trace.regions.end_call[self.instance]))
         self._group, self._message = ranges(np.arange(len(self.instance)), begin, end)
         self.sent = np.zeros(len(self.instance), "i8")
         np.add.at(self.sent, self._group, trace.messages.bytes[self._message])
+
+    def within(self, segments: Segments) -> tuple[I8, I8]:
+        """Return the first segment of each instance, and the one behind its last."""
+        return segments.entered[self.instance] + 1, segments.left[self.instance] + 1
 
     @cached_property
     def _resized(self) -> tuple[I8, I8, I8]:

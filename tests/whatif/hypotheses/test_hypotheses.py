@@ -439,7 +439,7 @@ REFUSED = [
     ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
     ("speed rank:1-0=2", "rank:1-0: no such rank, the trace has ranks 0 to 1"),
     ("speed node:a=2", "node:a: no such node, the trace tells of no nodes"),
-    ("balance-time all#1", "'all#1': the whole program is one step, must be all"),
+    ("balance-time all#2", "'all#2': no such step, the whole program is step 1"),
     (
         "balance-time between-collectives",
         "built: no collective makes all processes wait for each other, so there is nothing to balance between",

@@ -167,6 +167,7 @@ def test_same_as_predicted(trace, model):
 def test_same_as_predicted__random(trace, model):
     if trace.names:
         same_as_predicted(trace, trace.names, model)
+    same_as_predicted(trace, [], model)
 
 
 def test_deadlock():
@@ -232,6 +233,31 @@ def test_progress__is_told_of_all_steps():
     assert said == [(0, 4)]
 
 
+def test_default__without_marked_regions():
+    """10 and 30, then 50 and 10, a barrier between, the second in a region: each stretch by itself, the region, and all.
+
+    All: 50 each, in the parts that they were: 8 and 42, 38 and 12, of which 38 and 42 bind.
+    """
+    b = Builder(2, work=0)
+    for rank in (0, 1):
+        b.compute(rank, (10, 30)[rank])
+    b.barrier()
+    for rank in (0, 1):
+        with b.region(rank, "late"):
+            b.compute(rank, (50, 10)[rank])
+    found = same_as_predicted(b.trace(), [], hand_model())
+    assert found.run.makespan == 80
+    names = [(region.name, region.number.tolist(), region.time.tolist(), region.all_time) for region in found.regions]
+    assert names == [
+        ("all", [1], [80], 80),
+        ("between-collectives", [1, 2], [70, 60], 50),
+        ("late", [1], [60], 60),
+    ]
+    assert [region.computation.tolist() for region in found.regions] == [[60, 40], [10, 30, 50, 10], [50, 10]]
+    assert found.whole().tolist() == [True, False, False, False]
+    assert [region.name for region in balance(b.trace(), ["between-collectives"], hand_model()).regions] == ["between-collectives"]
+
+
 def test_default__parallel_regions():
     trace = dataclasses.replace(sigma_misleads(), parallel=np.array([True, False]))
     assert [region.name for region in balance(trace).regions] == [trace.names[0]]
@@ -240,14 +266,13 @@ def test_default__parallel_regions():
 @pytest.mark.parametrize(
     ("trace", "names", "message"),
     [
-        ("nested_regions", [], "built: no region is marked as parallel, must be chosen with --region; there are main, solve, exchange"),
-        ("nested_regions", ["main,solv"], "region 'solv': no such region, the trace has solve ..."),
+        ("nested_regions", ["main,solve"], "region 'main,solve': 2 regions, must be one; for several give the option again"),
         ("nested_regions", ["main", "solv"], "region 'solv': no such region, the trace has solve ..."),
+        ("empty", [], "built: no processes, so there is nothing to balance"),
         (
             "ring",
-            [],
-            "built: no user regions, so there are no steps to balance; mark parallel regions with PRGN_BEGIN and PRGN_END"
-            " (perwiz record --print-include) and record again",
+            ["between-collectives"],
+            "built: no collective makes all processes wait for each other, so there is nothing to balance between",
         ),
         ("ring", ["main"], "region 'main': the trace has no user regions"),
     ],
