@@ -76,9 +76,8 @@ def main(table: str) -> None:
         if len(gains) > 1:
             taus.append(tau(list(gains.values())))
             print(f"{recording:34} tau {taus[-1]:+.2f} over {len(gains)} changes")
-    print(
-        f"{sum(0 < place <= 3 for place in places)} of {len(places)} among the first three of their kind; mean tau {sum(taus) / len(taus):+.2f}"
-    )
+    first = f"{sum(0 < place <= 3 for place in places)} of {len(places)} in the first three lines of their kind"
+    print(f"{first}; mean tau {sum(taus) / len(taus):+.2f}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target
 from perwiz.whatif.worth.domino import COUNTED
 
-_WHERE, _LONG, _WHOLE = 20, 72, 4000
+_WHERE, _WHOLE = 20, 4000
 _MUCH = 0.05
 """Part of what shares are of: gaps that cost less are not told."""
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
@@ -93,7 +93,7 @@ def best(domino: DominoDocument) -> Facts:
 
 
 def _shown(row: Ranked) -> str:
-    return words.shown(row.change or f"({row.what})", _WHOLE if row.change is None or len(row.change) < _LONG else _LONG)
+    return words.shown(row.change or f"({row.what})", _WHOLE)
 
 
 def _falls(line: Line) -> str:

@@ -64,7 +64,8 @@ KINDS = (
         "advance",
         "order:Advance",
         "CALL",
-        "what this call (e12, or several: e12,e17) waits for runs earlier on its own process, no further than the wait asks: the one call"
+        "what this call (e12, or several: e12,e17 or a call site) waits for runs earlier on its own process, no further than the wait asks:"
+        " the one call"
         " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in, ahead of any calls and"
         " regions that are before it inside the same outer region",
     ),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.run import Run, swept_makespan
@@ -15,7 +19,7 @@ from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.singles import singles
 
 _ROOM = 300_000
-"""Vertices that all orders tried may have together, in thousands of calls moved; each is a graph of its own."""
+"""Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
 _SITE = 100
 """Calls of a site that are moved together at most."""
 
@@ -30,13 +34,9 @@ def changes(asker: Asker) -> list[Change]:
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
-                out += _tried(run, [call], region, "call", f"what {_named(run, call)} waits for runs earlier")
+                out += _tried(run, call, region)
                 tries -= 1
-    return out + _of_sites(run, best.tolist())
-
-
-def _named(run: Run, call: int) -> str:
-    return f"{operations.OPS[run.trace.calls.op[call]]} {named_call(run.trace, call)}"
+    return out + _of_sites(asker, best.tolist())
 
 
 def _around(run: Run, call: int) -> list[str]:
@@ -49,32 +49,36 @@ def _around(run: Run, call: int) -> list[str]:
     return out
 
 
-def _tried(run: Run, calls: list[int], region: str | None, by: str, what: str) -> list[Change]:
-    """Return the change, if it gains."""
-    argument = ",".join(f"e{call}" for call in calls)
-    question = worth.hypothesis(f"advance by {region}" if region else "advance", argument)
+def _tried(run: Run, call: int, region: str | None) -> list[Change]:
+    """Return the change of what a call waits for, if it gains."""
+    asked = f"advance by {region}" if region else "advance"
     try:
-        weighted = worth.change(run.weighted, f"advance by {region}" if region else "advance", calls)
+        weighted = worth.change(run.weighted, asked, [call])
     except UsageError:
         return []
-    makespan = swept_makespan(weighted)
-    if makespan >= run.makespan:
-        return []
-    passed = sum(move.receives(run.trace) for move in weighted.moves) if isinstance(weighted, Reordered) else 0
-    what += f", with the {region} around it" if region else ""
-    return [Change("order", by, question, what, makespan, np.array(calls, "i8"), passed)]
+    name = f"{operations.OPS[run.trace.calls.op[call]]} {named_call(run.trace, call)}"
+    what = f"what {name} waits for runs earlier{f', with the {region} around it' if region else ''}"
+    question = worth.hypothesis(asked, f"e{call}")
+    return _gaining(run, weighted, Change("order", "call", question, what, swept_makespan(weighted), np.array([call], "i8")))
 
 
-def _of_sites(run: Run, best: list[int]) -> list[Change]:
-    """Return what gains if what all waiting calls of a site wait for runs earlier, of the sites of the calls that are worth most."""
-    if not best:
-        return []
+def _gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
+    """Return a change with how many receives it passes; nothing if it does not gain."""
+    moves = weighted.moves if isinstance(weighted, Reordered) else ()
+    passed = sum(move.receives(run.trace) for move in moves if move.end >= move.before)
+    return [dataclasses.replace(change, receives_passed=passed)] if change.makespan < run.makespan else []
+
+
+def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
+    """Return what gains if what all calls of a site wait for runs earlier, of the sites of the calls that are worth most."""
+    run, out, room = asker.run, list[Change](), _ROOM
     site_of, sites = selectors.sites(run.trace)
-    out, room = [], _ROOM
     for site in dict.fromkeys(site_of[best].tolist()):
-        calls = np.flatnonzero((site_of == site) & (run.waits.time > 0))
+        name, calls = selectors.site(*sites[site]), np.flatnonzero(site_of == site)
+        asked = selectors.joined([f"site:{name}"])
         room -= len(calls) * run.graph.vertices
-        if 1 < len(calls) <= _SITE and room > 0:
-            what = f"what all {len(calls)} calls of {selectors.site(*sites[site])} wait for runs earlier"
-            out += _tried(run, calls.tolist(), None, "site", what)
+        if asked and 1 < len(calls) <= _SITE and room > 0:
+            weighted = asker.changed([parse(f"advance {asked}")])
+            what = f"what the {len(calls)} calls of {name} wait for runs earlier"
+            out += _gaining(run, weighted, Change("order", "site", f"advance {asked}", what, swept_makespan(weighted), calls))
     return out

@@ -27,7 +27,7 @@ def changes(asker: Asker) -> list[Change]:
     ]
     node_of = np.zeros(len(ranks), "i8")
     node_of[rank_of] = trace.locations.node
-    if (node_of >= 0).all() and len(np.unique(node_of)) > 1 and len(set(trace.nodes)) == len(trace.nodes):
+    if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and len(set(trace.nodes)) == len(trace.nodes):
         sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):

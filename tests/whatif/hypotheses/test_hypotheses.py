@@ -398,6 +398,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "network ./a model.toml",
         "advance e12",
         "advance e12,e14 by a solve",
+        "advance site:MPI_Recv@main",
         "move e40..e44 before e30, e7 before e5",
     ],
 )

@@ -12,6 +12,7 @@ import build
 from build import Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.predict import predict
@@ -460,3 +461,12 @@ def test_no_place_is_better(trace):
         assert (result is not None) == helps
         if helps:
             assert (result[1][0].first, result[1][0].before) == (partner, chosen)
+
+
+def test_all_calls_of_a_site():
+    """Six tasks: asked of MPI_Recv, every receive is asked in turn."""
+    trace = build.CATALOGUE["master_worker"]()
+    rows = np.flatnonzero(selectors.calls(trace, "site:MPI_Recv")).tolist()
+    asked = [predict(trace, f"advance {text}", "default").predicted for text in ("site:MPI_Recv", ",".join(f"e{row}" for row in rows))]
+    assert asked[0].calls == asked[1].calls
+    assert asked[0].makespan < trace.timeline.makespan
