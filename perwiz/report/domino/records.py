@@ -236,7 +236,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     best: list[Best]
     """The best change of each kind, largest gain first."""
     ranked: list[Line]
-    """Every kind of change, largest gain first; of equal gain what changes fewer calls."""
+    """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural
     """How many lines there are."""
     answerable: bool

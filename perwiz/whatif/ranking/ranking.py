@@ -24,6 +24,8 @@ from perwiz.whatif.worth.families import FAMILIES
 
 BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """What a change can be about."""
+_PLAIN = ("call", "site", "routine", "partner-region", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
+"""The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
 _SAME, _CLOSE = 0.1, 0.9
 """Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first."""
 _PAIRS, _EDGES = 150, 50_000_000
@@ -51,7 +53,7 @@ class Fall:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ranking:
-    """What could be changed in a run, largest gain first; of equal gain what changes fewer calls."""
+    """What could be changed in a run, largest gain first; of equal gain the cause, then the plainer."""
 
     asker: Asker
     changes: tuple[Change, ...]
@@ -126,9 +128,9 @@ def _place(change: Change) -> int:
     return ranking.WORDS.index(kind)
 
 
-def _simple(change: Change) -> tuple[int, int]:
-    """Return what is less of a cause than of what it causes, and of fewer calls than of more."""
-    return _place(change), 0 if change.calls is None else len(change.calls)
+def _simple(change: Change) -> tuple[int, int, int]:
+    """Return what is less of a cause than of what it causes, of what is plainer, and of fewer calls than of more."""
+    return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
 
 
 def _lines(asker: Asker, changes: Sequence[Change]) -> list[Line]:
