@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz import words
 from perwiz.trace import operations
 from perwiz.trace.trace import named_call
 from perwiz.whatif.ranking.change import Asker, Change
@@ -23,7 +24,7 @@ def changes(asker: Asker) -> list[Change]:
     value = singles(run).zero_wait
     for call in ranked(run, value, _SINGLE).tolist():
         rows = np.array([call], "i8")
-        what = f"{operations.OPS[run.trace.calls.op[call]]}, the one call {named_call(run.trace, call)}"
+        what = f"the one call {named_call(run.trace, call)}, {operations.OPS[run.trace.calls.op[call]]}"
         out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
     waiting = int(run.waits.time.sum())
     for family in FAMILIES:
@@ -34,7 +35,7 @@ def changes(asker: Asker) -> list[Change]:
 
 def _set(run: Run, family: str, group: Group) -> Change:
     name = group.choice.name
-    what = name if family in ("site", "routine", "pair") else f"all calls of {'step ' if family == 'step' else ''}{name}"
-    what = f"calls that wait for {name.removeprefix('waits for ')}" if family == "partner-region" else what
+    what = f"the {words.several(len(group.choice.calls), 'call')} of {'step ' if family == 'step' else ''}{name}"
+    what = name if family == "pair" else f"calls that wait for {name.removeprefix('waits for ')}" if family == "partner-region" else what
     question = group.choice.hypothesis
     return Change("wait", family, question, what, group.makespan, group.choice.calls)
