@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HELP = "say what to change first: every kind of change by what it gains, the waits that pay, and how far that goes"
 _ENDING = """
 One list over every kind of change: calls that do not wait, computation balanced, the slowest process as fast as the mean, another order of
-calls, messages that hold nobody, collectives that take no time, a faster network. Each is predicted exactly; what says the same as another
+calls, messages that hold nobody, calls that take no time, a faster network. Each is predicted exactly; what says the same as another
 is one line with it, the cause first, and each line says what to do. A change that begins with -- can be given to perwiz predict as it
 stands. Percentages are of the time after MPI_Init, where the trace shows it.
 

@@ -35,6 +35,7 @@ _OF_KIND = {
     "order": "wrong order",
     "protocol": "eager limit",
     "collective": "collective",
+    "messages": "transfer",
     "network": "transfer",
 }
 _SENDS = (operations.SEND, operations.ISEND)

@@ -1,4 +1,4 @@
-"""The kinds of changes that are ranked: whoever adds one adds a file with `changes` to this folder, and its row here.
+"""The kinds of changes that are ranked: whoever adds one adds a function to a file of this folder, and its row here.
 
 Rows stand with causes before effects: of changes that say the same that of the earlier kind is named first.
 """
@@ -13,18 +13,27 @@ class Kind(NamedTuple):
 
     word: str
     home: str
-    """File of this folder: its `changes` returns what of this kind gains."""
+    """`file:function` in this folder: it returns what of this kind gains."""
     meaning: str
 
 
 KINDS = (
-    Kind("balance", "balance", "computation spread evenly over the processes: in the whole program, in each stretch between collectives of"
-         " all, in a region, in one step"),
-    Kind("slowest", "slowest", "a process or node that computes longer than others computes as long as all do on average"),
-    Kind("order", "order", "what is waited for runs earlier on its own process"),
-    Kind("wait", "waits", "calls do not wait: single ones, or all of a site, routine, region, step, process, pair or partner's region"),
-    Kind("protocol", "protocol", "messages do not hold their sender until the receiver is there"),
-    Kind("collective", "collective", "the collectives of a site take no time"),
-    Kind("network", "network", "latency and time per byte of a class of pairs halved, or none"),
-)  # fmt: skip
+    Kind(
+        "balance",
+        "balance:changes",
+        "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
+        " one step",
+    ),
+    Kind("slowest", "slowest:changes", "a process or node that computes longer than others computes as long as all do on average"),
+    Kind("order", "order:changes", "what is waited for runs earlier on its own process"),
+    Kind(
+        "wait",
+        "waits:changes",
+        "calls do not wait: single ones, or all of a site, routine, region, step, process, pair or partner's region",
+    ),
+    Kind("protocol", "protocol:changes", "messages do not hold their sender until the receiver is there"),
+    Kind("collective", "instant:collectives", "the collectives of a site take no time"),
+    Kind("messages", "instant:messages", "the calls of a site that send or receive take no time"),
+    Kind("network", "network:changes", "latency and time per byte of a class of pairs halved, or none"),
+)
 WORDS = tuple(kind.word for kind in KINDS)

@@ -42,7 +42,7 @@ class Change:
     @cached_property
     def hypothesis(self) -> Hypothesis:
         """What to ask for."""
-        if self.calls is not None and self.kind in ("wait", "collective"):
+        if self.calls is not None and self.kind in ("wait", "collective", "messages"):
             return _Rows(self.question or "", "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
         assert self.question is not None
         return parse(self.question)

@@ -106,7 +106,8 @@ def rank(
     for done, row in enumerate(rows):
         if tell is not None:
             tell(done, len(rows))
-        found += import_module(f"{ranking.__name__}.{row.home}").changes(asker)
+        file, _, function = row.home.partition(":")
+        found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
     changes = sorted(
         _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
     )
@@ -158,8 +159,13 @@ def _holds(change: Change, other: Change) -> bool:
         return other.question is not None and other.question.rpartition("#")[0] == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
-    calls = {change.kind, other.kind} <= {"wait", "collective"} and (change.kind == "collective" or other.kind == "wait")
-    if not calls or change.calls is None or other.calls is None or len(other.calls) > len(change.calls):
+    takes = {"wait": 1, "collective": 2, "messages": 2}  # a call without its time has no wait either
+    if (
+        takes.get(change.kind, 0) < takes.get(other.kind, 3)
+        or change.calls is None
+        or other.calls is None
+        or len(other.calls) > len(change.calls)
+    ):
         return False
     place = np.minimum(np.searchsorted(change.calls, other.calls), len(change.calls) - 1)
     return bool((change.calls[place] == other.calls).all())

@@ -85,6 +85,18 @@ def test_network_and_nodes():
     }
 
 
+def test_messages_that_cost_more_than_they_wait():
+    """Rank 0 works 50 in each of 20 sends, rank 1 receives them: without that work nothing is left but a message."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(20):
+        b.send(0, 1, work=50)
+        b.recv(1, 0)
+    found = ranked(b.trace(), kinds=["messages", "wait"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told["zero-time site:MPI_Send"]) == (1000, 12)
+    assert found.lines[0].change.kind == "messages"
+
+
 def test_words_are_told_apart():
     assert sorted(BY) == sorted(set(BY))
     assert {change.by for change in ranked(halo()).changes} <= set(BY)
@@ -93,7 +105,8 @@ def test_words_are_told_apart():
 def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
-    with pytest.raises(UsageError, match=r"^kind 'waits': must be one of balance, slowest, order, wait, protocol, collective, network$"):
+    words = "balance, slowest, order, wait, protocol, collective, messages, network"
+    with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
 
 

@@ -1,0 +1,50 @@
+"""Calls that take no time: the collectives of a call site, or what a call site does for messages."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.arrays import Mask
+from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.worth import sets
+from perwiz.whatif.worth.families import family
+
+_TRIED = 16
+"""Call sites that are tried: those that take longest."""
+_COLLECTIVE = operations.COLLECTIVE.copy()
+_COLLECTIVE[operations.OP["MPI_Finalize"]] = False
+"""Nobody can leave that out."""
+_MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TEST, operations.PROBE))
+"""What a program tests in vain is a wait that nobody knows the partner of: without that call it would wait elsewhere."""
+
+
+def collectives(asker: Asker) -> list[Change]:
+    """Return what gains if the collectives of a call site took no time."""
+    return _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op])
+
+
+def messages(asker: Asker) -> list[Change]:
+    """Return what gains if the calls of a site that send, receive or complete messages took no time."""
+    return _instant(asker, "messages", _MESSAGES[asker.run.trace.calls.op])
+
+
+def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
+    run = asker.run
+    sites = family(run, "site")
+    chosen = dataclasses.replace(sites, class_of=np.where(calls, sites.class_of, -1).astype("i4"))
+    times = run.trace.timeline.calls
+    makespan = sets.makespans(run.weighted, run.time, chosen, "zero-time", most=_TRIED, weight=times.leave - times.enter)
+    return [
+        Change(
+            kind,
+            "site",
+            f"zero-time {sites.selectors[site]}" if sites.selectors[site] else None,
+            f"{sites.names[site]} takes no time",
+            int(makespan[site]),
+            np.flatnonzero(chosen.class_of == site),
+        )
+        for site in np.flatnonzero(makespan < run.makespan).tolist()
+    ]
