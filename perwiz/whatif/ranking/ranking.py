@@ -26,8 +26,10 @@ BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """What a change can be about."""
 _PLAIN = ("call", "site", "routine", "partner-region", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
-_SAME, _CLOSE = 0.1, 0.9
-"""Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first."""
+_SAME, _CLOSE, _PROMISED = 0.1, 0.9, 0.5
+"""Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,
+and if that is of calls that take no time, which nobody can keep."""
+_INSTANT = ("collective", "messages")
 _PAIRS, _EDGES = 150, 50_000_000
 """Pairs of changes that are compared by a sweep at most; edges that all these sweeps may pass."""
 
@@ -146,11 +148,16 @@ def _lines(asker: Asker, changes: Sequence[Change]) -> list[Line]:
                 both = [change.hypothesis for change in sorted((top, other), key=_place)]
                 same = top.makespan - asker.makespan(*both) < _SAME * (now - other.makespan)
             (alike if same else others).append(other)
-        close = [change for change in (top, *alike) if now - change.makespan >= _CLOSE * (now - top.makespan)]
+        close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
         first = min(close, key=lambda change: (*_simple(change), change.makespan))
         lines.append(Line(first, tuple(change for change in (top, *alike) if change is not first)))
         rest = others
     return sorted(lines, key=lambda line: (line.change.makespan, *_simple(line.change)))
+
+
+def _needed(top: Change, change: Change) -> float:
+    """Return the part of what a change gains that another, which says the same, must gain to be named instead of it."""
+    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else _CLOSE
 
 
 def _holds(change: Change, other: Change) -> bool:

@@ -97,6 +97,25 @@ def test_messages_that_cost_more_than_they_wait():
     assert found.lines[0].change.kind == "messages"
 
 
+def test_calls_without_time_promise_more_than_their_cause():
+    """In each of four steps another computes 600, the others 300, and all are in MPI_Allreduce for 60: 375 each is what can be had.
+
+    Without the time of that nobody waits for anybody, and each computes 1500.
+    """
+    b = Builder(4, work=60)
+    for turn in range(4):
+        for process in range(4):
+            with b.region(process, "step"):
+                b.compute(process, 600 if process == turn else 300)
+        b.everyone("Allreduce")
+    found = ranked(b.trace())
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told["balance-time step"], told["zero-time site:MPI_Allreduce"]) == (2640, 1740, 1500)
+    line = found.lines[0]
+    assert line.change.question == "balance-time step"
+    assert line.includes[0].question == "zero-time site:MPI_Allreduce"
+
+
 def test_words_are_told_apart():
     assert sorted(BY) == sorted(set(BY))
     assert {change.by for change in ranked(halo()).changes} <= set(BY)
