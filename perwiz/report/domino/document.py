@@ -14,6 +14,7 @@ from perwiz.report.critical.document import spent
 from perwiz.report.domino.records import Best, DominoDocument, Fall, Fixes, Limits, Line, NextFix, Pace, Path, PathStep, Ranked, Target
 from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.remedies import REMEDIES, situation
+from perwiz.report.records import Span
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.limits.critical import critical_of
@@ -39,6 +40,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     asked, region = worth.parts(question)
     answerable = bool(run.waits.time.any()) or not trace.counts.bare
     best, listed = (ranking.best(), ranking.lines) if answerable else ([], ())
+    told = _spans(ranking, [*best, *(line.change for line in listed[:1])])
     shares_of = blocks.shares_of(trace, run.makespan, run.makespan - min([domino.bound, *(change.makespan for change in best)]))
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -55,7 +57,8 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run) if len(trace.locations) else None,
-        best=_best(ranking, best),
+        best=[Best(head=_ranked(run, change), span=span) for change, span in zip(best, told, strict=False)],
+        best_span=told[-1] if told else None,
         ranked=[_line(ranking, line) for line in listed[:most]],
         lines=len(listed),
         answerable=answerable,
@@ -82,14 +85,13 @@ def _limits(run: Run) -> Limits:
     )
 
 
-def _best(ranking: Ranking, changes: Sequence[Change]) -> list[Best]:
-    """Return the best change of each kind, with its span."""
+def _spans(ranking: Ranking, changes: Sequence[Change]) -> list[Span]:
+    """Return between which makespans the true one of each change lies."""
     run, hypotheses = ranking.run, [change.hypothesis for change in changes]
     if not changes:
         return []
     found = sure.answered(run, [partial(apply, hypotheses=[hypothesis]) for hypothesis in hypotheses])
-    told = sure.spans(run, found, hypotheses)
-    return [Best(head=_ranked(run, change), span=spans.span(span)) for change, span in zip(changes, told, strict=True)]
+    return [spans.span(span) for span in sure.spans(run, found, hypotheses)]
 
 
 def _line(ranking: Ranking, line: RankedLine) -> Line:

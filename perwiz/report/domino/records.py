@@ -235,6 +235,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Null without processes."""
     best: list[Best]
     """The best change of each kind, largest gain first."""
+    best_span: Span | None
+    """Of the head of the first line; null if there is none."""
     ranked: list[Line]
     """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural

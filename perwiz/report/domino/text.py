@@ -86,8 +86,7 @@ def best(domino: DominoDocument) -> Facts:
         return [("best change", "none: no change of these kinds gains anything")]
     line, first = domino.ranked[0], domino.ranked[0].head
     told = [("best change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
-    span = next((row.span for row in domino.best if row.head == first), None)
-    told += spans.facts(span, first.makespan_ns)
+    told += spans.facts(domino.best_span, first.makespan_ns)
     told += [("", f"{first.what}{_falls(line)}{_if(first)}"), ("what to do", first.remedy)]
     return told
 

@@ -91,6 +91,7 @@ def test_document__by_hand():
     assert next(row["change"] for row in line["includes"] if row["kind"] == "wait") == "--zero-wait e2"
     assert (len(block["ranked"]), block["answerable"]) == (1, True)
     assert block["best"][0]["head"] == line["head"]
+    assert block["best"][0]["span"] == block["best_span"]
 
 
 def test_text__by_hand():
