@@ -28,7 +28,10 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz balance`."""
     options.trace(parser)
-    meaning = "balance the steps of this region, or of all or between-collectives; can be given several times (default: parallel regions)"
+    meaning = (
+        "balance the steps of these regions, or of all or between-collectives, joined by commas or given one by one"
+        " (default: all parallel regions)"
+    )
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
     parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
     options.model(parser)

@@ -115,7 +115,7 @@ def _kinds(domino: DominoDocument) -> list[str]:
         ]
         for row in domino.best
     ]
-    return words.table(head, rows, (0, 6))
+    return words.table(head, rows, (0, 6), spare=(5, 4, 3))
 
 
 def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
@@ -125,17 +125,16 @@ def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
 def _list(domino: DominoDocument) -> list[str]:
     """Return every kind of change, each with what to paste behind `perwiz predict TRACE`, what says the same, and once what to do."""
     shown = f", the first {len(domino.ranked)} of {domino.lines}" if len(domino.ranked) < domino.lines else ""
-    rows = [[str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)] for number, line in enumerate(domino.ranked, 1)]
-    head, *table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5))
-    out, said = [f"what could be changed{shown}", head], set[str]()
-    for row, line in zip(table, domino.ranked, strict=True):
+    rows, said = list[words.Line](), set[str]()
+    for number, line in enumerate(domino.ranked, 1):
         told = [f"{line.head.what}{_falls(line)}{_if(line.head)}"] if said else []  # the first is the answer above
         told += _same(domino, line)
         told += [f"do: {line.head.remedy}"] if said and line.head.situation not in said else []
         said.add(line.head.situation)
-        out += [row, *(part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2))]
-    heads = [line.head for line in domino.ranked]
-    return [*out, *([_NO_OPTION] if any(not row.change for row in heads) else [])]
+        rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
+        rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
+    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,))
+    return [f"what could be changed{shown}", *table, *([_NO_OPTION] if any(not line.head.change for line in domino.ranked) else [])]
 
 
 def _if(row: Ranked) -> str:

@@ -141,6 +141,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     if not len(trace.locations):
         raise UsageError(f"{trace.path}: no processes, so there is nothing to balance")
+    names = [name for text in names for name in listed(text, (*trace.names, WHOLE, STRETCHES))]
     words = [name for name in names if name in (WHOLE, STRETCHES) and name not in trace.names]
     names = [name for name in names if name not in words]
     for name in names:

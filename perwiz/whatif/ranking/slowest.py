@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
@@ -27,7 +29,7 @@ def changes(asker: Asker) -> list[Change]:
     ]
     node_of = np.zeros(len(ranks), "i8")
     node_of[rank_of] = trace.locations.node
-    if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and len(set(trace.nodes)) == len(trace.nodes):
+    if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and not _ambiguous(trace.nodes):
         sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):
@@ -45,3 +47,8 @@ def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:
     factor = computed / np.maximum(count, 1) / mean if mean else np.zeros(len(computed))
     order = np.argsort(-factor, kind="stable")[:_TRIED].tolist()
     return [(row, f"{factor[row]:.4g}") for row in order if 1 < float(f"{factor[row]:.4g}") <= _MOST]
+
+
+def _ambiguous(nodes: Sequence[str]) -> bool:
+    """Return whether a node cannot be told by its name: several have it, or it would be read as a list."""
+    return len(set(nodes)) < len(nodes) or any("," in node for node in nodes)

@@ -12,6 +12,7 @@ import build
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from falling import falling
+from perwiz import words
 from perwiz.report.domino import document as report
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
@@ -313,6 +314,16 @@ def test_text__the_longest_wait_may_be_the_best():
 def test_text__what_the_longest_wait_gives():
     block = replace(document(falling()), longest_wait=document(falling()).changes[1])
     assert lines(block, "longest wait") == "e5, 224 ns: removing it alone gives 10 ns"
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_text__fits_a_terminal(columns):
+    """But for what is to be copied."""
+    block = document(falling())
+    with words.fitted(columns):
+        told = text(block).splitlines()
+    assert [line for line in told if len(line) > columns and "--" not in line] == []
+    assert len([line for line in told if "--zero-wait site:MPI_Recv" in line]) >= 3
 
 
 def test_text__more_than_is_shown():

@@ -422,7 +422,8 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, eager, balance-time, balance-messages, scale, speed, network, advance, move"
-    with pytest.raises(UsageError, match=f"^{re.escape(f'{text!r} is no hypothesis, must be one of {kinds} and what it is about')}$"):
+    told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
+    with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
 
 

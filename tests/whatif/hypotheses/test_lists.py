@@ -65,9 +65,10 @@ def test_predict__as_given_one_by_one(text):
 
 
 def test_regions_of_balance_and_bound():
-    assert chosen(TRACE, ["solve,exchange", "solve"]) == bounded(TRACE, ["solve,exchange", "solve"]) == ["solve", "exchange"]
+    assert bounded(TRACE, ["solve,exchange", "solve"]) == ["solve", "exchange"]
+    assert chosen(TRACE, ["solve,exchange", "all,solve"]) == (["all"], ["solve", "exchange"])
     odd = dataclasses.replace(TRACE, names=("main", "f<a,b>", "exchange"))
-    assert chosen(odd, ["f<a,b>,main"]) == ["f<a,b>", "main"]
+    assert chosen(odd, ["f<a,b>,main"]) == ([], ["f<a,b>", "main"])
 
 
 def test_refused__the_one_that_is_wrong():
