@@ -20,20 +20,20 @@ class Kind(NamedTuple):
 KINDS = (
     Kind(
         "balance",
-        "balance:changes",
+        "computation:balance",
         "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
         " one step",
     ),
-    Kind("slowest", "slowest:changes", "a process or node that computes longer than others computes as long as all do on average"),
+    Kind("slowest", "computation:slowest", "a process or node that computes longer than others computes as long as all do on average"),
     Kind("order", "order:changes", "what is waited for runs earlier on its own process"),
     Kind(
         "wait",
         "waits:changes",
         "calls do not wait: single ones, or all of a site, routine, region, step, process, pair or partner's region",
     ),
-    Kind("protocol", "protocol:changes", "messages do not hold their sender until the receiver is there"),
+    Kind("protocol", "messages:protocol", "messages do not hold their sender until the receiver is there"),
     Kind("collective", "instant:collectives", "the collectives of a site take no time"),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time"),
-    Kind("network", "network:changes", "latency and time per byte of a class of pairs halved, or none"),
+    Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none"),
 )
 WORDS = tuple(kind.word for kind in KINDS)

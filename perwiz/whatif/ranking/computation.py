@@ -1,4 +1,4 @@
-"""A process or a node that computes longer than others, as fast as all are on average."""
+"""Computation spread evenly, and a process or a node that computes longer than others, as fast as all are on average."""
 
 from __future__ import annotations
 
@@ -7,16 +7,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
-from perwiz.whatif.hypotheses.parts import between_init_and_finalize
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
+from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import Asker, Change
 
+_REGIONS, _STEPS = 12, 24
+"""Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean."""
 _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
 _MOST = 1e9
 """The largest factor that can be asked for."""
 
 
-def changes(asker: Asker) -> list[Change]:
+def balance(asker: Asker) -> list[Change]:
+    """Return what gains if the processes computed the mean of their times."""
+    trace, asked = asker.run.trace, list[tuple[str, str, str]]()
+    if WHOLE not in trace.names and len(trace.locations) > 1:
+        asked.append(("program", WHOLE, "computation of the whole program"))
+    if STRETCHES not in trace.names and len(synchronisations(trace)):
+        asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
+    steps = uneven(trace)
+    asked += [("region", name, f"computation in each {name}") for name in steps.regions(_REGIONS)]
+    asked += [("step", step, f"computation of step {step}") for step in steps.steps(_STEPS)]
+    out = [asker.change("balance", by, f"balance-time {text}", what) for by, text, what in asked]
+    return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def slowest(asker: Asker) -> list[Change]:
     """Return what gains if a process, or those of a node, computed as long as all do on average."""
     segments, trace = asker.segments, asker.run.trace
     ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
