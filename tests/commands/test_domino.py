@@ -72,8 +72,8 @@ def test_rows(document):
 
 def test_rows__the_call_to_change_is_always_there(document):
     """It is the second of three on the path."""
-    assert [(row["number"], row["call"]) for row in document("-n", "1")["path"]["steps"]] == [(2, "e25")]
-    assert [(row["number"], row["call"]) for row in document("-n", "2")["path"]["steps"]] == [(1, "e12"), (2, "e25")]
+    assert [(row["number"], row["single"]["call"]) for row in document("-n", "1")["path"]["steps"]] == [(2, "e25")]
+    assert [(row["number"], row["single"]["call"]) for row in document("-n", "2")["path"]["steps"]] == [(1, "e12"), (2, "e25")]
 
 
 def test_words__are_those_that_are_known():
@@ -89,8 +89,8 @@ def test_by(document):
 
 def test_kind(document):
     block = document("--kind", "order", "--kind", "slowest")
-    assert {line["head"]["kind"] for line in block["ranked"]} == {row["head"]["kind"] for row in block["best"]} == {"order", "slowest"}
-    assert {row["head"]["kind"] for row in document()["best"]} <= set(WORDS)
+    assert {line["head"]["kind"] for line in block["ranked"]} == {row["kind"] for row in block["best"]} == {"order", "slowest"}
+    assert {row["kind"] for row in document()["best"]} <= set(WORDS)
 
 
 @pytest.mark.parametrize("question", command.QUESTIONS)

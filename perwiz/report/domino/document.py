@@ -11,11 +11,12 @@ from msgspec.structs import asdict
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import spent
-from perwiz.report.domino.records import Best, DominoDocument, Fall, Fixes, Limits, Line, NextFix, Pace, Path, PathStep, Ranked, Target
 from perwiz.report.domino.records import Change as SingleChange
+from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, Pace, Path, PathStep, Ranked, Target
 from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.report.records import Span
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.ranking.change import Change
@@ -41,7 +42,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     answerable = bool(run.waits.time.any()) or not trace.counts.bare
     best, listed = (ranking.best(), ranking.lines) if answerable else ([], ())
     told = _spans(ranking, [*best, *(line.change for line in listed[:1])])
-    shares_of = blocks.shares_of(trace, run.makespan, run.makespan - min([domino.bound, *(change.makespan for change in best)]))
+    shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
@@ -57,8 +58,8 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run) if len(trace.locations) else None,
-        best=[Best(head=_ranked(run, change), span=span) for change, span in zip(best, told, strict=False)],
-        best_span=told[-1] if told else None,
+        best=[_ranked(run, change) for change in best],
+        best_spans=told,
         ranked=[_line(ranking, line) for line in listed[:most]],
         lines=len(listed),
         answerable=answerable,
@@ -99,12 +100,13 @@ def _line(ranking: Ranking, line: RankedLine) -> Line:
     return Line(
         head=_ranked(ranking.run, line.change),
         includes=[_ranked(ranking.run, change) for change in line.includes],
-        fall=Fall(*fall.site, fall.before, fall.after) if fall else None,
+        waits_less=selectors.site(*fall.site) if fall else None,
+        waiting_ns=fall.before if fall else 0,
+        waiting_then_ns=fall.after if fall else 0,
     )
 
 
 def _ranked(run: Run, change: Change) -> Ranked:
-    word = situation(run, change)
     return Ranked(
         kind=change.kind,
         by=change.by,
@@ -115,8 +117,7 @@ def _ranked(run: Run, change: Change) -> Ranked:
         makespan_ns=change.makespan,
         gain_ns=run.makespan - change.makespan,
         receives_passed=change.receives_passed,
-        situation=word,
-        remedy=REMEDIES[word],
+        remedy=REMEDIES[situation(run, change)],
     )
 
 
@@ -173,7 +174,8 @@ def _path(domino: Domino, most: int) -> Path:
 
 def _step(domino: Domino, step: Step) -> PathStep:
     return PathStep(
-        **asdict(_change(domino, step.call)) | {"number": step.number},
+        number=step.number,
+        single=_change(domino, step.call),
         wait_then_ns=step.wait_then,
         fewer_calls=step.fewer,
         less_ns=step.less,

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType
-
 from perwiz.report.critical.document import Spent
-from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.records import (
-    RESERVED,
     CallId,
     CallPlace,
     Health,
@@ -36,7 +32,6 @@ from perwiz.whatif.worth.worth import ALL
 class Change(Record, kw_only=True):
     """A call, where it was made, and what changing it alone is worth."""
 
-    number: Annotated[int | UnsetType, RESERVED] = UNSET
     change: Option
     call: CallId
     rank: Natural
@@ -60,11 +55,12 @@ class Change(Record, kw_only=True):
     """Makespan if this call alone did not wait."""
 
 
-class PathStep(Change, kw_only=True):
+class PathStep(Record):
     """A call on a domino path."""
 
     number: Positive
     """Place on the path, in the order of time."""
+    single: Change
     wait_then_ns: Natural
     """How long it waits when the trigger is changed."""
     fewer_calls: Natural
@@ -109,20 +105,8 @@ class Ranked(Record):
     gain_ns: int
     receives_passed: Natural
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
-    situation: Annotated[str, choice(*REMEDIES)]
     remedy: str
     """What to write."""
-
-
-class Fall(Record):
-    """The call site whose waiting falls most with a change."""
-
-    routine: str
-    region: RegionPath
-    site: str
-    """Where in the program; empty if the trace does not tell."""
-    before_ns: Natural
-    after_ns: Natural
 
 
 class Line(Record):
@@ -131,15 +115,11 @@ class Line(Record):
     head: Ranked
     includes: list[Ranked]
     """Largest gain first: each adds less than a tenth of its own gain to the head."""
-    fall: Fall | None
-    """Null where nobody waits less with the head."""
-
-
-class Best(Record):
-    """The best change of a kind."""
-
-    head: Ranked
-    span: Span
+    waits_less: str | None
+    """The call site whose waiting falls most with the head; null where nobody waits less."""
+    waiting_ns: Natural
+    """How long its calls wait, together."""
+    waiting_then_ns: Natural
 
 
 class Limits(Record):
@@ -233,10 +213,10 @@ class DominoDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     limits: Limits | None
     """Null without processes."""
-    best: list[Best]
+    best: list[Ranked]
     """The best change of each kind, largest gain first."""
-    best_span: Span | None
-    """Of the head of the first line; null if there is none."""
+    best_spans: list[Span]
+    """Of each of them, and then of the head of the first line."""
     ranked: list[Line]
     """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural

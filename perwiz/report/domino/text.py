@@ -86,7 +86,7 @@ def best(domino: DominoDocument) -> Facts:
         return [("best change", "none: no change of these kinds gains anything")]
     line, first = domino.ranked[0], domino.ranked[0].head
     told = [("best change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
-    told += spans.facts(domino.best_span, first.makespan_ns)
+    told += spans.facts(domino.best_spans[-1], first.makespan_ns)
     told += [("", f"{first.what}{_falls(line)}{_if(first)}"), ("what to do", first.remedy)]
     return told
 
@@ -96,11 +96,10 @@ def _shown(row: Ranked) -> str:
 
 
 def _falls(line: Line) -> str:
-    fall = line.fall
-    if fall is None:
+    if line.waits_less is None:
         return ""
-    where = words.shown(" in ".join(filter(None, (fall.routine, fall.site or fall.region))), 60)
-    return f"; waiting in {where} falls from {words.duration(fall.before_ns)} to {words.duration(fall.after_ns)}"
+    where = words.shown(line.waits_less, 60)
+    return f"; waiting in {where} falls from {words.duration(line.waiting_ns)} to {words.duration(line.waiting_then_ns)}"
 
 
 def _kinds(domino: DominoDocument) -> list[str]:
@@ -108,12 +107,12 @@ def _kinds(domino: DominoDocument) -> list[str]:
     head = ["kind", "gain", "", "makespan", "between", "", "change"]
     rows = [
         [
-            row.head.kind,
-            *_worth(domino, row.head),
-            *(words.duration(row.span.least_ns), words.duration(row.span.most_ns)),
-            _shown(row.head),
+            row.kind,
+            *_worth(domino, row),
+            *(words.duration(span.least_ns), words.duration(span.most_ns)),
+            _shown(row),
         ]
-        for row in domino.best
+        for row, span in zip(domino.best, domino.best_spans, strict=False)
     ]
     return words.table(head, rows, (0, 6), spare=(5, 4, 3))
 
@@ -129,8 +128,8 @@ def _list(domino: DominoDocument) -> list[str]:
     for number, line in enumerate(domino.ranked, 1):
         told = [f"{line.head.what}{_falls(line)}{_if(line.head)}"] if said else []  # the first is the answer above
         told += _same(domino, line)
-        told += [f"do: {line.head.remedy}"] if said and line.head.situation not in said else []
-        said.add(line.head.situation)
+        told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
+        said.add(line.head.remedy)
         rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
     table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,))
@@ -201,7 +200,7 @@ def pace(domino: DominoDocument) -> Facts:
 
 def _others(domino: DominoDocument) -> str:
     """Return what becomes of the waits of others with the first change."""
-    step = next((row for row in domino.path.steps if row.call == domino.path.trigger), None)
+    step = next((row for row in domino.path.steps if row.single.call == domino.path.trigger), None)
     if not step or not step.fewer_calls:
         return ""
     return f", then {words.several(step.fewer_calls, 'other')} {words.duration(step.less_ns)} less"
@@ -271,10 +270,10 @@ def _path(domino: DominoDocument) -> list[str]:
     head = ["", "call", "rank", "routine", "waits for", "waits", "then", "alone gains", "others wait less", "and more", "where"]
     rows = [
         [
-            *(f"{row.number}{' *' if row.call == path.trigger else ''}", row.call, *_made(row)),
-            *(words.duration(row.wait_ns), words.duration(row.wait_then_ns), words.duration(row.gain_ns)),
+            *(f"{row.number}{' *' if row.single.call == path.trigger else ''}", row.single.call, *_made(row.single)),
+            *(words.duration(row.single.wait_ns), words.duration(row.wait_then_ns), words.duration(row.single.gain_ns)),
             f"{words.duration(row.less_ns)} in {row.fewer_calls}",
-            *(words.duration(row.more_ns), _where(row)),
+            *(words.duration(row.more_ns), _where(row.single)),
         ]
         for row in path.steps
     ]

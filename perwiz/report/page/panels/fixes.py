@@ -33,8 +33,8 @@ def document(report: Report) -> PanelData:
 
 def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
-    now, bound = ranked.replayed_ns, ranked.bound_ns
-    least = f"{words.duration(bound)}, {words.percent(now - bound, now)} less, if no call waited{blocks.as_recorded(ranked.health)}"
+    now, bound, whole = ranked.replayed_ns, ranked.bound_ns, ranked.shares_of_ns
+    least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
@@ -81,12 +81,12 @@ def _line(report: Report, line: Line, change: RankedChange) -> PanelData:
 
 
 def _step(row: PathStep, trigger: str | None) -> PanelData:
-    mark = " *" if row.call == trigger else ""
-    return _place(row) | {
+    mark = " *" if row.single.call == trigger else ""
+    return _place(row.single) | {
         "number": f"{row.number}{mark}",
-        "wait": row.wait_ns,
+        "wait": row.single.wait_ns,
         "wait_then": row.wait_then_ns,
-        "gain": row.gain_ns,
+        "gain": row.single.gain_ns,
         "less": row.less_ns,
         "fewer": row.fewer_calls,
     }
