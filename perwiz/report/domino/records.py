@@ -122,6 +122,13 @@ class Line(Record):
     waiting_then_ns: Natural
 
 
+class NotTried(Record):
+    """A kind of change that was not tried."""
+
+    kind: Annotated[str, choice(*WORDS)]
+    why: str
+
+
 class Limits(Record):
     """What the time between MPI_Init and MPI_Finalize, or that of the whole program, is made of (POP efficiencies); the parts add up."""
 
@@ -221,6 +228,7 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural
     """How many lines there are."""
+    not_tried: list[NotTried]
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""
     gaining_calls: Natural

@@ -82,13 +82,18 @@ def best(domino: DominoDocument) -> Facts:
     """Return the change that gains most, what to do for it, and how sure that is; or why there is none."""
     if not domino.answerable:
         return [("best change", "cannot be answered: the waits were not recorded, they count as computation")]
+    not_tried = [("not tried", f"{row.kind}: {row.why}") for row in domino.not_tried]
     if not domino.ranked:
-        return [("best change", "none: no change of these kinds gains anything")]
+        return [("best change", f"none: no change {'that was tried' if not_tried else 'of these kinds'} gains anything"), *not_tried]
     line, first = domino.ranked[0], domino.ranked[0].head
     told = [("best change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
     told += spans.facts(domino.best_spans[-1], first.makespan_ns)
-    told += [("", f"{first.what}{_falls(line)}{_if(first)}"), ("what to do", first.remedy)]
-    return told
+    return [*told, ("", meaning(line)), ("what to do", first.remedy), *not_tried]
+
+
+def meaning(line: Line) -> str:
+    """Return in words what a change does, where calls then wait less, and what it takes for granted."""
+    return f"{line.head.what}{_falls(line)}{_if(line.head)}"
 
 
 def _shown(row: Ranked) -> str:
@@ -126,7 +131,7 @@ def _list(domino: DominoDocument) -> list[str]:
     shown = f", the first {len(domino.ranked)} of {domino.lines}" if len(domino.ranked) < domino.lines else ""
     rows, said = list[words.Line](), set[str]()
     for number, line in enumerate(domino.ranked, 1):
-        told = [f"{line.head.what}{_falls(line)}{_if(line.head)}"] if said else []  # the first is the answer above
+        told = [meaning(line)] if said else []  # the first is the answer above
         told += _same(domino, line)
         told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
         said.add(line.head.remedy)

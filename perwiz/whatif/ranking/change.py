@@ -20,6 +20,10 @@ from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.worth import worth
 
 
+class NotTriedError(Exception):
+    """Says why a kind of change is not tried for a run."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Change:
     """A change that gains."""

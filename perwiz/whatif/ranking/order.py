@@ -13,24 +13,29 @@ from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.singles import singles
 
-_ROOM = 300_000
+ROOM = 300_000
 """Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
 _SITE = 100
 """Calls of a site that are moved together at most."""
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return what gains if what calls wait for runs earlier: a call, the instance of a region around it, or for all calls of a site."""
+    """Return what gains if what calls wait for runs earlier: a call, the instance of a region around it, or for all calls of a site.
+
+    Raises NotTriedError if no graph fits into ROOM.
+    """
     run, out = asker.run, []
     promise = singles(run).zero_wait
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")]
-    tries = min(worth.TRIED, _ROOM // max(run.graph.vertices, 1))
+    if len(best) and run.graph.vertices > ROOM:
+        raise NotTriedError(f"{run.graph.vertices} vertices are more than the {ROOM} it is tried with; perwiz domino --question advance tries it")
+    tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
@@ -71,7 +76,7 @@ def _gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
 
 def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
     """Return what gains if what all calls of a site wait for runs earlier, of the sites of the calls that are worth most."""
-    run, out, room = asker.run, list[Change](), _ROOM
+    run, out, room = asker.run, list[Change](), ROOM
     site_of, sites = selectors.sites(run.trace)
     for site in dict.fromkeys(site_of[best].tolist()):
         name, calls = selectors.site(*sites[site]), np.flatnonzero(site_of == site)

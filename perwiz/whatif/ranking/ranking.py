@@ -7,7 +7,7 @@ B gains alone, the cause asked first. That costs a sweep; where one holds the ot
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 import numpy as np
@@ -17,7 +17,7 @@ from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import recorded_waits, waiting
 from perwiz.whatif.worth.families import FAMILIES
@@ -61,6 +61,8 @@ class Ranking:
     changes: tuple[Change, ...]
     lines: tuple[Line, ...]
     """The same, what says the same in one line."""
+    not_tried: Mapping[str, str]
+    """Kind -> why it was not tried."""
 
     @property
     def run(self) -> Run:
@@ -103,17 +105,20 @@ def rank(
     """
     if unknown := [word for word in kinds if word not in ranking.WORDS]:
         raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
-    asker, found = Asker(run), list[Change]()
+    asker, found, not_tried = Asker(run), list[Change](), dict[str, str]()
     rows = [row for row in ranking.KINDS if row.word in kinds]
     for done, row in enumerate(rows):
         if tell is not None:
             tell(done, len(rows))
         file, _, function = row.home.partition(":")
-        found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
+        try:
+            found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
+        except NotTriedError as why:
+            not_tried[row.word] = str(why)
     changes = sorted(
         _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
     )
-    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)))
+    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)), not_tried)
 
 
 def _distinct(changes: Sequence[Change]) -> list[Change]:

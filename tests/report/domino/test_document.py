@@ -17,7 +17,7 @@ from perwiz.report.domino import document as report
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.trace.trace import Counts
-from perwiz.whatif.ranking import ranking
+from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
@@ -402,3 +402,16 @@ def test_text__advance_with_nothing_to_move():
     block = document(b.trace(), question="advance")
     assert block.changes == []
     assert lines(block, "best call") == ("none: what the waits that are worth something wait for cannot run earlier, or that gains nothing")
+
+
+def test_not_tried(monkeypatch):
+    """What is not tried may gain: none gains of those tried."""
+    assert document(falling()).not_tried == []
+    assert "not tried" not in text(document(falling()))
+    monkeypatch.setattr(order, "ROOM", 18)
+    why = "19 vertices are more than the 18 it is tried with; perwiz domino --question advance tries it"
+    block = document(falling())
+    assert valid(block, "domino")["not_tried"] == [{"kind": "order", "why": why}]
+    assert lines(block, "not tried") == f"order: {why}"
+    only = told(domino(falling(), hand_model()), kinds=["order"])
+    assert lines(only, "best change", "not tried") == f"none: no change that was tried gains anything order: {why}"

@@ -11,6 +11,7 @@ from falling import falling
 from perwiz.errors import UsageError
 from perwiz.whatif import ranking
 from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
 
@@ -53,6 +54,18 @@ def test_the_cause_goes_before_what_says_the_same():
     assert found.run.makespan == 500
     assert {change.question: change.makespan for change in found.changes}["balance-time between-collectives"] == 100 + 67
     assert found.lines[0].change.question == "balance-time between-collectives"
+
+
+def test_an_order_is_not_tried_where_its_graphs_are_too_large(monkeypatch):
+    trace, calm = falling(), Builder(1)
+    calm.compute(0, 100)
+    monkeypatch.setattr(order, "ROOM", 19)
+    assert ranked(trace).not_tried == {}
+    monkeypatch.setattr(order, "ROOM", 18)
+    assert ranked(trace).not_tried == {"order": "19 vertices are more than the 18 it is tried with; perwiz domino --question advance tries it"}
+    assert ranked(trace, kinds=["wait"]).not_tried == {}
+    assert ranked(halo(steps=1), kinds=["order"]).not_tried != {}
+    assert ranked(calm.trace()).not_tried == {}
 
 
 def test_held_senders():
