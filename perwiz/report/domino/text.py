@@ -78,6 +78,11 @@ def _share(part: int, whole: int) -> str:
     return f"-{words.percent(-part, whole)}" if part < 0 else words.percent(part, whole)
 
 
+def best_change(domino: DominoDocument) -> str:
+    """Return the change that gains most: an option of perwiz predict, or in brackets what no option says."""
+    return _shown(domino.ranked[0].head)
+
+
 def best(domino: DominoDocument) -> Facts:
     """Return the change that gains most, what to do for it, and how sure that is; or why there is none."""
     if not domino.answerable:

@@ -9,16 +9,20 @@ from collections.abc import Callable
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
+from perwiz.report.domino.document import document as domino_document
+from perwiz.report.domino.records import DominoDocument
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, parse_all
-from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
+from perwiz.whatif.ranking.ranking import Ranking, rank
 from perwiz.whatif.run import Run, Start, machine_of, replayed
 from perwiz.whatif.worth.domino import Domino, domino_of
 
+ROWS = 20
+"""Rows of a list."""
 Tell = Callable[[int, int], object]
 """Is told how many of how many steps are done."""
 
@@ -51,8 +55,12 @@ class Report:
     run: Run
     domino: Domino
     critical: Critical
+    ranking: Ranking
+    """Every kind of change."""
+    ranked: DominoDocument
+    """What `perwiz domino` says, at most ROWS rows a list."""
     prediction: Prediction | None
-    """Under the hypotheses asked for, or without any under that of the best single call; None if no call gains."""
+    """Under the hypotheses asked for, or without any under the first change of the list; None if nothing gains."""
     asked: bool
     """Whether there were hypotheses."""
     comparison: Comparison | None
@@ -89,18 +97,24 @@ def gathered(
     `tell` is told how many of how many steps are done.
     """
     asked, machine = parse_all(hypotheses, trace), machine_of(model, trace)
-    tell(0, 4)
+    tell(0, 5)
     run = replayed(trace, machine, clock)
-    tell(1, 4)
+    tell(1, 5)
     domino = domino_of(run)
-    question = asked or ([ZeroWait(f"e{domino.paths.trigger}")] if domino.path else [])
-    tell(2, 4)
+    tell(2, 5)
+    ranking = rank(run)
+    ranked = domino_document(domino, ranking, ROWS)
+    first = [line.change for line in ranking.lines[:1] if ranked.answerable]
+    question = asked or [change.question or change.hypothesis for change in first]
+    tell(3, 5)
     prediction = predict(trace, question, machine, clock=clock) if question else None
-    tell(3, 4)
+    tell(4, 5)
     comparison = compare(trace, against, None, asked, machine, clock) if against else None
     return Report(
         run=run,
         domino=domino,
+        ranking=ranking,
+        ranked=ranked,
         critical=critical_of(run),
         prediction=prediction,
         asked=bool(asked),

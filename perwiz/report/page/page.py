@@ -7,6 +7,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
+from perwiz.report.domino.text import best
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -39,13 +40,13 @@ def head(report: Report) -> PanelData:
         "processes": len(np.unique(trace.locations.process)),
         "calls": len(trace.calls),
         "messages": len(trace.messages),
-        "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction else [],
-        "best": not report.asked,
+        "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
+        "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan),
         "predicted": prediction.predicted.makespan if prediction else None,
-        "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction else None,
+        "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
         "doubts": [text for _, text in misfit.first(misfit.of_run(report.run), machines.machine(report.run.machine))],
         "waiting": int(report.run.waits.time.sum()),
         "replay_error": report.run.replay_error,
@@ -70,7 +71,10 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
 def line(report: Report, path: str, length: int) -> str:
     """Return one line that says what was written, the answer first."""
     prediction, now = report.prediction, report.run.makespan
-    asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses) if prediction else ""
-    then = f", {words.duration(prediction.predicted.makespan)} under {asked}" if prediction else ", no single call gains"
+    if prediction and report.asked:
+        asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses)
+        then = f", {words.duration(prediction.predicted.makespan)} under {asked}"
+    else:
+        then = "".join(f"; {label}: {fact}" for label, fact in best(report.ranked) if label)
     mark = next(filter(None, map(blocks.mark, report.healths)), "")
-    return f"{words.shown(path)}: {words.duration(now)}{then}; {words.size(length)}{mark}"
+    return f"{words.shown(path)}, {words.size(length)}: {words.duration(now)}{then}{mark}"

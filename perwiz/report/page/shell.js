@@ -141,25 +141,25 @@ const page = window.perwiz = (function () {
   function resized(id) { if (panels[id].resized) panels[id].resized(); }
 
   function headline(head) {
-    const answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
+    const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
     if (head.predicted !== null) {
       const gain = head.recorded - head.predicted;
       answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ",
         node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")"),
-        head.best ? " by the best single call" : "");
+        asked ? "" : " by the best change");
     }
     if (head.comparison) {
       const {off, whole, from} = head.comparison;
       answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
-        off ? (head.best ? off < 0 ? "longer" : "shorter" : "predicted too " + (off < 0 ? "short" : "long")) + " by " + time(Math.abs(off)) +
-          " (" + share(Math.abs(off)) + ")" : "exactly as " + (head.best ? "recorded" : "predicted"),
+        off ? (asked ? "predicted too " + (off < 0 ? "short" : "long") : off < 0 ? "longer" : "shorter") + " by " + time(Math.abs(off)) +
+          " (" + share(Math.abs(off)) + ")" : "exactly as " + (asked ? "predicted" : "recorded"),
         from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
     }
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
-    const facts = [many(head.processes, "process", "processes"), many(head.calls, "MPI call", "MPI calls"), many(head.messages, "message", "messages"),
+    const told = [many(head.processes, "process", "processes"), many(head.calls, "MPI call", "MPI calls"), many(head.messages, "message", "messages"),
       "waiting " + time(head.waiting) + " in all"];
-    if (head.span) facts.unshift(head.span);
-    facts.push(...head.shares);
+    if (head.span) told.unshift(head.span);
+    told.push(...head.shares);
     const box = document.getElementById("head");
     if (head.incomplete) {
       box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "INCOMPLETE trace. "),
@@ -167,8 +167,9 @@ const page = window.perwiz = (function () {
         head.repairs.length ? "Inferred, and may be otherwise: " + head.repairs.join("; ") + "." : ""));
     }
     for (const doubt of head.doubts) box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "Doubtful: "), doubt + "."));
-    box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, facts.join(" \u00b7 ")));
-    if (head.asked.length) box.append(node("p", {class: "sub"}, head.best ? "the best single call: " : "asked: ", node("code", {}, head.asked.join("; "))));
+    box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, told.join(" \u00b7 ")));
+    if (asked) box.append(node("p", {class: "sub"}, "asked: ", node("code", {}, head.asked.join("; "))));
+    box.append(facts(head.best));
   }
 
   function failed(error) {

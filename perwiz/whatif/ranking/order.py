@@ -34,7 +34,8 @@ def changes(asker: Asker) -> list[Change]:
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")]
     if len(best) and run.graph.vertices > ROOM:
-        raise NotTriedError(f"{run.graph.vertices} vertices are more than the {ROOM} it is tried with; perwiz domino --question advance tries it")
+        size = f"{run.graph.vertices} vertices are more than the {ROOM} it is tried with"
+        raise NotTriedError(f"{size}; perwiz domino --question advance tries it")
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):

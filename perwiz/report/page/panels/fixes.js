@@ -12,7 +12,7 @@ page.panel("fixes", {draw(box, data) {
   if (data.ranked.length) {
     place.append(node("div", {}, node("h3", {}, "What could be changed"), table(["gain", "", "makespan", "kind", "change", "what to do"],
       data.ranked.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
-        time(row.makespan), row.kind, node("code", {}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
+        time(row.makespan), row.kind, node("code", {class: "change"}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
   }
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],

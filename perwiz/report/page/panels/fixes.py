@@ -4,41 +4,36 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.report import blocks, spans
-from perwiz.report.domino import document as domino
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
-from perwiz.report.domino.text import best, limits, pace
+from perwiz.report.domino.text import limits, pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
 from perwiz.report.records import Span
 from perwiz.whatif.ranking.change import Change as RankedChange
-from perwiz.whatif.ranking.ranking import rank
 
-_ROWS = 20
 _NAME = 80
 
 
 def document(report: Report) -> PanelData:
     """Return what could be changed, the calls that pay, and the domino path; times in ns, `id` the number of a call to show."""
-    ranking = rank(report.run)
-    ranked = domino.document(report.domino, ranking, _ROWS)
+    ranked, lines = report.ranked, report.ranking.lines
     path = ranked.path
     return {
         "answer": _answer(ranked),
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
-        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, ranking.lines, strict=False)],
+        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, lines, strict=False)],
         "steps": [_step(row, path.trigger) for row in path.steps],
         "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
     }
 
 
 def _answer(ranked: DominoDocument) -> list[list[str]]:
-    """Return labels and facts: what gains most, how far all of it goes, and how good the model is."""
+    """Return labels and facts: what limits the run, what all waits are worth, and how good the model is."""
     now, bound, whole = ranked.replayed_ns, ranked.bound_ns, ranked.shares_of_ns
     least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
-        *([label, fact] for label, fact in best(ranked)),
         ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in pace(ranked)),
