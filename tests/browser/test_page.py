@@ -193,8 +193,11 @@ def test_search__shows_all_it_takes(browser, srtest):
 
 
 def test_fix__a_click_shows_its_place(browser, srtest):
+    """Of a line that is about many calls that which waits longest, of a single call itself."""
     browser.open(srtest)
     browser.click_on("#panel-fixes tr.go")
+    assert detail(browser).startswith("e0 MPI_Barrier")
+    browser.click_on("#panel-fixes .columns > div:nth-child(2) tr.go")
     assert detail(browser).startswith("e25 MPI_Recv")
     low, high = view(browser)
     assert 0 < low < 345 < 352 < high
