@@ -34,8 +34,7 @@ def changes(asker: Asker) -> list[Change]:
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")]
     if len(best) and run.graph.vertices > ROOM:
-        size = f"{run.graph.vertices} vertices are more than the {ROOM} it is tried with"
-        raise NotTriedError(f"{size}; perwiz domino --question advance tries it")
+        raise NotTriedError(f"the graph has {run.graph.vertices} vertices, more than {ROOM}; see perwiz domino --question advance")
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):

@@ -409,7 +409,7 @@ def test_not_tried(monkeypatch):
     assert document(falling()).not_tried == []
     assert "not tried" not in text(document(falling()))
     monkeypatch.setattr(order, "ROOM", 18)
-    why = "19 vertices are more than the 18 it is tried with; perwiz domino --question advance tries it"
+    why = "the graph has 19 vertices, more than 18; see perwiz domino --question advance"
     block = document(falling())
     assert valid(block, "domino")["not_tried"] == [{"kind": "order", "why": why}]
     assert lines(block, "not tried") == f"order: {why}"

@@ -62,7 +62,7 @@ def test_an_order_is_not_tried_where_its_graphs_are_too_large(monkeypatch):
     monkeypatch.setattr(order, "ROOM", 19)
     assert ranked(trace).not_tried == {}
     monkeypatch.setattr(order, "ROOM", 18)
-    why = "19 vertices are more than the 18 it is tried with; perwiz domino --question advance tries it"
+    why = "the graph has 19 vertices, more than 18; see perwiz domino --question advance"
     assert ranked(trace).not_tried == {"order": why}
     assert ranked(trace, kinds=["wait"]).not_tried == {}
     assert ranked(halo(steps=1), kinds=["order"]).not_tried != {}
