@@ -124,7 +124,7 @@ class Lab:
 
     def _record(self, program: str, ranks: int, words: Sequence[str]) -> Recording:
         self.count += 1
-        folder = self.folder / f"{program}-{self.count}"
+        folder = self.folder / f"{pathlib.Path(program).name}-{self.count}"
         launch = [self.mpiexec, *self._options, "-n", str(ranks), self._compiled(program), *words]
         command = [sys.executable, "-m", "perwiz", "record", "-o", str(folder), "--mpicc", self.mpicc, "--", *launch]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **_AS_ROOT})
@@ -142,7 +142,7 @@ class Lab:
         return str(archive)
 
     def _compiled(self, program: str) -> str:
-        out = self.folder / program
+        out = self.folder / pathlib.Path(program).name
         if not out.exists():
             source = str(HERE / f"{program}.c")
             command = [self.mpicc, "-O1", "-g", f"-I{build.HERE}", source, "-o", str(out)]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import registration
+import remedies
 from runs import Expected, Lab, Row, Runs, calls_of, row
 
 from perwiz.errors import PerwizError
@@ -108,6 +109,21 @@ def compositing_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     return case
 
 
+def remedies_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of ten small programs, each with one thing wrong, and the remedy."""
+    case = Case("remedies", "remedies: one thing wrong in each program, and right")
+    cells = []
+    for remedy in remedies.REMEDIES:
+        before, one = remedies.measured(lab, remedy)
+        question = one.question + (" (promise)" if one.kind == "promise" else "")
+        seen = [measured(one), signed(one.error), noise(one.noise)]
+        cells.append([remedy.program, question, ms(before.time), *told(one.expected), *seen])
+        case.rows.append(one)
+        case.figures[remedy.program] = {"before": before.document(), "question": one.document()}
+    case.lines += table(("program", HEAD[0], "before", *HEAD[1:]), cells, left=(0, 1))
+    return case
+
+
 def sized(name: str, title: str, words: tuple[str, ...]) -> Case:
     """Return a case whose messages have the size that words say."""
     full = " ".join([name, *words])
@@ -161,6 +177,7 @@ CASES = {
     "latesender": latesender_case,
     "pipeline": pipeline_case,
     "halo": halo_case,
+    "remedies": remedies_case,
 }
 SIZED: dict[str, Callable[..., Case]] = {"pipeline": pipeline_case, "halo": halo_case}
 """Cases of programs that take the size of their messages."""
