@@ -38,3 +38,32 @@ def test_latesender__sending_earlier_gains_what_is_predicted(mpi, study, tmp_pat
         if abs(row.error) < 0.1 and before.time > 1.25 * after.time and codes == [0, 2]:
             return
     pytest.fail(f"{row}, {codes}\n{capsys.readouterr().err}")
+
+
+@pytest.fixture
+def remedies(monkeypatch):
+    """Return the module scripts/casestudies/remedies.py."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield importlib.import_module("remedies")
+    for name in ("remedies", "runs"):
+        sys.modules.pop(name, None)
+
+
+def test_remedies__each_program_has_its_page(remedies):
+    pages = FOLDER.parents[1] / "docs" / "remedies"
+    index = (pages / "README.md").read_text()
+    for remedy in remedies.REMEDIES:
+        page = pages / (remedy.program.replace("_", "-") + ".md")
+        assert f"]({page.name})" in index
+        assert f"(../../scripts/casestudies/remedies/{remedy.program}.c)" in page.read_text()
+        assert (FOLDER / "remedies" / f"{remedy.program}.c").exists()
+    assert len(list(pages.glob("*.md"))) == len(remedies.REMEDIES) + 1 == len(list((FOLDER / "remedies").glob("*.c"))) + 1
+
+
+def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path):
+    """Four processes, fifty steps: 600 ms where one computes 12 ms and the others 6, 375 ms where all compute 7.5."""
+    lab = remedies.Lab(tmp_path, mpi.mpiexec, 1)
+    balanced = next(remedy for remedy in remedies.REMEDIES if remedy.program == "imbalance")
+    before, row = remedies.measured(lab, balanced)
+    assert before.time > 1.3 * row.measured
+    assert abs(row.error) < 0.2
