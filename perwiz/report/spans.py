@@ -83,4 +83,6 @@ def _words(change: str) -> str:
         return f"{said if size else 'no message is eager'}{_SENDS[key]}{pairs(which)}"
     if key == "inline_bytes":
         return f"those above {words.size(int(float(value)))} wait for any call of their receiver"
+    if key.endswith("_ns"):
+        return f"{key.removesuffix('_ns')} is {words.duration(round(float(value)))}{pairs(which)}"
     return f"{_WORDS.get(key, {}).get(value) or f'{key} is {value}'}{pairs(which)}"

@@ -83,7 +83,7 @@ class Seen:
     receives_most: float
     """The shortest of any calls that receive one."""
     shortest: float
-    """The shortest way of all, whether it tells or not."""
+    """The shortest way of all, whether it tells or not, or round of a collective, ns."""
     messages: int
     """All there are, whether they tell or not."""
     compared: bool = True
@@ -131,7 +131,25 @@ def by_class(trace: Trace, ways: Ways, waits: Mask) -> list[Seen]:
         classes = [_seen(trace, ways, waits, ways.pairs == number, PAIRS[number - NODE], calls, came) for number in numbers]
         if all(_apart(one, other) for one, other in itertools.pairwise(classes)):
             return classes
-    return [_seen(trace, ways, waits, np.ones(len(ways.row), bool), "", calls, came)]
+    every = _seen(trace, ways, waits, np.ones(len(ways.row), bool), "", calls, came)
+    return [dataclasses.replace(every, shortest=min(every.shortest, _shortest_round(trace) if ways.compared.all() else np.inf))]
+
+
+def _shortest_round(trace: Trace) -> float:
+    """Return what a round of the fastest collective took in which all wait for all, from the last entry on, ns; infinite if there is none.
+
+    It has a message in it, of at least one byte.
+    """
+    members, times, table = trace.members, trace.timeline.calls, trace.collectives
+    if not len(table):
+        return np.inf
+    size = np.diff(np.append(table.first_member, len(members)))
+    entered = np.maximum.reduceat(times.enter[members.call], table.first_member)
+    left = np.maximum.reduceat(np.where(members.done != NONE, times.leave[members.done], 0), table.first_member)
+    all_wait = (
+        (operations.KIND[table.op] == operations.N_TO_N) & (size > 1) & (left > entered) & (table.op != operations.OP["MPI_Finalize"])
+    )
+    return float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min(initial=np.inf))
 
 
 def _came(trace: Trace, ways: Ways) -> Mask:
@@ -247,18 +265,9 @@ def _without_messages(trace: Trace, base: Model, measured: bool) -> FittedCosts:
     """Return the costs where no process sends to another: those of `base`; what collectives take is more than their rounds' latencies."""
     if measured:
         return FittedCosts(base.costs)
-    members, times, table = trace.members, trace.timeline.calls, trace.collectives
     most, why = float(trace.timeline.makespan), "no evidence: no process sends to another, nor do all wait for each other"
-    if len(table):
-        size = np.diff(np.append(table.first_member, len(members)))
-        entered = np.maximum.reduceat(times.enter[members.call], table.first_member)
-        left = np.maximum.reduceat(np.where(members.done != NONE, times.leave[members.done], 0), table.first_member)
-        all_wait = (
-            (operations.KIND[table.op] == operations.N_TO_N) & (size > 1) & (left > entered) & (table.op != operations.OP["MPI_Finalize"])
-        )
-        if all_wait.any():
-            most = float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min())
-            why = "no evidence: no process sends to another; a round of the fastest collective took no longer"
+    if np.isfinite(shortest := _shortest_round(trace)):
+        most, why = shortest, "no evidence: no process sends to another; a round of the fastest collective took no longer"
     row = dataclasses.replace(base.costs[0], L=min(base.costs[0].L, most), G=0.0)
     bounded = (_unknown("", {letter: (0.0, most)}, why) for letter in ("L", "o_s", "o_r"))
     return FittedCosts((row,), unknown=(*bounded, Unknown("G_ns_per_byte", "", (), "no evidence: no process sends to another")))

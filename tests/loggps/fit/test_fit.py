@@ -254,6 +254,17 @@ def test_fitted__nothing_at_all():
     assert unknown(machine)["L_ns"].why == "no evidence: no process sends to another, nor do all wait for each other"
 
 
+def test_fitted__a_collective_bounds_what_messages_do_not_tell():
+    """Rank 0 sends whenever rank 1 has 15 us to compute, so any latency up to that would explain it; but a barrier of two takes 700 ns."""
+    build = Builder(2)
+    for turn in range(40):
+        now = 10**6 * (turn + 1)
+        build.send(0, 1, bytes=5000, tag=turn, at=(now, now + 15_100))
+        build.recv(1, 0, tag=turn, at=(now + 15_000, now + 15_090))
+        build.barrier(at=[(now + 50_000, now + 50_700)] * 2)
+    assert unknown(fitted(build.trace()))["L_ns"].values == ("700.0", "0.0")
+
+
 def test_fitted__without_messages_nothing_tells_any_cost():
     """Nothing of the default model is said to be fitted: what nothing tells is listed, and its source named."""
     build = Builder(2)
