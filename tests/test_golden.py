@@ -96,10 +96,10 @@ def test_goldens__none_is_left_over():
 def test_documents__show_what_is_printed(monkeypatch, capsys, tmp_path):
     (tmp_path / "traces").symlink_to(ROOT / "traces")
     monkeypatch.chdir(tmp_path)
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
     blocks = [block for text in texts for block in text.split("```\n$ perwiz ")[1:]]
     for block in blocks:
         line, _, output = block.partition("```")[0].partition("\n")
         assert main(line.split()) == (INCOMPLETE if "INCOMPLETE" in output else DONE)
         assert capsys.readouterr() == (output, "")
-    assert len(blocks) == 3
+    assert len(blocks) == 5

@@ -1,4 +1,4 @@
-"""Ten small programs with one thing wrong each, and the remedy: what docs/remedies.md shows, measured."""
+"""Ten small programs with one thing wrong each, and the remedy: what docs/remedies shows, measured."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REMEDIES = (
     Remedy("late_receiver", 2, "promise", _plain("zero-wait op:MPI_Send"), ""),
     Remedy("wait_at_nxn", 4, "made", _three_of_four, "zero-time of three MPI_Allreduce in four"),
     Remedy("early_reduce", 4, "promise", _plain("zero-wait op:MPI_Reduce"), ""),
-    Remedy("imbalance", 4, "made", _plain("speed rank:2=1.6"), ""),
+    Remedy("imbalance", 4, "made", _plain("balance-time all"), ""),
     Remedy("serialisation", 4, "promise", _plain("zero-wait op:MPI_Recv"), ""),
     Remedy("transfer", 2, "promise", _plain("zero-time op:MPI_Send,op:MPI_Recv"), ""),
     Remedy("eager_limit", 2, "made", _plain("network S_bytes=262144"), ""),
