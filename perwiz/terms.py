@@ -69,8 +69,14 @@ TERMS = (
         "imbalance", "processes compute for different times, so those done first wait; max/mean says by how much", ("max/mean", "balance")
     ),
     Term("sigma", "standard deviation of what the processes compute or send in a step"),
-    Term("serialisation", "efficiency: the longest computation of a process over the ideal time; low if processes wait in turn"),
-    Term("transfer", "efficiency: the ideal time over the time; low if the network costs. On the critical path: messages under way"),
+    Term(
+        "serialisation",
+        "what waiting in turn for each other costs; as an efficiency: the longest computation over the ideal time",
+    ),
+    Term(
+        "transfer",
+        "what MPI and the network cost; as an efficiency: the ideal time over the time. On a path: messages under way",
+    ),
     Term("ideal", "the time of the run if calls and messages took none", ("ideal time",)),
     Term(
         "lower bound", "what no program of this work beats; it knows no order of calls, so none may reach it", ("lower bounds", "at least")

@@ -24,7 +24,7 @@ Hypotheses can be given several times; all are asked together, as one changed pr
 A prediction keeps who got which message, and says where other times would make a wildcard receive choose another one. Which receives
 are wildcards runs of perwiz record tell. OTF2 and ALOG of others do not: there it says so of receives that may have been, those of a call
 site whose sources come as their messages were sent and in no order of the program.
-Percentages are of the time after MPI_Init, where the trace shows it and the gain is not larger.
+Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz predict run.alog --zero-wait e25

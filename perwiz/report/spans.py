@@ -22,6 +22,8 @@ _SENDS = {
 }
 _REPEATS = {"computation": "computation that repeats", "calls": "work in calls that repeats"}
 _UNKNOWN = "nothing repeats, so how much it varies is not known"
+_MOST = 1.0
+"""Part from which on what varies is a few long among many short ones: no number that says anything."""
 _ANY = 10**9
 """Bytes from which on no message is longer."""
 
@@ -61,8 +63,9 @@ def _cause(span: Span, answer: int) -> str:
         first = span.others[0]
         return other(first) if first.changes == [HELD] else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
-    few = f", and only {span.varies.stretches} repetitions tell it" if span.varies.stretches < BLOCKS else ""
-    return f"{_REPEATS[span.varies.what]} varies by {words.percent(span.varies.part, 1)}{few}"
+    few = f", told by {words.several(span.varies.stretches, 'part')} of the run" if span.varies.stretches < BLOCKS else ""
+    much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
+    return f"{_REPEATS[span.varies.what]} varies{much}{few}"
 
 
 def other(possible: Possible) -> str:

@@ -10,11 +10,12 @@ from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.critical.document import spent
+from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target
 from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.report.records import Span
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import apply
@@ -76,6 +77,7 @@ def _limits(run: Run) -> Limits:
     """Return what the time is made of."""
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
+    times, polls = run.trace.timeline.calls, np.isin(operations.KIND[run.trace.calls.op], (operations.TEST, operations.PROBE))
     return Limits(
         between=whole.name == efficiency.BETWEEN,
         time_ns=whole.time,
@@ -83,6 +85,7 @@ def _limits(run: Run) -> Limits:
         imbalance_ns=most - mean,
         serialisation_ns=whole.ideal - most,
         transfer_ns=whole.time - whole.ideal,
+        polling_ns=int((times.leave - times.enter - run.waits.time)[polls].sum()) // len(run.trace.locations),
         **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),
     )
 
@@ -126,7 +129,7 @@ def _pace(domino: Domino) -> Pace:
     """Return what the run without waits spends its time with."""
     run = domino.run
     found = critical_of(worth.after(run, "zero-wait", np.arange(len(run.trace.calls))))
-    path, gaps = found.pieces, found.gaps()
+    path, gaps = program(found), found.gaps()
     one = np.zeros(len(path), "i8")
     longest = int(path.sums(path.location, len(run.trace.locations)).sum(axis=1).argmax())
     return Pace(

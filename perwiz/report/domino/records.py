@@ -143,6 +143,8 @@ class Limits(Record):
     """What waiting for each other adds on an ideal network."""
     transfer_ns: int
     """What MPI and the network add."""
+    polling_ns: Natural
+    """Of all that: the mean of all processes in calls that test or probe, but for their waits for whom they found."""
     rank: Natural
     """The process or thread that computes most."""
     thread: Natural
@@ -187,7 +189,7 @@ class Target(Record):
 
 
 class Pace(Spent, kw_only=True):
-    """What sets the pace of the run without waits: its critical path. The total is bound_ns."""
+    """What sets the pace of the run without waits: its critical path, from the end of MPI_Init on if the trace shows it."""
 
     rank: Natural
     """The process or thread that is on the path longest."""

@@ -71,7 +71,11 @@ def limits(limits: Limits) -> Facts:
     }
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
     of = f"of the {words.duration(limits.time_ns)} {'between MPI_Init and MPI_Finalize' if limits.between else 'recorded'}"
-    return [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
+    facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
+    if limits.polling_ns >= _MUCH * limits.time_ns:
+        polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
+        facts.append(("", f"{polling}: for whom that waits the trace does not tell, so no change here takes it away"))
+    return facts
 
 
 def _share(part: int, whole: int) -> str:
@@ -86,12 +90,12 @@ def best_change(domino: DominoDocument) -> str:
 def best(domino: DominoDocument) -> Facts:
     """Return the change that gains most, what to do for it, and how sure that is; or why there is none."""
     if not domino.answerable:
-        return [("best change", "cannot be answered: the waits were not recorded, they count as computation")]
+        return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
     not_tried = [("not tried", f"{row.kind}: {row.why}") for row in domino.not_tried]
     if not domino.ranked:
-        return [("best change", f"none: no change {'that was tried' if not_tried else 'of these kinds'} gains anything"), *not_tried]
+        return [("first change", f"none: no change {'that was tried' if not_tried else 'of these kinds'} gains anything"), *not_tried]
     line, first = domino.ranked[0], domino.ranked[0].head
-    told = [("best change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
+    told = [("first change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
     told += spans.facts(domino.best_spans[-1], first.makespan_ns)
     return [*told, ("", meaning(line)), ("what to do", first.remedy), *not_tried]
 
@@ -184,8 +188,8 @@ def _none(domino: DominoDocument) -> str:
 
 def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
-    label, asked = "no waits" if domino.question == "advance" else "at best", "zero-time" if domino.question == "zero-time" else "zero-wait"
-    answer = (label, f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all")
+    asked = "zero-time" if domino.question == "zero-time" else "zero-wait"
+    answer = ("at best" if asked == "zero-time" else "no waits", f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all")
     return [answer, *spans.facts(domino.bound_span, domino.bound_ns), *pace(domino)]
 
 
@@ -201,7 +205,7 @@ def pace(domino: DominoDocument) -> Facts:
     if unrecorded := blocks.unrecorded_waits(domino.health):
         return unrecorded
     alone = f"{who} takes that long without waiting for anybody"
-    if pace.computation_ns >= bound - pace.computation_ns:
+    if pace.computation_ns >= pace.total_ns - pace.computation_ns:
         return [("", f"{alone}: see perwiz critical and perwiz balance")]
     parts = {"at work in MPI calls": pace.calls_ns, "before it began": pace.start_ns, "in gaps of the model between sends": pace.gap_ns}
     where = max(parts, key=parts.__getitem__)

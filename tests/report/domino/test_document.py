@@ -103,7 +103,7 @@ def test_text__by_hand():
         "recorded      834 ns; all processes together wait 600 ns in 3 of 6 calls",
         "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, transfer (MPI and network)",
         "              2.9 %; computation 74.7 %, of the 834 ns recorded",
-        "best change   --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %)",
+        "first change  --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %)",
         "              the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
         "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
         "              of waiting",
@@ -123,7 +123,7 @@ def test_text__by_hand():
         "3  10 ns  1.2 %    824 ns  wait     --zero-wait rank:2",
         "     the 1 call of rank 2; waiting in MPI_Recv falls from 600 ns to 376 ns",
         "",
-        "at best       750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
+        "no waits      750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
         "best call     --zero-wait e2: 772 ns, gain 62 ns (7.4 %); it waits 62 ns, then 2 others 124 ns less",
         "longest wait  e1, 314 ns: removing it alone gives nothing",
         "",
@@ -254,7 +254,7 @@ def test_text__waits_that_cost_little():
         b.recv(0, 1)
         block = document(b.trace())
         assert (block.replayed_ns, block.bound_ns, block.pace.total_ns) == (1012, 1000, 1000)
-        assert lines(block, "at best") == f"1.000 us, gain 12 ns (1.2 %), if no call waited: --zero-wait all {said}"
+        assert lines(block, "no waits") == f"1.000 us, gain 12 ns (1.2 %), if no call waited: --zero-wait all {said}"
 
 
 def test_text__gaps_of_the_model():
@@ -270,7 +270,7 @@ def test_text__gaps_of_the_model():
         300,
     )
     said = "the model keeps sends of rank 0 apart, 930 ns in all (g_ns); without that it would be 300 ns:"
-    assert f"{said} is it the machine's? see perwiz calibrate, and --model" in lines(block, "at best")
+    assert f"{said} is it the machine's? see perwiz calibrate, and --model" in lines(block, "no waits")
     block = document(build.kept_apart(), model=hand_model(gap="sending call", g=0, G=310))
     assert (block.bound_ns, block.pace.gap) == (940, "G_ns_per_byte")
 
@@ -296,11 +296,11 @@ def test_text__waits_that_were_not_recorded():
     b.send(0, 1)
     block = document(lacking(b.trace()))
     assert lines(block, "recorded") == "100 ns; all processes together wait 0 ns in 0 of 1 call as far as recorded"
-    assert lines(block, "best change").startswith("cannot be answered: the waits were not recorded")
+    assert lines(block, "first change").startswith("cannot be answered: the waits were not recorded")
     assert lines(block, "best call") == f"cannot be answered: no wait was recorded {unrecorded}"
     assert pace(block) == [("", unrecorded)]
     bound = "750 ns, gain 84 ns (10.1 %), if no call waited as far as recorded: --zero-wait all"
-    assert lines(document(lacking(falling())), "at best") == bound
+    assert lines(document(lacking(falling())), "no waits") == bound
     assert "out of reach: 750 ns even if no call waited as far as recorded;" in text(with_target("2x", trace=lacking(falling())))
     block = document(lacking(build.kept_apart()), model=hand_model(gap="sending call", g=900, G=10))
     assert pace(block)[0][1].startswith("the model keeps sends of rank 0 apart"), "the model's gaps it can tell"
