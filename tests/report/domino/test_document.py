@@ -414,4 +414,4 @@ def test_not_tried(monkeypatch):
     assert valid(block, "domino")["not_tried"] == [{"kind": "order", "why": why}]
     assert lines(block, "not tried") == f"order: {why}"
     only = told(domino(falling(), hand_model()), kinds=["order"])
-    assert lines(only, "best change", "not tried") == f"none: no change that was tried gains anything order: {why}"
+    assert lines(only, "first change", "not tried") == f"none: no change that was tried gains anything order: {why}"

@@ -30,7 +30,7 @@ def test_head__without_a_question_the_best_change(srtest):
     head = html_report.head(srtest)
     assert (head["processes"], head["calls"], head["messages"]) == (3, 36, 15)
     assert (head["recorded"], head["predicted"], head["asked"], head["span"]) == (412_568_000, 322_900_934, [], None)
-    assert [label for label, _ in head["best"]] == ["best change", "", "", "what to do"]
+    assert [label for label, _ in head["best"]] == ["first change", "", "", "what to do"]
     assert head["best"][0][1] == "--zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)"
     assert head["best"][-1][1].startswith("leave out the barrier")
     assert (head["incomplete"], head["holes"], head["comparison"]) == (False, [], None)
@@ -67,7 +67,7 @@ def test_head__what_is_not_tried(monkeypatch):
 def test_head__of_an_incomplete_trace_where_nothing_gains():
     head = html_report.head(gathered(perwiz.read(str(TRACES / "p_m3.alog.gz")), model="default"))
     assert (head["predicted"], head["incomplete"]) == (None, True)
-    assert head["best"] == [["best change", "cannot be answered: the waits were not recorded, they count as computation"]]
+    assert head["best"] == [["first change", "cannot be answered: the waits were not recorded, they count as computation"]]
     assert head["holes"] == ["sends and receives logged outside MPI states, their waits not recorded: 18104"]
 
 
@@ -117,7 +117,7 @@ def test_health(srtest):
 def test_line(srtest):
     line = html_report.line(srtest, "x.html", 66_100)
     best = "--zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)"
-    assert line.startswith(f"x.html, 66.10 kB: 412.6 ms; best change: {best}; what to do: leave out the barrier")
+    assert line.startswith(f"x.html, 66.10 kB: 412.6 ms; first change: {best}; what to do: leave out the barrier")
 
 
 @pytest.mark.slow
