@@ -213,6 +213,6 @@ def test_calibrated__the_run_has_its_model(mpi, record, built, capfd):
     assert " under model fitted" in capfd.readouterr().out
     assert cli.main(["predict", folder, "--zero-wait", "all"]) == 0
     shown = " ".join(capfd.readouterr().out.split())
-    assert "; what these do not tell is of: measured between two processes" in shown
+    assert "; the rest is of: measured between two processes" in shown
     assert cli.main(["predict", folder, "--model", "default"]) == 0
     assert "measured between two processes" not in " ".join(capfd.readouterr().out.split())
