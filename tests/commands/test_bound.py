@@ -69,6 +69,18 @@ def test_balance(perwiz):
     )
 
 
+def test_balance__no_regions(perwiz):
+    """The whole program, and before and behind its barrier: nobody computes in the 200 us that rank 0 waits for rank 1 to begin."""
+    code, out, err = perwiz("balance flat.alog")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "flat.alog: balance all, between-collectives\n\n"
+        "recorded      200.0 us\n"
+        "balanced      200.0 us, gain 0 ns (0.0 %) if computation and messages of all 3 steps were balanced\n"
+        "best step     none: balancing any single step gains nothing\n"
+    )
+
+
 def test_balance__json(perwiz):
     block = json.loads(perwiz("balance steps.alog --region step --steps 1 --json")[1])
     assert [(row["step"], row["balance_time"]["predicted_ns"]) for row in block["steps"]] == [(2, 650_000)]
@@ -92,11 +104,6 @@ def test_incomplete(perwiz, command):
     [
         ("bound steps.alog --region stop", "region 'stop': no such region, the trace has step"),
         ("balance steps.alog --region stop", "region 'stop': no such region, the trace has step"),
-        (
-            "balance flat.alog",
-            "flat.alog: no user regions, so there are no steps to balance; mark parallel regions with PRGN_BEGIN and PRGN_END"
-            " (perwiz record --print-include) and record again",
-        ),
         ("balance steps.alog --plot x.gif", "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
         ("balance steps.alog --plot steps.alog", "steps.alog: is read by this command, must be another file"),
         (
