@@ -11,7 +11,7 @@ from perwiz.commands import files, options, terminal
 HELP = "write one HTML page to look at: timelines, what to change first, health"
 _ENDING = """
 The page is one file without any network access: it can be opened from disk, kept and mailed. Its timeline shows the measured run and,
-where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the best change, the first that
+where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the first change, the first that
 perwiz domino lists) and the re-measured one, two at a time above each other; the fixes are ranked by what the whole run gains.
 
 examples:

@@ -74,11 +74,11 @@ def test_opens(browser, srtest):
     browser.open(srtest)
     head = browser.run("document.getElementById('head').innerText")
     assert "412.6 ms recorded" in head
-    assert "322.9 ms predicted, gain 89.67 ms (21.7 %) by the best change" in head
+    assert "322.9 ms predicted, gain 89.67 ms (21.7 %) by the first change" in head
     assert "first change\n--zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)" in head
     assert "what to do\nleave out the barrier" in head
     shown = browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.selectedOptions[0].textContent)")
-    assert shown[1] == "predicted under the best change: --zero-time site:MPI_Barrier"
+    assert shown[1] == "predicted under the first change: --zero-time site:MPI_Barrier"
     assert browser.run("[...document.querySelectorAll('[role=tab]')].map((tab) => tab.textContent)")[:1] == ["Fixes"]
     assert browser.run("document.querySelector('[role=tabpanel]').innerText").startswith("limited by\nserialisation")
     assert view(browser) == (0, 412.568)

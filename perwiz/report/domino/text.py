@@ -49,7 +49,7 @@ def text(domino: DominoDocument) -> str:
 
 
 def _answer(domino: DominoDocument) -> Facts:
-    """Return the first screen: what was recorded, what limits it, and the best change."""
+    """Return the first screen: what was recorded, what limits it, and the first change."""
     recorded = blocks.recorded(domino.recorded_ns, domino.health)
     if not domino.calls:
         facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
@@ -82,7 +82,7 @@ def _share(part: int, whole: int) -> str:
     return f"-{words.percent(-part, whole)}" if part < 0 else words.percent(part, whole)
 
 
-def best_change(domino: DominoDocument) -> str:
+def first_change(domino: DominoDocument) -> str:
     """Return the change that gains most: an option of perwiz predict, or in brackets what no option says."""
     return _shown(domino.ranked[0].head)
 

@@ -26,7 +26,7 @@ def srtest():
     return gathered(perwiz.read(str(TRACES / "srtest.alog")), command="perwiz report srtest.alog -o x.html", model="default")
 
 
-def test_head__without_a_question_the_best_change(srtest):
+def test_head__without_a_question_the_first_change(srtest):
     head = html_report.head(srtest)
     assert (head["processes"], head["calls"], head["messages"]) == (3, 36, 15)
     assert (head["recorded"], head["predicted"], head["asked"], head["span"]) == (412_568_000, 322_900_934, [], None)
@@ -42,7 +42,7 @@ def test_head__with_one():
     assert head["best"][0][1].startswith("--zero-time site:MPI_Barrier: 322.9 ms")
 
 
-def test_head__no_option_names_the_best_change(monkeypatch):
+def test_head__no_option_names_the_first_change(monkeypatch):
     """Which calls it is about is said in words, and they are changed all the same: 9 receives wait 90 ns each."""
     b = Builder(2, latency=12, per_byte=0, work=0)
     for _ in range(9):
@@ -53,7 +53,7 @@ def test_head__no_option_names_the_best_change(monkeypatch):
     report = gathered(b.trace(), model=hand_model(), clock="none")
     head, first = html_report.head(report), report.ranking.lines[0].change
     assert (first.question, head["predicted"], head["best"][0][1].partition(":")[0]) == (None, first.makespan, "(rank 1 waits for rank 0)")
-    assert html_runs.document(report)["timelines"][-1]["name"] == "predicted under the best change: (rank 1 waits for rank 0)"
+    assert html_runs.document(report)["timelines"][-1]["name"] == "predicted under the first change: (rank 1 waits for rank 0)"
 
 
 def test_head__what_is_not_tried(monkeypatch):
@@ -122,11 +122,11 @@ def test_line(srtest):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["srtest.alog", "npb-is.S-4", "npb-mg.S_timens-4", "monte.log", "gmm.log"])
-def test_law__the_second_timeline_is_the_run_under_the_best_change(name):
+def test_law__the_second_timeline_is_the_run_under_the_first_change(name):
     report = gathered(perwiz.read(str(TRACES / name)), model="default")
     first = report.ranking.lines[0].change
     assert report.prediction.predicted.makespan == first.makespan
     head, shown = html_report.head(report), html_runs.document(report)["timelines"][-1]["name"]
     assert head["predicted"] == first.makespan
-    assert shown.startswith("predicted under the best change: ")
+    assert shown.startswith("predicted under the first change: ")
     assert head["best"][0][1].startswith(shown.partition(": ")[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.report.domino.text import best_change
+from perwiz.report.domino.text import first_change
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
@@ -23,7 +23,7 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
     if clocks.correction:
         moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
     if prediction:
-        made_by = str(prediction.predicted.origin) if report.asked else f"predicted under the best change: {best_change(report.ranked)}"
+        made_by = str(prediction.predicted.origin) if report.asked else f"predicted under the first change: {first_change(report.ranked)}"
         moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
     runs, pairs = [Shown(run.trace, moments)], None
     if report.comparison:
