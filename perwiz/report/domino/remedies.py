@@ -24,7 +24,8 @@ REMEDIES = {
     "eager limit": "raise the eager limit of this MPI (Open MPI: btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*), or post the"
     " receives earlier with MPI_Irecv",
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
-    "transfer": "send less or fewer, longer messages; put partners on one node; or take the faster network",
+    "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
+    "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
     "other wait": "compute while it is under way, or let the partner come earlier",
 }
 """Situation -> what to write."""
@@ -35,7 +36,7 @@ _OF_KIND = {
     "order": "wrong order",
     "protocol": "eager limit",
     "collective": "collective",
-    "messages": "transfer",
+    "messages": "messages",
     "network": "transfer",
 }
 _SENDS = (operations.SEND, operations.ISEND)
