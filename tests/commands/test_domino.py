@@ -41,14 +41,22 @@ def document(domino):
     return run
 
 
+def test_limits__a_late_start_is_no_serialisation(document):
+    """Rank 2 begins 251 ms behind rank 0; `perwiz critical` has as much before the first process on its path begins."""
+    limits = document()["limits"]
+    parts = ("computation_ns", "imbalance_ns", "start_ns", "serialisation_ns", "transfer_ns")
+    assert limits["start_ns"] == 250_991_000
+    assert sum(limits[part] for part in parts) == limits["time_ns"]
+
+
 def test_text(domino):
     code, out, err = domino()
     assert (code, err) == (0, "")
     assert out.startswith(
         f"{SRTEST}: what to change first\n\n"
         "recorded      412.6 ms; all processes together wait 430.7 ms in 18 of 36 calls\n"
-        "limited by    serialisation (waiting in turn) 60.9 %, transfer (MPI and network) 33.8 %, imbalance (rank 2 computes\n"
-        "              most) 2.4 %; computation 3.0 %, of the 412.6 ms recorded\n"
+        "limited by    late start (others began before) 60.8 %, transfer (MPI and network) 33.8 %, imbalance (rank 2 computes\n"
+        "              most) 2.4 %, serialisation (waiting in turn) 0.1 %; computation 3.0 %, of the 412.6 ms recorded\n"
         "first change  --zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)\n"
         "              320.0 ms to 325.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run\n"
         "              MPI_Barrier takes no time; waiting in MPI_Barrier falls from 320.5 ms to 0 ns\n"

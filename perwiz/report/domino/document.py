@@ -19,7 +19,7 @@ from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import apply
-from perwiz.whatif.limits.critical import critical_of
+from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
@@ -78,12 +78,16 @@ def _limits(run: Run) -> Limits:
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
     times, polls = run.trace.timeline.calls, np.isin(operations.KIND[run.trace.calls.op], (operations.TEST, operations.PROBE))
+    between, path = whole.name == efficiency.BETWEEN, critical_of(run).pieces
+    late = 0 if between else int(path.length[path.kind == KINDS.index("start")].sum())
+    start = min(late, max(whole.ideal - most, 0))
     return Limits(
-        between=whole.name == efficiency.BETWEEN,
+        between=between,
         time_ns=whole.time,
         computation_ns=mean,
         imbalance_ns=most - mean,
-        serialisation_ns=whole.ideal - most,
+        start_ns=start,
+        serialisation_ns=whole.ideal - most - start,
         transfer_ns=whole.time - whole.ideal,
         polling_ns=int((times.leave - times.enter - run.waits.time)[polls].sum()) // len(run.trace.locations),
         **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),

@@ -139,8 +139,10 @@ class Limits(Record):
     """The mean of all processes."""
     imbalance_ns: int
     """By how much the process that computes most is above it."""
+    start_ns: Natural
+    """Until the first process on the critical path began, where others had begun before and MPI_Init is not shown."""
     serialisation_ns: int
-    """What waiting for each other adds on an ideal network."""
+    """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
     """What MPI and the network add."""
     polling_ns: Natural

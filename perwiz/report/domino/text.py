@@ -69,6 +69,8 @@ def limits(limits: Limits) -> Facts:
         "serialisation (waiting in turn)": limits.serialisation_ns,
         "transfer (MPI and network)": limits.transfer_ns,
     }
+    if limits.start_ns:
+        parts["late start (others began before)"] = limits.start_ns
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
     of = f"of the {words.duration(limits.time_ns)} {'between MPI_Init and MPI_Finalize' if limits.between else 'recorded'}"
     facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
@@ -83,12 +85,12 @@ def _share(part: int, whole: int) -> str:
 
 
 def first_change(domino: DominoDocument) -> str:
-    """Return the change that gains most: an option of perwiz predict, or in brackets what no option says."""
+    """Return the change of the first line: an option of perwiz predict, or in brackets what no option says."""
     return _shown(domino.ranked[0].head)
 
 
 def best(domino: DominoDocument) -> Facts:
-    """Return the change that gains most, what to do for it, and how sure that is; or why there is none."""
+    """Return the change of the first line, what to do for it, and how sure that is; or why there is none."""
     if not domino.answerable:
         return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
     not_tried = [("not tried", f"{row.kind}: {row.why}") for row in domino.not_tried]

@@ -97,7 +97,7 @@ def test_fixes(srtest):
     assert best["partner"] == "e14, rank 1"
     answer = dict(block["answer"])
     assert "first change" not in answer  # it is the top of the page
-    assert answer["limited by"].startswith("serialisation (waiting in turn) 60.")
+    assert answer["limited by"].startswith("late start (others began before) 60.8 %")
     assert answer["at best"].startswith("393.8 ms, 4.5 % less, if no call waited; 18 of 36 calls wait, 430.7 ms in all, 16 of them")
     assert answer["error"] == "the unchanged run, replayed, is exactly the recorded one"
     first = block["ranked"][0]
