@@ -141,10 +141,13 @@ class Request:
 
 
 class Builder:
-    """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world."""
+    """Writes a program down call by call, then makes a consistent Trace of it. Ranks are those of the world; behind them come what
+    `thread` and `stream` return: further locations of a process."""
 
     def __init__(self, processes, latency=4000, per_byte=1, eager=65535, work=1500, record=0):
         """`record` is how far inside their calls the records of messages are, ns; several take turns by the row of the sending call."""
+        self.places = [(rank, tables.PROCESS) for rank in range(processes)]
+        self.links = []
         self.processes, self.latency, self.per_byte, self.eager, self.work = processes, latency, per_byte, eager, work
         self.record = record if isinstance(record, tuple) else (record,)
         self.steps = [[] for _ in range(processes)]
@@ -160,6 +163,28 @@ class Builder:
 
     # What a rank does.
 
+    def thread(self, process, kind=tables.THREAD):
+        """Return the number of a new thread of a process."""
+        self.places.append((process, kind))
+        for of_locations in (self.steps, self.regions, self.open):
+            of_locations.append([])
+        return len(self.places) - 1
+
+    def stream(self, process):
+        """Return the number of a new stream of a device that a process has."""
+        return self.thread(process, tables.STREAM)
+
+    def link(self, kind, cause, effect):
+        """Let one call return only after another is entered: `kind` is one of `tables.LINKS`."""
+        self.links.append((tables.LINKS.index(kind), cause, effect))
+
+    def team(self, routine, locations, at=None):
+        """Threads of a process meet in a barrier; `at` gives (enter, leave) per location. Returns the calls, by location."""
+        calls = {location: self.call(location, routine, at=at and at[location]) for location in locations}
+        self.instances[NONE, len(self.instances)] = list(calls.values())
+        self.collective_done |= {call: call for call in calls.values()}
+        return calls
+
     def compute(self, rank, ns):
         """Let a rank compute."""
         self.steps[rank].append(ns)
@@ -167,7 +192,7 @@ class Builder:
     def call(self, rank, routine, at=None, work=None, **columns):
         """Write down a call, without partners."""
         path = self.regions[rank][self.open[rank][-1]]["path"] if self.open[rank] else NONE
-        new = Call(rank, f"MPI_{routine}", columns, at, self.work if work is None else work, path)
+        new = Call(rank, routine if routine in operations.OP else f"MPI_{routine}", columns, at, self.work if work is None else work, path)
         self.steps[rank].append(new)
         return new
 
@@ -298,7 +323,7 @@ class Builder:
 
     def trace(self, path="built"):
         """Return the trace."""
-        for rank in range(self.processes):
+        for rank in range(len(self.places)):
             for row in reversed(self.open[rank].copy()):
                 self.leave(rank, self.names[self.regions[rank][row]["name"]])
         calls = [step for steps in self.steps for step in steps if isinstance(step, Call)]
@@ -330,8 +355,8 @@ class Builder:
             if late and send.done is not None:
                 causes[send.done].append((receive.call, 0))
         for members in self.instances.values():
-            kind, root = operations.KIND[operations.OP[members[0].routine]], members[0].columns["root"]
-            order = sorted(members, key=lambda call: self.comms[call.columns["comm"]][1].index(call.rank))
+            kind, root = operations.KIND[operations.OP[members[0].routine]], members[0].columns.get("root", NONE)
+            order = sorted(members, key=self._place)
             for place, call in enumerate(order):
                 needed = {
                     operations.N_TO_N: members,
@@ -340,11 +365,18 @@ class Builder:
                     operations.PREFIX: order[: place + 1],
                 }[int(kind)]
                 causes[self.collective_done[call]] += [(other, 0) for other in needed]
+        for _, cause, effect in self.links:
+            causes[effect].append((cause, 0))
         return causes
+
+    def _place(self, call):
+        """Return where a member comes in its collective: its rank in the communicator; of a team its location."""
+        comm = call.columns.get("comm", NONE)
+        return call.rank if comm == NONE else self.comms[comm][1].index(call.rank)
 
     def _simulate(self, messages):
         causes = self._causes(messages)
-        clock, place, moved = [0] * self.processes, [0] * self.processes, True
+        clock, place, moved = [0] * len(self.places), [0] * len(self.places), True
         self.times = {}
         while moved:
             moved = False
@@ -412,10 +444,10 @@ class Builder:
             format="built",
             locations=table(
                 tables.Locations,
-                **{name: [0 if name == "metahost" else NONE] * self.processes for name in ("metahost", "node", "cpu")},
-                process=list(range(self.processes)),
-                thread=[0] * self.processes,
-                kind=[tables.PROCESS] * self.processes,
+                **{name: [0 if name == "metahost" else NONE] * len(self.places) for name in ("metahost", "node", "cpu")},
+                process=[process for process, _ in self.places],
+                thread=[sum(other == place[0] for other, _ in self.places[:row]) for row, place in enumerate(self.places)],
+                kind=[kind for _, kind in self.places],
             ),
             communicators=communicators(self.comms),
             names=tuple(self.names),
@@ -436,13 +468,19 @@ class Builder:
             messages=message_table,
             collectives=collectives,
             members=members,
+            links=table(
+                tables.Links,
+                kind=[kind for kind, *_ in self.links],
+                cause=[cause.row for _, cause, _ in self.links],
+                effect=[effect.row for *_, effect in self.links],
+            ),
             timeline=Timeline(
                 table(tables.Times, enter=[call.enter for call in calls], leave=[call.leave for call in calls]),
                 region_times,
                 table(
                     tables.Times,
-                    enter=[self.begin.get(rank, 0) for rank in range(self.processes)],
-                    leave=[self.end.get(rank, self.clock[rank]) for rank in range(self.processes)],
+                    enter=[self.begin.get(rank, 0) for rank in range(len(self.places))],
+                    leave=[self.end.get(rank, self.clock[rank]) for rank in range(len(self.places))],
                 ),
             ),
             labels=tables.Labels.empty(),
@@ -459,7 +497,7 @@ class Builder:
         return min(self.record[send.row % len(self.record)], call.leave - call.enter)
 
     def _collective_tables(self):
-        instances = [sorted(self.instances[key], key=lambda call: self.comms[key[0]][1].index(call.rank)) for key in sorted(self.instances)]
+        instances = [sorted(self.instances[key], key=self._place) for key in sorted(self.instances)]
         heads = [members[0] for members in instances]
         first = np.cumsum([0, *map(len, instances)])[:-1] if instances else []
         pairs = [(number, call) for number, members in enumerate(instances) for call in members]
@@ -468,8 +506,8 @@ class Builder:
             table(
                 tables.Collectives,
                 op=[operations.OP[call.routine] for call in heads],
-                comm=[call.columns["comm"] for call in heads],
-                root=[call.columns["root"] for call in heads],
+                comm=[call.columns.get("comm", NONE) for call in heads],
+                root=[call.columns.get("root", NONE) for call in heads],
                 first_member=first,
             ),
             table(
@@ -892,6 +930,63 @@ def cycle_of_messages():
 
 
 # Random ones.
+
+
+@listed
+def threads():
+    """Two processes with a thread each: a parallel region each, in which a lock is handed over, and a message between the masters.
+
+    Process 0 computes 500, forks; it computes 2000 and its thread 5000 ns, both add under one lock.
+    """
+    b = Builder(2, work=100)
+    mine, other = b.thread(0), b.thread(1)
+    b.compute(0, 500)
+    fork, idle = b.call(0, "omp_fork"), b.call(mine, "omp_idle")
+    b.link("fork", fork, idle)
+    b.compute(0, 2000)
+    b.call(0, "omp_critical")
+    b.compute(0, 6000)
+    release = b.call(0, "omp_release")
+    b.compute(mine, 5000)
+    critical = b.call(mine, "omp_critical")
+    b.link("lock", release, critical)
+    b.compute(mine, 400)
+    b.call(mine, "omp_release")
+    b.team("omp_implicit_barrier", (0, mine))
+    join, ended = b.call(0, "omp_join"), b.call(mine, "omp_idle")
+    b.link("join", ended, join)
+    b.send(0, 1)
+    b.recv(1, 0)
+    fork, idle = b.call(1, "omp_fork"), b.call(other, "omp_idle")
+    b.link("fork", fork, idle)
+    b.compute(1, 700)
+    b.compute(other, 900)
+    b.team("omp_implicit_barrier", (1, other))
+    join, ended = b.call(1, "omp_join"), b.call(other, "omp_idle")
+    b.link("join", ended, join)
+    return b.trace()
+
+
+@listed
+def device():
+    """A process gives two kernels to a stream, computes, waits for the second and sends; the other process waits for it."""
+    b = Builder(2, work=100)
+    stream = b.stream(0)
+    first = b.call(0, "device_launch")
+    b.compute(0, 300)
+    second = b.call(0, "device_launch")
+    for launch, ns in ((first, 4000), (second, 2500)):
+        idle = b.call(stream, "device_idle", work=50)
+        b.link("launch", launch, idle)
+        with b.region(stream, "kernel"):
+            b.compute(stream, ns)
+    ended = b.call(stream, "device_idle")
+    b.compute(0, 1000)
+    wait = b.call(0, "device_synchronize")
+    b.link("done", ended, wait)
+    b.send(0, 1)
+    b.recv(1, 0)
+    return b.trace()
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, GAP, TRANSFER = range(7)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, GAP, TRANSFER, START = range(9)
 
 
 def into(graph_start, v):
@@ -84,7 +84,7 @@ def measure_waits(start, source, kind, weight, time, vertex):
         arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
         local = max(t for k, t in arrival.items() if k == start[v] or kind[k] == TRANSFER)
         del arrival[start[v]]
-        late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER) and t > local}
+        late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER, START) and t > local}
         edge = max(late, key=lambda k: (late[k], -k), default=-1)
         out.append((late.get(edge, 0), edge))
     return out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, U1, Mask
+from perwiz.trace.arrays import I4, U2, Mask
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Members
 from perwiz.trace.trace import Trace
@@ -49,7 +49,7 @@ def roles(trace: Trace) -> tuple[Mask, Mask]:
     return sends, receives & (members.done != NONE)
 
 
-def _contributes(trace: Trace, op: U1, by_call: Mask) -> Mask:
+def _contributes(trace: Trace, op: U2, by_call: Mask) -> Mask:
     """Return per member whether its part of a collective counts: it moves data, or nobody's data is known, or there is none to move."""
     members = trace.members
     if not len(members):
@@ -82,7 +82,7 @@ def with_world_barriers(trace: Trace) -> Trace:
 def _with_barrier(trace: Trace, calls: I4) -> Trace:
     """Return the trace with one more barrier of all, made by these calls."""
     op = operations.OP["MPI_Barrier"]
-    barrier = Collectives(np.array([op], "u1"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
+    barrier = Collectives(np.array([op], "u2"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
     members = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
     return dataclasses.replace(trace, collectives=_joined(trace.collectives, barrier), members=_joined(trace.members, members))
 

@@ -7,17 +7,17 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import COLLECTIVE, LOCAL, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
+from perwiz.graph.graph import COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_topologically, starts
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, STARTS
 from perwiz.trace.trace import Trace
 
 _MOST = 2**31 - 2
-_SUPPOSED = 9
+_SUPPOSED = 255
 """Kind of the rendezvous edges that only a hypothesis asks for, until they are known to close no cycle."""
 BLOCKING_PROBES = (operations.OP["MPI_Probe"], operations.OP["MPI_Mprobe"])
 
@@ -52,6 +52,7 @@ def build(
         _add_transfers(trace, layout, edges, [waits for waits in (synchronous, supposed) if waits is not None])
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
+    _add_links(trace, layout, edges)
     if inner is not None:
         _add_inner(trace, layout, edges, *inner)
     if gaps:
@@ -148,6 +149,13 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(hub[later - 1], hub[later], COLLECTIVE, members.collective[later])
     later = later[done[later] != NONE]
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
+
+
+def _add_links(trace: Trace, layout: Layout, edges: Edges) -> None:
+    starts = np.isin(trace.links.kind, STARTS)
+    for kind, chosen in ((LINK, ~starts), (START, starts)):
+        row = np.flatnonzero(chosen)
+        edges.add(layout.entered[trace.links.cause[row]], layout.entered[trace.links.effect[row]] + 1, kind, row)
 
 
 def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: I8, awaited: I8) -> None:

@@ -14,16 +14,18 @@ import numpy as np
 from perwiz.errors import GraphError
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import GAP as GAP
+from perwiz.kernels.names import LINK as LINK
 from perwiz.kernels.names import LOCAL as LOCAL
 from perwiz.kernels.names import MESSAGE as MESSAGE
 from perwiz.kernels.names import PROBE as PROBE
 from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
+from perwiz.kernels.names import START as START
 from perwiz.kernels.names import TRANSFER as TRANSFER
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 
-KINDS = ("local", "message", "rendezvous", "collective", "probe", "gap", "transfer")
-"""Names of the kinds of edges, LOCAL to TRANSFER."""
+KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "gap", "transfer", "start")
+"""Names of the kinds of edges, LOCAL to START."""
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""
 
@@ -39,7 +41,7 @@ class Graph:
     kind: U1
     """Kind of each edge, see KINDS."""
     cause: I4
-    """Row of messages or collectives behind each edge; -1 for local edges; for gaps the earlier sending call."""
+    """Row of messages, collectives or links behind each edge; -1 for local edges; for gaps the earlier sending call."""
     entered: I4
     """Vertex per call."""
     returned: I4

@@ -119,7 +119,7 @@ def derived(name_or_file: str) -> Benchmark:
 def _collectives(model: Model, ops: I8, size: int) -> I8:
     """Return the ns of collectives of so many bytes, each process on a node of its own."""
     one = np.ones(len(ops), "i8")
-    asked = rounds.Collectives(ops.astype("u1"), _RANKS * one, size * one, _RANKS * one, one)
+    asked = rounds.Collectives(ops.astype("u2"), _RANKS * one, size * one, _RANKS * one, one)
     return rounds.cost(model, asked, rounds.usual(asked))
 
 

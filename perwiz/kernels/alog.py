@@ -57,7 +57,7 @@ DEEPEST = 1000
 CALL = np.dtype(
     [
         *(("leave", "i8"), ("enter", "i8"), ("sent", "i8"), ("received", "i8")),
-        *(("location", "i4"), ("region", "i4"), ("peer", "i4"), ("tag", "i4"), ("op", "u1"), ("internal", "u1")),
+        *(("location", "i4"), ("region", "i4"), ("peer", "i4"), ("tag", "i4"), ("op", "u2"), ("internal", "u1")),
     ],
     align=True,
 )

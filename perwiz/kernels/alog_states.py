@@ -53,7 +53,7 @@ Line = cython.struct(
 State = cython.struct(end_state=I4, op=I4, name=I4, ends=U1, begins=U1)
 Routine = cython.struct(collective=U1, says_receiver=U1, says_sender=U1)
 Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, inner=I8, innermost=I8)
-Call = cython.struct(leave=I8, enter=I8, sent=I8, received=I8, location=I4, region=I4, peer=I4, tag=I4, op=U1, internal=U1)
+Call = cython.struct(leave=I8, enter=I8, sent=I8, received=I8, location=I4, region=I4, peer=I4, tag=I4, op=cython.ushort, internal=U1)
 Region = cython.struct(leave=I8, enter=I8, location=I4, number=I4, parent=I4, name=I4, first_call=I4, end_call=I4)
 Message = cython.struct(bytes=I8, time=I8, location=I4, call=I4, peer=I4, tag=I4, type=cython.schar)
 Entry = cython.struct(enter=I8, below=I4, end_state=I4, region=I4, name=I4, parent=I4, first_call=I4)

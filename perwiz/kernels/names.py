@@ -3,8 +3,9 @@
 A kernel takes what it needs as a constant of C: `GAP = cython.declare(cython.int, names.GAP)`.
 """
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, GAP, TRANSFER = range(7)
-"""Kinds of edges of the happened-before graph. From GAP on they lead from calls of the process itself: no partner is behind them."""
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, GAP, TRANSFER, START = range(9)
+"""Kinds of edges of the happened-before graph. From GAP on no wait for a partner is behind them: GAP and TRANSFER lead from calls of the
+process itself, START begins what there would not be without it."""
 NONE = -1
 """No row: of a call, a send, a parent, a region around."""
 NOBODY = -2

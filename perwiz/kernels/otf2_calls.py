@@ -53,7 +53,8 @@ CALL = np.dtype(
     [
         *((name, "i8") for name in ("enter", "leave", "sent", "received")),
         *((name, "i4") for name in ("region", "peer", "tag", "comm", "root")),
-        *((name, "u1") for name in ("op", "bits")),
+        ("op", "u2"),
+        ("bits", "u1"),
     ],
     align=True,
 )
@@ -68,7 +69,7 @@ Call = cython.struct(
     tag=cython.int,
     comm=cython.int,
     root=cython.int,
-    op=cython.uchar,
+    op=cython.ushort,
     bits=cython.uchar,
 )
 REGION = np.dtype(
@@ -138,7 +139,7 @@ def _open_call(state: State[::1], calls: Call[::1], op: cython.int, time: cython
     calls[row].sent = calls[row].received = 0
     calls[row].region = cython.cast(cython.int, state[0].innermost)
     calls[row].peer = calls[row].tag = calls[row].comm = calls[row].root = -1
-    calls[row].op = cython.cast(cython.uchar, op)
+    calls[row].op = cython.cast(cython.ushort, op)
     calls[row].bits = cython.cast(cython.uchar, bits)
     state[0].open = row
     state[0].calls += 1

@@ -237,7 +237,7 @@ def split(
     members: cython.const[cython.int][::1],
     rank: cython.int,
     start: cython.longlong,
-    op: cython.uchar[::1],
+    op: cython.ushort[::1],
     peer: cython.int[::1],
     tag: cython.int[::1],
     comm: cython.int[::1],
@@ -270,7 +270,7 @@ def split(
             bits: cython.int = row.bits
             traits: cython.int = operation.bits
             partner = _world(communicators, members, row.comm, row.peer)
-            op[call] = cython.cast(cython.uchar, operation.op)
+            op[call] = cython.cast(cython.ushort, operation.op)
             if traits & (ROOTED | COMPLETES):
                 peer[call] = -1
             else:

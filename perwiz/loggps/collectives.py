@@ -15,7 +15,7 @@ import numpy as np
 
 from perwiz.errors import ModelError
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, U1
+from perwiz.trace.arrays import F8, I8, U1, U2
 
 ALL, ROOT, OTHERS = range(3)
 """Rows of MEMBERS."""
@@ -106,7 +106,7 @@ def written(costs: Sequence[CollectiveCost]) -> list[str]:
     return lines
 
 
-def found(costs: Sequence[CollectiveCost], op: U1, processes: I8, members: U1, size: I8) -> F8:
+def found(costs: Sequence[CollectiveCost], op: U2, processes: I8, members: U1, size: I8) -> F8:
     """Return the ns that costs say, per row of routine (row of OPS), processes, members (row of MEMBERS) and bytes; nan where none does."""
     out = np.full(len(op), np.nan)
     if not costs:

@@ -12,7 +12,8 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, U1
+from perwiz.trace.arrays import F8, I8, U1, U2
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "alltoall" in name.lower() for name in operations.OPS])
@@ -24,7 +25,7 @@ class Parts(NamedTuple):
 
     row: I8
     collective: I8
-    op: U1
+    op: U2
     processes: I8
     members: U1
     """Row of `collectives.MEMBERS`."""
@@ -41,7 +42,13 @@ def parts(trace: Trace, row: I8) -> Parts:
     rooted = ((kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)) & (table.root[collective] >= 0)
     is_root = trace.locations.process[trace.calls.location[call]] == table.root[collective]
     members = np.where(rooted, np.where(is_root, ROOT, OTHERS), ALL).astype("u1")
-    return Parts(row, collective, op, trace.communicators.sizes()[table.comm[collective]], members, sizes(trace)[collective])
+    return Parts(row, collective, op, processes(trace)[collective], members, sizes(trace)[collective])
+
+
+def processes(trace: Trace) -> I8:
+    """Return of how many processes each instance is, int64: of one if it is a barrier of the threads of a process, which send nothing."""
+    comm = trace.collectives.comm
+    return np.where(comm != NONE, trace.communicators.sizes()[comm], 1)
 
 
 def sizes(trace: Trace) -> I8:
@@ -114,13 +121,12 @@ def alike(trace: Trace) -> tuple[I8, Collectives]:
     """Return (the kind of each instance, the kinds): instances of one routine, communicator and size are alike."""
     table = trace.collectives
     values, size = np.unique(sizes(trace), return_inverse=True)
-    comms = len(trace.communicators)
-    keys, kind = np.unique((size.ravel() * comms + table.comm) * len(operations.OPS) + table.op, return_inverse=True)
+    comms = len(trace.communicators) + 1
+    keys, kind = np.unique((size.ravel() * comms + table.comm + 1) * len(operations.OPS) + table.op, return_inverse=True)
     pair, op = np.divmod(keys, len(operations.OPS))
     value, comm = np.divmod(pair, comms)
-    nodes, metahosts = spread(trace)
-    processes = trace.communicators.sizes()[comm]
-    return kind.ravel(), Collectives(op.astype("u1"), processes, values[value], nodes[comm], metahosts[comm])
+    nodes, metahosts, count = (np.append(1, of_comm)[comm] for of_comm in (*spread(trace), trace.communicators.sizes()))
+    return kind.ravel(), Collectives(op.astype("u2"), count, values[value], nodes, metahosts)
 
 
 def spread(trace: Trace) -> tuple[I8, I8]:

@@ -13,6 +13,7 @@ from perwiz.loggps.keys import ALL_PAIRS, PAIRS
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 SENDS_OF = (operations.KIND == operations.ISEND) + 2 * (operations.KIND == operations.SENDRECV).astype("u1")
@@ -62,7 +63,7 @@ def classes(trace: Trace) -> list[str]:
     seen = np.zeros(ALL_PAIRS, bool)
     for chunk in chunks(len(table)):
         seen[np.maximum(distance(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]]), NODE)] = True
-    used = np.unique(trace.collectives.comm)
+    used = np.unique(trace.collectives.comm[trace.collectives.comm != NONE])
     seen[_widest(trace)[used[trace.communicators.sizes()[used] > 1]]] = True
     return [PAIRS[code - NODE] for code in (NODE, METAHOST, ACROSS) if seen[code]]
 

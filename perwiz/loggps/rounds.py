@@ -21,7 +21,7 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.smpi.linear import trips
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, U1, Mask
+from perwiz.trace.arrays import F8, I8, U1, U2, Mask
 from perwiz.trace.tables import BUFFERED
 
 _LONGEST = 2.0**53
@@ -58,7 +58,7 @@ class Algorithm:
 class Collectives(NamedTuple):
     """Collectives alike, one kind per row."""
 
-    op: U1
+    op: U2
     """Row of OPS."""
     processes: I8
     size: I8

@@ -10,7 +10,7 @@ import numpy as np
 
 from perwiz.kernels import match as kernel
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1, Ints, Mask, chunks
+from perwiz.trace.arrays import I4, I8, U1, U2, Ints, Mask, chunks
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Messages, Requests
 
@@ -180,7 +180,7 @@ def _finds_open(post_number: I4, post: I8, number: I4, completion: I8) -> Mask:
     return out[len(post_number) :]
 
 
-def completions(op: U1, requests: Requests) -> I4:
+def completions(op: U2, requests: Requests) -> I4:
     """Return the call that completes what each call starts: itself, or the one that completes its request; -1 unknown."""
     out = np.arange(len(op), dtype="i4")
     out[operations.NONBLOCKING[op]] = NONE

@@ -12,7 +12,7 @@ from perwiz.kernels import match as kernel
 from perwiz.kernels import names
 from perwiz.kernels import order as sorting
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.trace.arrays import I4, I8, U1, U2, Mask
 from perwiz.trace.matching import is_sorted
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Calls, Collectives, Members
@@ -162,7 +162,7 @@ def _rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
     return np.where(out < count, out - comms.first.astype("i4")[comm], np.int32(NONE))
 
 
-def _agreeing(op: U1, comm: I4, counted: Mask, start: I8, instance: I4) -> Mask:
+def _agreeing(op: U2, comm: I4, counted: Mask, start: I8, instance: I4) -> Mask:
     """Return per instance whether all members call the same routine, and no counted instance before it went wrong.
 
     instance      0 1 2 3     of communicators 0 0 0 1, all counted

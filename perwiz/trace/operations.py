@@ -1,14 +1,16 @@
-"""The MPI routines perwiz knows, and what each does to the processes that call it.
+"""The routines perwiz knows, of MPI, of threads and of devices, and what each does to the processes that call it.
 
-An op is a row number of `OPS`. Row 0 stands for MPI routines not listed here.
+An op is a row number of `OPS`. Row 0 stands for MPI routines not listed here. What threads and devices do to each other is named by what
+it is, not by who says so: a lock of OpenMP is `omp_lock` in any file.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-OTHER, SEND, ISEND, RECV, IRECV, SENDRECV, COMPLETE, TEST, PROBE, N_TO_N, ONE_TO_N, N_TO_ONE, PREFIX = range(13)
-"""Kinds of routines: what they send, receive, complete or synchronise. PREFIX: a rank waits for the ranks below it."""
+OTHER, SEND, ISEND, RECV, IRECV, SENDRECV, COMPLETE, TEST, PROBE, N_TO_N, ONE_TO_N, N_TO_ONE, PREFIX, LETS, AWAITS = range(15)
+"""Kinds of routines: what they send, receive, complete or synchronise. PREFIX: a rank waits for the ranks below it. LETS and AWAITS are
+the two ends of links: a call that lets others go on, and one that goes on when it is let."""
 
 _ROUTINES = {
     SEND: "Send Ssend Bsend Rsend",
@@ -52,19 +54,28 @@ _ROUTINES = {
         File_iread File_iread_at File_iread_shared File_iwrite File_iwrite_at File_iwrite_shared""",
 }
 
+_OF_THREADS = {
+    N_TO_N: "omp_barrier omp_implicit_barrier pthread_barrier_wait",
+    LETS: """omp_fork omp_release omp_task_create pthread_create pthread_release pthread_cond_signal device_launch""",
+    AWAITS: """omp_idle omp_join omp_critical omp_lock omp_ordered omp_task omp_taskwait
+        pthread_idle pthread_join pthread_mutex_lock pthread_cond_wait device_idle device_synchronize device_copy""",
+}
 _LISTED = [(f"MPI_{name}", kind) for kind, names in _ROUTINES.items() for name in names.split()]
+_LISTED += [(name, kind) for kind, names in _OF_THREADS.items() for name in names.split()]
 OPS: tuple[str, ...] = ("MPI_other", *(name for name, _ in _LISTED))
 """Routine names; an op is a row of this."""
 KIND = np.array([OTHER, *(kind for _, kind in _LISTED)], "u1")
 """Kind per op."""
 OP = {name: op for op, name in enumerate(OPS)}
 """Op per routine name."""
+MPI = np.array([name.startswith("MPI_") for name in OPS])
+"""Per op: a routine of MPI."""
 POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 """Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
-"""Per op: a collective operation."""
+"""Per op: a collective operation, of processes over a communicator or of threads over their team."""
 _POSTS = {"MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Comm_idup"}
-TALKS = COLLECTIVE | (POINT_TO_POINT & (KIND <= SENDRECV))
+TALKS = (COLLECTIVE & MPI) | (POINT_TO_POINT & (KIND <= SENDRECV))
 """Per op: is on a communicator, which is the world where a file names none."""
 SHOWS_RECEIVER = np.isin(KIND, (SEND, ISEND, SENDRECV))
 """Per op: the first message sent in it tells its partner and tag."""
@@ -87,15 +98,15 @@ UNMODELLED = np.array(
 )
 """Per op: may wait for other processes, but perwiz does not know for which."""
 
-PROGRESSES = ~NONBLOCKING & ((KIND != OTHER) | UNMODELLED)
+PROGRESSES = MPI & ~NONBLOCKING & ((KIND != OTHER) | UNMODELLED)
 """Per op: lets messages of its process move, as calls that only post, or ask the library for something, do in no MPI that we know."""
 
-_OP_IN_CAPITALS = {name[4:].upper(): op for name, op in OP.items() if op}
+_OP_IN_CAPITALS = {name[4:].upper(): op for name, op in OP.items() if op and MPI[op]}
 _CLOG_LENGTH = 15
 
 
 def find(name: str) -> int | None:
-    """Return the op a state name stands for, or None for a user region.
+    """Return the op a state name stands for, or None for a user region. Those of threads and devices go by their own name.
 
     `MPI_Send`, `Send`, `SEND` and, cut to 15 characters, `SENDRECV_REPLAC` are MPI; of names without `MPI_` that are not all
     capitals only the communication routines count, so a user's `Pack` stays a user region.
@@ -107,6 +118,8 @@ def find(name: str) -> int | None:
         op = next((op for capitals, op in _OP_IN_CAPITALS.items() if capitals.startswith(key)), None)
     if stem is not name:
         return op or 0
+    if name in OP:
+        return OP[name]
     if op is not None and (stem == key or KIND[op] != OTHER):
         return op
     return None

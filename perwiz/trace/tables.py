@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perwiz.trace.arrays import F8, I4, I8, U1
+from perwiz.trace.arrays import F8, I4, I8, U1, U2
 from perwiz.trace.table import Table, column
 
 NONE, ANY = -1, -2
@@ -10,6 +10,13 @@ STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 """Send modes, as in `Messages.mode`."""
 PROCESS, THREAD, STREAM = range(3)
 """Kinds of locations, as in `Locations.kind`."""
+LINKS = ("fork", "join", "launch", "done", "lock", "task", "taskwait", "event", "signal")
+"""Kinds of links, as in `Links.kind`."""
+FORK, JOIN, LAUNCH, DONE, LOCK, TASK, TASKWAIT, EVENT, SIGNAL = range(len(LINKS))
+"""Team or thread begun; team or thread ended; work given to a device; work of a device done; lock handed over; task created; task
+completed; a stream let go by another; a condition signalled."""
+STARTS = (FORK, LAUNCH, TASK)
+"""Kinds of links that begin what there would not be without them; the others end a wait."""
 
 
 class Locations(Table):
@@ -34,7 +41,7 @@ class Calls(Table):
     """One MPI call of one location, sorted by (location, program order)."""
 
     location: I4 = column("row of locations")
-    op: U1 = column("routine, row of perwiz.trace.operations.OPS")
+    op: U2 = column("routine, row of perwiz.trace.operations.OPS")
     path: I4 = column("region path it was called from, row of paths, or -1")
     peer: I4 = column("partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
     tag: I4 = column("tag, or -1 none, -2 any")
@@ -86,20 +93,28 @@ class Messages(Table):
 
 
 class Collectives(Table):
-    """One instance of a collective operation over a communicator."""
+    """One instance of a collective operation over a communicator, or of a barrier of the threads of a process."""
 
-    op: U1 = column("routine, row of perwiz.trace.operations.OPS")
-    comm: I4 = column("row of communicators")
+    op: U2 = column("routine, row of perwiz.trace.operations.OPS")
+    comm: I4 = column("row of communicators, or -1: the team of its members")
     root: I4 = column("root as a rank in MPI_COMM_WORLD, or -1 none or unknown")
     first_member: I4 = column("first row of its members; they end where the next instance begins")
 
 
 class Members(Table):
-    """The part of one location in a collective instance, sorted by (collective, rank in the communicator)."""
+    """The part of one location in a collective instance, sorted by (collective, rank in the communicator or location)."""
 
     collective: I4 = column("row of collectives")
     call: I4 = column("call that starts the operation")
     done: I4 = column("call that completes it, or -1 unknown")
+
+
+class Links(Table):
+    """Anything but a message or a collective that had to come first."""
+
+    kind: U1 = column("row of LINKS")
+    cause: I4 = column("call at whose entry it comes about")
+    effect: I4 = column("call that does not return before")
 
 
 class Times(Table):

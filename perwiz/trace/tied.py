@@ -19,14 +19,25 @@ T = TypeVar("T", bound=Table)
 def tied(trace: Trace) -> Mask:
     """Return which locations take part in the answer, bool per location.
 
-    Those with a call of a message or of a collective instance; and where no location of a process has one, that of the process itself.
+    Those with a call of a message, of a collective instance or of a link; and where no location of a process has one, that of the
+    process itself.
     The times of other threads and of device streams hang on nothing that a trace tells: they would stay where they are, whatever is asked.
     """
     process, kind = trace.locations.process, trace.locations.kind
     if (kind == PROCESS).all() and len(np.unique(process)) == len(process):
         return np.ones(len(process), bool)
-    out, messages = np.zeros(len(process), bool), trace.messages
-    for call in (messages.send, messages.send_done, messages.receive, messages.receive_done, trace.members.call, trace.members.done):
+    out, messages, members, links = np.zeros(len(process), bool), trace.messages, trace.members, trace.links
+    sides = (
+        messages.send,
+        messages.send_done,
+        messages.receive,
+        messages.receive_done,
+        members.call,
+        members.done,
+        links.cause,
+        links.effect,
+    )
+    for call in sides:
         for piece in chunks(len(call)):
             out[trace.calls.location[call[piece][call[piece] != NONE]]] = True
     return np.asarray(out | ((kind == PROCESS) & ~np.isin(process, process[out])))
@@ -35,10 +46,12 @@ def tied(trace: Trace) -> Mask:
 def _loose(trace: Trace, keep: Mask) -> int:
     """Return how many threads, of those that take part beside others of their process, are in no collective instance with one of these.
 
-    No trace tells when its process starts a thread and waits for its end: without a common barrier a thread delays nothing there.
+    Where no link tells when its process starts a thread and waits for its end, and no common barrier, a thread delays nothing there.
     """
     process = trace.locations.process
     loose = keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
+    for call in (trace.links.cause, trace.links.effect):
+        loose[trace.calls.location[call]] = False
     if not loose.any():
         return 0
     location = trace.calls.location[trace.members.call]
@@ -122,6 +135,7 @@ class _Part:
             ),
             regions=self._region_table(),
             messages=dataclasses.replace(trace.messages, **messages),
+            links=dataclasses.replace(trace.links, cause=call[trace.links.cause], effect=call[trace.links.effect]),
             members=dataclasses.replace(trace.members, call=call[trace.members.call], done=call[trace.members.done]),
             timeline=self._timeline(),
             labels=_rows(trace.labels, calls[trace.labels.call], call=call),

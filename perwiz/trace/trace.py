@@ -18,6 +18,7 @@ from perwiz.trace.tables import (
     Counters,
     Defects,
     Labels,
+    Links,
     Locations,
     Members,
     Messages,
@@ -238,6 +239,7 @@ class Trace:
     metahosts: tuple[str, ...] = ()
     """Names of the metahosts; none if nobody names them."""
     topologies: tuple[Topology, ...] = ()
+    links: Links = dataclasses.field(default_factory=Links.empty)
     unfinished: Unfinished = dataclasses.field(default_factory=Unfinished.empty)
     counters: Counters = dataclasses.field(default_factory=Counters.empty)
     counter_names: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.notes import Notes
 from perwiz.kernels import alog
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I4, I8, U1, Columns
+from perwiz.trace.arrays import I4, I8, U1, U2, Columns
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, Calls, Messages, Requests, Times
 
@@ -39,7 +39,7 @@ class Records:
             if len(rows):
                 self._column.setdefault(name, np.full(len(order), NONE))[place[rows]] = values
 
-    def place(self, op: U1, times: Times, known: bool) -> None:
+    def place(self, op: U2, times: Times, known: bool) -> None:
         """Let records have, for their times, how far inside their calls they are: sends from the entry, receives to the return.
 
         A record may be written before the message is sent, as MPE does, or only behind that, as programs did that logged themselves; so

@@ -7,7 +7,7 @@ import numpy as np
 from perwiz.kernels import otf2_repair as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.arrays import I4, I8, U2, Ints, Mask
 from perwiz.trace.matching import Ends, fifo, receive_of_each
 from perwiz.trace.tables import NONE, Requests
 
@@ -62,7 +62,7 @@ def _impossible(size: Ints) -> Mask:
     return np.asarray((size < 0) | (size > _LARGEST))
 
 
-def completions(op: U1, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:
+def completions(op: U2, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:
     """Return the requests with missing completions put where the program must have waited, and how many were put.
 
     `posts` says which requests are sends. A Wait that completed nothing completes the oldest open request of its process; a Waitall

@@ -18,7 +18,7 @@ from perwiz.trace import operations as ops
 from perwiz.trace import resources
 
 COLUMNS = {
-    "op": "u1",
+    "op": "u2",
     **dict.fromkeys(("peer", "tag", "comm", "root", "site"), "i4"),
     **dict.fromkeys(("enter", "leave", "sent", "received"), "i8"),
 }

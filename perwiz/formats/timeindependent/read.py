@@ -191,7 +191,7 @@ class _Builder:
         talks = call["collective"] | operations.POINT_TO_POINT[call["op"]]
         return Calls(
             location=call["rank"],
-            op=call["op"].astype("u1"),
+            op=call["op"].astype("u2"),
             path=np.full(len(kind), NONE, "i4"),
             peer=np.where(receives | ~own, call["source"], call["target"]).astype("i4"),
             tag=call["tag"],

@@ -40,6 +40,8 @@ _GROUP_OF_KIND = {
     operations.N_TO_ONE: 4,
     operations.PREFIX: 4,
     operations.OTHER: 5,
+    operations.LETS: 5,
+    operations.AWAITS: 3,
 }
 GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in operations.KIND], "u1")
 """Row of GROUPS per op."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.graph.graph import GAP, KINDS, RENDEZVOUS
+from perwiz.graph.graph import GAP, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8, Mask
@@ -36,7 +36,7 @@ class ZeroWait(Hypothesis):
 
 
 class ZeroTime(Hypothesis):
-    """The selected calls take no time: they return when they are entered."""
+    """The selected calls take no time: they return when they are entered, or when what they begin is begun elsewhere."""
 
     word, stage, effects_may_precede_causes = "zero-time", 3, True
 
@@ -47,7 +47,7 @@ class ZeroTime(Hypothesis):
     @staticmethod
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
-        release(weighted, calls, len(KINDS))
+        release(weighted, calls, START)
         weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
         return weighted
 

@@ -28,7 +28,7 @@ REASONS = (
     "they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)",
     "a message could match both receives, and the one posted first takes it (MPI 3.1, 3.5)",
     "collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)",
-    "they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers",
+    "they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers",
 )
 """Why two calls keep their order, per kind of rule."""
 
@@ -37,7 +37,7 @@ def _listed(*starts: str) -> Mask:
     return np.array([name[4:].startswith(starts) for name in operations.OPS])
 
 
-_ENDS = _listed("Init", "Finalize", "Abort") & ~_listed("Initialized", "Finalized")
+_ENDS = (_listed("Init", "Finalize", "Abort") & ~_listed("Initialized", "Finalized")) | ~operations.MPI
 _MAKES = _listed(
     "Comm_dup",
     "Comm_create",

@@ -62,6 +62,9 @@ def trace_in_order(program: Program, place: I8, rows: tuple[I8, I8, I8], changed
         members=dataclasses.replace(
             old.members, call=_behind(call, old.members.call).astype("i4"), done=_behind(call, old.members.done).astype("i4")
         ),
+        links=dataclasses.replace(
+            old.links, cause=_behind(call, old.links.cause).astype("i4"), effect=_behind(call, old.links.effect).astype("i4")
+        ),
         regions=move_rows(
             old.regions,
             region,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.graph.graph import KINDS
+from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
@@ -133,7 +133,7 @@ def without_gaps(run: Run) -> int:
     """Return the makespan, ns, if no call waited and no send kept the model's distance from the one before."""
     every = np.ones(len(run.trace.calls), bool)
     weighted = change(run.weighted, "zero-wait", np.flatnonzero(every))
-    release(weighted, every, len(KINDS))
+    release(weighted, every, START)
     return swept_makespan(weighted)
 
 

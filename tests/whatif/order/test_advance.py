@@ -209,10 +209,10 @@ def new_communicator(b):
         (answer, "not before e0: would deadlock"),
         (overtaking, "not before e0: they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)"),
         (collective, "not before e0: collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)"),
-        (first_call, "not before e0: they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers"),
+        (first_call, "not before e0: they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers"),
         (
             new_communicator,
-            "not before e0: they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers",
+            "not before e0: they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers",
         ),
     ],
 )

@@ -174,7 +174,7 @@ def twice():
 
 SEND = "they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5); move the receives as well"
 RECEIVE = "a message could match both receives, and the one posted first takes it (MPI 3.1, 3.5); move the sends as well"
-SHARED = "they may share what no trace shows: start or end of MPI, communicators, windows, files, buffers"
+SHARED = "they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers"
 JOIN = "collectives of one communicator keep their order on all processes (MPI 3.1, 5.1); move those of the other processes as well"
 
 

@@ -44,6 +44,8 @@ _COLOUR = {
     operations.ONE_TO_N: "cyan:boxes",
     operations.N_TO_ONE: "magenta:2x2",
     operations.PREFIX: "purple:vlines3",
+    operations.LETS: "orange:gray",
+    operations.AWAITS: "brown:vlines3",
 }
 _PIECE = 70
 """Characters of a text on one line: each takes at most twelve."""

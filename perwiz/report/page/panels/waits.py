@@ -11,7 +11,7 @@ from perwiz.report import blocks
 from perwiz.report.page.tables import PanelData, table
 from perwiz.report.records import Wait
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, U1
+from perwiz.trace.arrays import I8, U2
 from perwiz.whatif.run import Run
 
 ROUTINES = 6
@@ -51,7 +51,7 @@ def histogram(run: Run) -> tuple[list[str], I8, I8, I8]:
     return names, EDGES[first : last + 1], count, total
 
 
-def _routines(op: U1, time: I8) -> tuple[list[str], I8]:
+def _routines(op: U2, time: I8) -> tuple[list[str], I8]:
     """Return the names of the routines that wait most, and the row of these names of each wait."""
     total = np.zeros(len(operations.OPS), "i8")
     np.add.at(total, op, time)
