@@ -1,4 +1,4 @@
-"""The words of reports that a reader may not know, each explained in one line: what `perwiz explain` and docs/questions.md say of them."""
+"""The words of reports that a reader may not know, each explained in one line: what `perwiz explain` and docs/terms.md say of them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ import pathlib
 import pytest
 
 from perwiz.cli import main
-from perwiz.errors import DONE, INCOMPLETE
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRACES = sorted(path.name for path in (ROOT / "traces").iterdir() if path.name.removesuffix(".gz").endswith(("alog", "log")))
@@ -90,16 +89,3 @@ def test_golden__calibrate(golden, capsys, monkeypatch, tmp_path):
 def test_goldens__none_is_left_over():
     names = {path.stem for path in (ROOT / "tests" / "golden").glob("*.txt")}
     assert names == {CALIBRATE, *(case.values[0] for case in CASES)}
-
-
-@pytest.mark.slow
-def test_documents__show_what_is_printed(monkeypatch, capsys, tmp_path):
-    (tmp_path / "traces").symlink_to(ROOT / "traces")
-    monkeypatch.chdir(tmp_path)
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
-    blocks = [block for text in texts for block in text.split("```\n$ perwiz ")[1:]]
-    for block in blocks:
-        line, _, output = block.partition("```")[0].partition("\n")
-        assert main(line.split()) == (INCOMPLETE if "INCOMPLETE" in output else DONE)
-        assert capsys.readouterr() == (output, "")
-    assert len(blocks) == 5
