@@ -10,6 +10,7 @@ import shlex
 
 import pytest
 
+import perwiz
 from perwiz.cli import main
 from perwiz.commands import COMMANDS, parser
 from perwiz.errors import DONE, INCOMPLETE, MISSED
@@ -127,6 +128,12 @@ def test_quoted_commands_and_options__exist(page):
 def test_readme__lists_all_commands():
     table = read(ROOT / "README.md").partition("## Commands\n")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `perwiz (\w+)", table, re.MULTILINE) == list(COMMANDS)
+
+
+def test_readme__lists_the_python_api():
+    table = read(ROOT / "README.md").partition("| name | what it is |\n")[2].partition("\n\n")[0]
+    names = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(names) == sorted(perwiz.__all__)
 
 
 def test_hypotheses__are_all_told():
