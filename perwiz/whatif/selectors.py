@@ -20,6 +20,7 @@ from perwiz.trace.trace import Trace
 
 _SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:region|step|site|rank|node|pair|tag|op):|all(?:\s*,|$))")
 REPEAT = "; for several give the option again"
+_FINALIZE = operations.OP["MPI_Finalize"]
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
@@ -293,6 +294,11 @@ def _op(trace: Trace, name: str) -> int:
 def init_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Init, rows."""
     return np.flatnonzero(np.isin(trace.calls.op, _INITS))
+
+
+def finalize_calls(trace: Trace) -> I8:
+    """Return the calls of MPI_Finalize, rows."""
+    return np.flatnonzero(trace.calls.op == _FINALIZE)
 
 
 def after_init(trace: Trace) -> int | None:

@@ -71,7 +71,7 @@ def between_init_and_finalize(segments: Segments) -> Mask:
     """Return which segments are neither before MPI_Init nor behind MPI_Finalize of their process; all where the trace does not show it."""
     trace = segments.trace
     begins, ends = np.full(len(trace.locations), -1), np.full(len(trace.locations), len(trace.calls))
-    for rows, bound in ((selectors.init_calls(trace), begins), (np.flatnonzero(trace.calls.op == operations.OP["MPI_Finalize"]), ends)):
+    for rows, bound in ((selectors.init_calls(trace), begins), (selectors.finalize_calls(trace), ends)):
         bound[trace.calls.location[rows]] = rows
     behind = segments.gap - segments.location
     return np.asarray((behind > begins[segments.location]) & (behind <= ends[segments.location]))
