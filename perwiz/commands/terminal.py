@@ -13,8 +13,6 @@ from perwiz import terms, words
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
 _ANSWERS = (r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
 """How the answer begins, the first that is there."""
-_COMMON = {"waiting", "work", "gain", "hypothesis", "region", "step", "model", "call site"}
-"""Terms that a reader knows more or less."""
 
 
 def show(made: Callable[[], str], quiet: bool | None = None) -> None:
@@ -51,6 +49,6 @@ def coloured(facts: str) -> str:
 
 def pointer(report: str) -> list[str]:
     """Return the line on where the terms of a report are explained, the first that it uses, as many as fit; none if it uses none."""
-    asked = [shlex.quote(term.name) for term in terms.used(report) if term.name not in _COMMON]
+    asked = [shlex.quote(term.name) for term in terms.used(report) if not term.plain]
     lines = [f"what the words mean: perwiz explain {' '.join(asked[:number])}" for number in range(1, len(asked) + 1)]
     return [line for line in lines if len(line) <= words.columns()][-1:]
