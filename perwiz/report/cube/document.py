@@ -93,7 +93,8 @@ def document(
     Values are in the units of their metrics, times in s. Raises UsageError if there is no metric of that name.
     """
     if metric is not None and metric not in cube.metric:
-        raise UsageError(f"metric '{metric}': must be one of {', '.join(name for name in cube.metric if name in cube.cells) or 'none'}")
+        known = [name for name in cube.metric if name in cube.cells]
+        raise UsageError(f"metric '{metric}': must be one of {', '.join(known) or 'none'}{words.meant(metric, known)}")
     return CubeDocument(
         action=action,
         operands=list(names),

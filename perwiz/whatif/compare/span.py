@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
@@ -140,7 +140,6 @@ def _named(option: str, trace: Trace, word: str) -> tuple[bool, I8]:
         known = [*trace.names, *(operations.OPS[k] for k in np.unique(trace.calls.op))]
         if len(rows):
             raise UsageError(f"{option} {word}: {trace.path} has {name}#1 to {name}#{count.max()}, must be one of them")
-        close = difflib.get_close_matches(name, known, 3, 0.4)
-        hint = f", or like {', '.join(close)}" if close else ""
+        hint = words.meant(name, known)
         raise UsageError(f"{option} {word}: not in {trace.path}, must be {_KEYWORDS[option]}, a call, a region or a routine of both{hint}")
     return is_region, chosen

@@ -198,7 +198,7 @@ def test_bounds__by_name(start, stop, spans):
 @pytest.mark.parametrize(
     ("start", "stop", "message"),
     [
-        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both, or like solve"),
+        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both; did you mean solve?"),
         (None, "start", "--to start: not in late.alog, must be end, a call, a region or a routine of both"),
         ("solve#2", None, "--from solve#2: late.alog has solve#1 to solve#1, must be one of them"),
         ("e0", "e0", "--from e0 --to e0: nothing lies between them in late.alog, must be in the order of time"),

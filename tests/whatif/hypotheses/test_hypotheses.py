@@ -200,7 +200,7 @@ def test_speed__of_several_processes():
     assert predicted(trace, "speed rank:0-1=2").predicted.makespan == 15 + 1 + 25 + 1 + 2
     assert predicted(trace, "speed rank:1-7=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
     assert predicted(trace, "speed node:n0=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
-    with pytest.raises(UsageError, match=r"^node:n: no such node, the trace has n1, n0$"):
+    with pytest.raises(UsageError, match=r"^node:n: no such node, the trace has n1, n0; did you mean n1\?$"):
         predicted(trace, "speed node:n=2")
 
 
@@ -434,10 +434,10 @@ REFUSED = [
     ("scale exchange=nan", "scale exchange=nan: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale exchange=1.1e9", "scale exchange=1.1e9: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale =2", "region '': no such region, the trace has main, solve, exchange"),
-    ("scale solv=2", "region 'solv': no such region, the trace has solve ..."),
-    ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ..."),
+    ("scale solv=2", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
+    ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ...; did you mean exchange?"),
     ("speed rank:1=0", "speed rank:1=0: a speed of 0, must be above 0"),
-    ("speed 1=2", "'1' is no rank, must be like rank:3"),
+    ("speed 1=2", "'1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
     ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
     ("speed rank:1-0=2", "rank:1-0: no such rank, the trace has ranks 0 to 1"),
     ("speed node:a=2", "node:a: no such node, the trace tells of no nodes"),

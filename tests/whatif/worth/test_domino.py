@@ -252,7 +252,7 @@ def test_advance__only_it_has_a_region(question):
 
 
 def test_advance__unknown_region():
-    with pytest.raises(UsageError, match=r"^region 'pint': no such region, the trace has point$"):
+    with pytest.raises(UsageError, match=r"^region 'pint': no such region, the trace has point; did you mean point\?$"):
         domino(points(), question="advance by pint")
 
 
