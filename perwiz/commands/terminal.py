@@ -18,16 +18,16 @@ _ANSWERS = (r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance"
 def show(made: Callable[[], str], quiet: bool | None = None) -> None:
     """Print a text, made for the width it is shown at.
 
-    With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; True prints the answer
-    alone, under the title if that says that the trace is incomplete.
+    With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; one without is the answer.
+    True prints the answer alone, under the title if that says that the trace is incomplete.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
     with words.fitted(words.width(sys.stdout)):
         text = words.folded(made())
         if quiet is not None:
-            title, answer, *rest = text.split("\n\n")
+            title, answer, *rest = text.split("\n\n") if "\n\n" in text else ("", text)
             told = coloured(answer) if terminal and _has_colours() else answer
-            above = [] if quiet and "(INCOMPLETE" not in title else [title]
+            above = [title] if title and ("(INCOMPLETE" in title or not quiet) else []
             below = [] if quiet else [*rest, *(pointer(text) if terminal else [])]
             text = "\n\n".join([*above, told, *below])
     print(text)

@@ -122,12 +122,14 @@ def test_month__text(jobs):
     lines = out.splitlines()
     worst = every(jobs)[1]
     assert code == 0
-    assert lines[:8] == [
+    assert lines[:10] == [
         "perwiz-jobs.sqlite: jobs of 2026-10, machine hawk",
+        "",
         "answer        imbalance: 51.2 % of the time is in MPI, 97.0 % of that is waiting for other processes: the work is",
         "              unevenly spread or comes late",
         f"next          of {worst}, which is imbalance: perwiz record -o run -- mpiexec -n 4 ./heat, then perwiz domino",
         "              run",
+        "",
         "jobs          2, from 2026-10-26T11:59:35Z to 2026-10-26T12:00:01Z",
         "processes     8, a job 4.0, weighted by CPU time 4.0",
         "CPU time      140 s",

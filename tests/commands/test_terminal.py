@@ -99,6 +99,40 @@ def test_help_fits(perwiz, line, columns):
     assert [line for line in too_long(text, columns or words.WIDTH) if line not in samples] == []
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("line", HELPS)
+def test_help__breaks_no_word(perwiz, line, columns):
+    """Wherever it is wrapped, its words are those that it has where nothing needs to be."""
+    assert perwiz(line, columns)[1].split() == perwiz(line, 1000)[1].split()
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *PARTS])
+def test_quiet__is_taken_by_whatever_reports(name):
+    command, _, part = name.partition(" ")
+    actions = parser.of(command).actions()
+    inner = next((action.choices[part].actions() for action in actions if part and action.choices), actions)
+    options = {option for action in inner for option in action.option_strings}
+    assert ("--json" in options) == ("-q" in options) or name == "convert"
+    assert ("--quiet" in options) == ("-q" in options)
+
+
+QUIET = {
+    "tables": "locations    A process,",
+    "cube show {}": "metric ",
+    "cube cmp {} {}": "equal\n",
+    "cube diff {} {} --metric time": "metric ",
+    "predict {}": "recorded ",
+}
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_quiet__is_the_answer_alone(perwiz, line):
+    whole, quiet = (perwiz(f"{line.replace('{}', RING)}{more}")[1] for more in ("", " -q"))
+    assert quiet.startswith(QUIET[line])
+    assert "\n\n" not in quiet
+    assert whole.split("\n\n")[1].rstrip("\n") == quiet.rstrip("\n")
+
+
 FIRST = "traces/srtest.alog: zero-wait e25\n\n"
 ANSWER = """\
 recorded      412.6 ms

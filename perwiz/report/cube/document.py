@@ -168,7 +168,7 @@ def text(document: CubeDocument) -> str:
     mark = "  (INCOMPLETE trace)" if document.incomplete else ""
     lines = words.wrapped(f"{_named(document)}{mark}", 2)
     if document.differences is not None:
-        return "\n".join([*lines, *(line for text in document.differences or ["equal"] for line in words.wrapped(text, 2))])
+        return "\n".join([*lines, "", *(line for text in document.differences or ["equal"] for line in words.wrapped(text, 2))])
     counted = ((document.call_paths, "call path"), (document.locations, "location"), (len(document.metrics), "metric"))
     counts = ", ".join(words.several(number, noun) for number, noun in counted)
     lines += [f"{counts} that are not 0", ""]
