@@ -105,7 +105,8 @@ def test_calls__no_selector(text):
         ("site:MPI_Wait", "site:MPI_Wait: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ..."),
         (
             "site:MPI_Sned",
-            "site:MPI_Sned: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ...; did you mean MPI_Send@main?",
+            "site:MPI_Sned: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ...;"
+            " did you mean MPI_Send@main?",
         ),
         ("regoin:main", f"'regoin:main' selects nothing, {LIKE}; did you mean region:main?"),
         ("sites:MPI_Recv", f"'sites:MPI_Recv' selects nothing, {LIKE}; did you mean site:MPI_Recv?"),
