@@ -54,7 +54,7 @@ compadd() {{
 
 
 def in_zsh(path, folder, line):
-    """Return what zsh offers. It completes on a terminal alone: it is given one, and the tabulator is pressed when it asks for a command."""
+    """Return what zsh offers. It completes on a terminal alone: it is given one, and a tabulator when it asks for a command."""
     places = folder / "zsh"
     places.mkdir(exist_ok=True)
     shutil.copy(path, places / "_perwiz")
