@@ -26,7 +26,7 @@ MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
 """Regions drawn, columns and rows of cells, steps marked."""
 _WIDTH, _NARROW, _LEFT, _RIGHT = 12.0, 6.0, 0.75, 1.0
 _LANE, _LOWEST, _HIGHEST, _GAINS, _HEAD, _AXIS = 0.25, 1.0, 4.0, 1.2, 0.45, 0.45
-_TIME, _MESSAGES, _BAR, _WIDEST = palette.LIGHT["send"], palette.LIGHT["collective"], 0.4, 0.1
+_TIME, _MESSAGES, _BAR, _WIDEST = palette.SERIES[0], palette.SERIES[1], 0.4, 0.1
 
 
 def plot(balance: Balance, path: str, width: float | None = None) -> None:

@@ -92,12 +92,12 @@ def plots():
     run = replayed(is_, hand_model())
     found, monte = search(run.trace), perwiz.read(str(TRACES / "monte.log"))
     answer, compared = perwiz.predict(is_, "zero-wait all", hand_model()), compare(trace, trace, None, "zero-wait e25")
-    correction = perwiz.correct(monte)
+    correction, still = perwiz.correct(monte), (np.zeros(len(monte.calls), "i8"),) * 2
     rows = [timeline.Row("recorded", answer.recorded), timeline.Row(str(answer.predicted.origin), answer.predicted)]
     return {
         "predict": lambda path, width: timeline.plot(answer.trace, rows, path, width=width),
         "compare": lambda path, width: compare_plot.plot(compared, reasons(compared), path, width=width),
-        "correct": lambda path, width: correct_plot.plot(monte, correction.before, correction.timeline, path, width),
+        "correct": lambda path, width: correct_plot.plot(monte, correction.before, correction.timeline, still, path, width),
         "critical": lambda path, width: critical_plot.plot(critical(trace, hand_model()), path, width),
         "domino": lambda path, width: domino_plot.plot(domino(trace, hand_model()), path, width),
         "curve": lambda path, width: curve_plot.plot(curve(is_, "L", model=hand_model()), path, width),

@@ -30,10 +30,10 @@ page.panel("curve", {draw(box, data) {
       chText(context, text, px(v) + 4, py(height(v)) + 14, v > right * 0.9 ? "right" : "left");
     }
     context.setLineDash([]);
-    context.strokeStyle = page.colour("--send");
+    context.strokeStyle = page.colour("--mark");
     context.lineWidth = 2;
     line(x.map((v, k) => [v, y[k]]));
-    context.fillStyle = page.colour("--wait");
+    context.fillStyle = page.colour("--mark");
     if (x.length < 60) x.slice(1, -1).forEach((v) => { context.beginPath(); context.arc(px(v), py(height(v)), 3.5, 0, 7); context.fill(); });
   });
   picture.addEventListener("pointermove", (event) => {
