@@ -24,6 +24,7 @@ from perwiz.report.blocks import Facts
 _PROGRAM = 30
 _SWITCHES = 12
 _HOUR = 3600
+HIDDEN = "more latency and transfer were hidden behind computation than there was waiting"
 NOTATION = "703e+5 is 703 * 10^5; idle is time less latency and transfer, negative where transfers are hidden; 1 MB is 2^20 bytes"
 
 
@@ -118,7 +119,8 @@ def _overview(split: Split) -> Facts:
         for name, value in split.parts.items()
         if value
     ]
-    return [("split of it", ", ".join(told))] if told else []
+    hidden = [("", f"below 0: {HIDDEN}")] if split.idle < 0 else []
+    return [("split of it", ", ".join(told)), *hidden] if told else []
 
 
 def _part(value: float, whole: float) -> str:
