@@ -11,7 +11,7 @@ from collections.abc import Callable
 from perwiz import terms, words
 
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
-_ANSWERS = (r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
+_ANSWERS = (r"first change", r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
 """How the answer begins, the first that is there."""
 
 

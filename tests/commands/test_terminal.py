@@ -189,10 +189,15 @@ def test_colour__one_fact_of_every_report(perwiz, monkeypatch, line):
     assert len(re.findall(r"^\x1b\[1;35m\S", text, re.MULTILINE)) == 1
 
 
-def test_colour__of_a_comparison_what_both_differ_by(perwiz, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("compare {} {} --zero-wait e25", "measured      412.6 ms, error -9.433 ms"), ("domino {} -q", "first change  --")],
+)
+def test_colour__of_the_answer(perwiz, monkeypatch, line, said):
+    """Of a comparison what both differ by, of a list of changes the first."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")
-    assert "\n\x1b[1;35mmeasured      412.6 ms, error -9.433 ms" in perwiz(f"compare {RING} {RING} --zero-wait e25", 120)[1]
+    assert f"\n\x1b[1;35m{said}" in perwiz(line.replace("{}", RING), 120)[1]
 
 
 def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
