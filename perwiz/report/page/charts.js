@@ -21,7 +21,7 @@ function chSelect(label, texts, change) {
 }
 
 // How strong a colour is: what follows in the same is paler.
-function chStrength(colours, k) { return [1, 0.6, 0.35][Math.min(2, colours.slice(0, k).filter((name) => name === colours[k]).length)]; }
+function chStrength(colours, k) { return [1, 0.72, 0.52, 0.38, 0.27, 0.2][Math.min(5, colours.slice(0, k).filter((name) => name === colours[k]).length)]; }
 
 function chLegend(names, colours) {
   return page.node("ul", {class: "legend"}, ...names.map((name, k) => {
