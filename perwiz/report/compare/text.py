@@ -135,7 +135,7 @@ def _range(comparison: CompareDocument) -> Facts:
     facts = [("range", spans.text(found.span, found.predicted_ns)), ("", f"{times}: {verdict}")]
     part = (found.predicted_ns, found.measured_ns)
     if part != (comparison.first.whole_ns, comparison.second.whole_ns):
-        facts.append(("", "both from MPI_Init to MPI_Finalize: no range is about the start of processes and their end"))
+        facts.append(("", "both without the start of processes and MPI_Finalize: no range is about these"))
     return facts
 
 

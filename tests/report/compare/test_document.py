@@ -284,7 +284,7 @@ def test_text__range_of_a_prediction(times, outside, told):
     assert text(block).splitlines()[4:7] == [
         "range         nothing that the trace leaves open changes it",
         f"              {told}",
-        "              both from MPI_Init to MPI_Finalize: no range is about the start of processes and their end",
+        "              both without the start of processes and MPI_Finalize: no range is about these",
     ]
 
 
