@@ -41,7 +41,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 """
 
 
-FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "partner-region")
+FAMILIES = ("site", "routine", "region", "step", "rank", "pair")
 """Words of `perwiz.whatif.worth.families`."""
 BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """Words of `perwiz.whatif.ranking.ranking`."""

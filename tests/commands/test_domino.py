@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shlex
 
 import pytest
 
@@ -68,8 +69,10 @@ def test_text(domino):
 @pytest.mark.slow
 def test_changes__are_what_predict_takes(document, capsys):
     block = document("-n", "9")
-    for row in block["changes"] + [line["head"] for line in block["ranked"] if line["head"]["change"]]:
-        assert main(["predict", SRTEST, "--model", "default", *row["change"].split(), "--json"]) == 0
+    lines = [row for line in block["ranked"] for row in (line["head"], *line["includes"])]
+    assert {"pair", "site", "rank", "call"} <= {row["by"] for row in lines}
+    for row in block["changes"] + lines:
+        assert main(["predict", SRTEST, "--model", "default", *shlex.split(row["change"]), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["predicted_ns"] == row["makespan_ns"]
 
 

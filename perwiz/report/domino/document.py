@@ -118,9 +118,8 @@ def _ranked(run: Run, change: Change) -> Ranked:
     return Ranked(
         kind=change.kind,
         by=change.by,
-        change=blocks.option(change.question) if change.question else None,
+        change=blocks.option(change.question),
         what=change.what,
-        members=None if change.question or change.calls is None else [f"e{call}" for call in change.calls.tolist()],
         calls=None if change.calls is None else len(change.calls),
         makespan_ns=change.makespan,
         gain_ns=run.makespan - change.makespan,

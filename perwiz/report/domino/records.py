@@ -94,11 +94,8 @@ class Ranked(Record):
     kind: Annotated[str, choice(*WORDS)]
     by: Annotated[str, choice(*BY)]
     """What it is about."""
-    change: Option | None
-    """Null if there is no short one."""
+    change: Option
     what: str
-    members: list[CallId] | None
-    """The calls that are changed, where no option of perwiz predict names them; else null."""
     calls: Natural | None
     """How many calls are changed; null if it is not about calls."""
     makespan_ns: Natural

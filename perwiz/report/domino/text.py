@@ -25,7 +25,6 @@ _MOVES = [
     "what runs ahead of a receive (passes) is a fix only if it needs nothing that this brings.",
     "what would move: perwiz predict TRACE --advance eN",
 ]
-_NO_OPTION = "(...): no option of perwiz predict names these calls; --json lists them"
 
 
 def text(domino: DominoDocument) -> str:
@@ -85,7 +84,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def first_change(domino: DominoDocument) -> str:
-    """Return the change of the first line: an option of perwiz predict, or in brackets what no option says."""
+    """Return the change of the first line, an option of perwiz predict."""
     return _shown(domino.ranked[0].head)
 
 
@@ -108,7 +107,7 @@ def meaning(line: Line) -> str:
 
 
 def _shown(row: Ranked) -> str:
-    return words.shown(row.change or f"({row.what})", _WHOLE)
+    return words.shown(row.change, _WHOLE)
 
 
 def _falls(line: Line) -> str:
@@ -149,7 +148,7 @@ def _list(domino: DominoDocument) -> list[str]:
         rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
     table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,))
-    return [f"what could be changed{shown}", *table, *([_NO_OPTION] if any(not line.head.change for line in domino.ranked) else [])]
+    return [f"what could be changed{shown}", *table]
 
 
 def _if(row: Ranked) -> str:

@@ -32,8 +32,8 @@ class Change:
     """Row of perwiz.whatif.ranking.KINDS, its word."""
     by: str
     """What it is about: a word of families.FAMILIES, call, program, stretch, node, pairs."""
-    question: str | None
-    """As `predict` takes it; None if no short text says it."""
+    question: str
+    """As `predict` takes it."""
     what: str
     """In words."""
     makespan: int
@@ -47,8 +47,7 @@ class Change:
     def hypothesis(self) -> Hypothesis:
         """What to ask for."""
         if self.calls is not None and self.kind in ("wait", "collective", "messages"):
-            return _Rows(self.question or "", "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
-        assert self.question is not None
+            return _Rows(self.question, "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
         return parse(self.question)
 
 

@@ -24,7 +24,7 @@ from perwiz.whatif.worth.families import FAMILIES
 
 BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """What a change can be about."""
-_PLAIN = ("call", "site", "routine", "partner-region", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
+_PLAIN = ("call", "site", "routine", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
 _SAME, _CLOSE, _PROMISED = 0.1, 0.9, 0.5
 """Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,
@@ -168,7 +168,7 @@ def _needed(top: Change, change: Change) -> float:
 def _holds(change: Change, other: Change) -> bool:
     """Return whether the first change does what the other does, and perhaps more, by what they say."""
     if change.kind == other.kind == "balance":
-        return other.question is not None and other.question.rpartition("#")[0] == change.question
+        return other.question.rpartition("#")[0] == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
     takes = {"wait": 1, "collective": 2, "messages": 2}  # a call without its time has no wait either

@@ -8,7 +8,6 @@ from perwiz import words
 from perwiz.trace import operations
 from perwiz.trace.trace import named_call
 from perwiz.whatif.ranking.change import Asker, Change
-from perwiz.whatif.run import Run
 from perwiz.whatif.worth.domino import ranked
 from perwiz.whatif.worth.families import FAMILIES
 from perwiz.whatif.worth.groups import Group, gaining
@@ -19,7 +18,7 @@ _SINGLE, _SETS, _TRIED = 20, 10, 32
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait."""
+    """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait, or that no text names."""
     run, out = asker.run, []
     value = singles(run).zero_wait
     for call in ranked(run, value, _SINGLE).tolist():
@@ -28,14 +27,13 @@ def changes(asker: Asker) -> list[Change]:
         out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
     waiting = int(run.waits.time.sum())
     for family in FAMILIES:
-        groups = gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
-        out += [_set(run, family, group) for group in groups if group.wait < waiting or family in ("site", "routine", "pair")]
+        for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED):
+            if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair")):
+                out.append(_set(family, group, group.choice.hypothesis))
     return out
 
 
-def _set(run: Run, family: str, group: Group) -> Change:
+def _set(family: str, group: Group, question: str) -> Change:
     name = group.choice.name
     what = f"the {words.several(len(group.choice.calls), 'call')} of {'step ' if family == 'step' else ''}{name}"
-    what = name if family == "pair" else f"calls that wait for {name.removeprefix('waits for ')}" if family == "partner-region" else what
-    question = group.choice.hypothesis
-    return Change("wait", family, question, what, group.makespan, group.choice.calls)
+    return Change("wait", family, question, name if family == "pair" else what, group.makespan, group.choice.calls)

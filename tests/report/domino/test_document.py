@@ -77,7 +77,7 @@ def test_document__by_hand():
         "steps": [{"number": 1, "single": best, "wait_then_ns": 0, "fewer_calls": 2, "less_ns": 124, "more_ns": 0}],
         "listed": [["e2", "e5"], ["e2"]],
     }
-    wait = {"kind": "wait", "members": None, "receives_passed": 0, "remedy": REMEDIES["late sender"]}
+    wait = {"kind": "wait", "receives_passed": 0, "remedy": REMEDIES["late sender"]}
     line = block["ranked"][0]
     assert line["head"] == {
         **wait,
@@ -378,7 +378,7 @@ def test_text__advance_says_what_a_receive_may_bring():
     assert "\nwhat runs ahead of a receive (passes) is a fix only if it needs nothing that this brings." in text(block)
 
 
-def test_document__changes_without_an_option_list_their_calls():
+def test_document__pairs_are_named_by_their_selector():
     b = Builder(2, latency=12, per_byte=0, work=0)
     for _ in range(9):
         b.compute(0, 100)
@@ -386,10 +386,7 @@ def test_document__changes_without_an_option_list_their_calls():
         b.recv(1, 0)
     block = document(b.trace(), by="pair")
     row = block.ranked[0].head
-    assert (row.change, row.what, row.calls) == (None, "rank 1 waits for rank 0", 9)
-    assert row.members == [f"e{call}" for call in range(9, 18)]
-    assert "wait  (rank 1 waits for rank 0)\n" in text(block)
-    assert "\n(...): no option of perwiz predict names these calls; --json lists them\n" in text(block)
+    assert (row.change, row.what, row.calls) == ("--zero-wait 'pair:0>1'", "messages from rank 0 to rank 1", 18)
 
 
 def test_text__advance_with_nothing_to_move():

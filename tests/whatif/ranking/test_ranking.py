@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 from hypothesis import given, settings
 
@@ -9,11 +11,14 @@ import build
 from build import Builder, hand_model
 from falling import falling
 from perwiz.errors import UsageError
+from perwiz.formats.files import read
 from perwiz.whatif import ranking
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
+
+TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 
 def ranked(trace, model=None, **settings):
@@ -160,11 +165,7 @@ def check(trace, model=None):
     for change in found.changes:
         assert change.makespan < found.run.makespan
         assert change.by in BY
-        if change.question:
-            assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
-        else:
-            rows = ",".join(f"e{call}" for call in change.calls.tolist())
-            assert predict(trace, f"zero-wait {rows}", model).predicted.makespan == change.makespan
+        assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
     for line in found.lines[:3]:
         fall = found.fall(line.change)
         assert fall is None or 0 <= fall.after < fall.before
@@ -178,6 +179,12 @@ MODELS = (None, hand_model(S=0, G=0.5, gap="sending call", g=30))
 def test_law__each_line_is_what_predict_says__catalogue(name):
     for model in MODELS:
         check(build.CATALOGUE[name](), model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["srtest.alog", "monte.log", "gmm.log", "fpilog.log", "halo-before"])
+def test_law__each_line_is_what_predict_says__recorded(name):
+    check(read(str(TRACES / name)))
 
 
 @pytest.mark.slow
