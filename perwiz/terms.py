@@ -83,6 +83,7 @@ TERMS = (
         "a call goes on as if its partner had come, its partner stays where it was: what the wait is worth, not its cure",
     ),
     Term("zero-time", "a call returns the instant it is entered"),
+    Term("zero-poll", "tests and probes that find nothing take no time: the process goes on when what it polls for is there"),
     Term("advance", "what a call waits for runs earlier on its own process, as far as the order that MPI demands allows"),
     Term("move", "calls of a process run earlier, each with the computation before it, ahead of the call named"),
     Term("speed", "how many times as fast as recorded a process or node computes"),

@@ -15,10 +15,10 @@ from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target
 from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.report.records import Span
-from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import apply
+from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Line as RankedLine
@@ -77,7 +77,7 @@ def _limits(run: Run) -> Limits:
     """Return what the time is made of."""
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
-    times, polls = run.trace.timeline.calls, np.isin(operations.KIND[run.trace.calls.op], (operations.TEST, operations.PROBE))
+    times, polls = run.trace.timeline.calls, in_vain(run.trace)
     between, path = whole.name == efficiency.BETWEEN, critical_of(run).pieces
     late = 0 if between else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
@@ -89,7 +89,7 @@ def _limits(run: Run) -> Limits:
         start_ns=start,
         serialisation_ns=whole.ideal - most - start,
         transfer_ns=whole.time - whole.ideal,
-        polling_ns=int((times.leave - times.enter - run.waits.time)[polls].sum()) // len(run.trace.locations),
+        polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
         **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),
     )
 

@@ -143,7 +143,7 @@ class Limits(Record):
     transfer_ns: int
     """What MPI and the network add."""
     polling_ns: Natural
-    """Of all that: the mean of all processes in calls that test or probe, but for their waits for whom they found."""
+    """Of all that: the mean of all processes in calls that test or probe in vain."""
     rank: Natural
     """The process or thread that computes most."""
     thread: Natural

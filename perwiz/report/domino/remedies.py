@@ -16,6 +16,8 @@ REMEDIES = {
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
     "late probe": "look for the message later: MPI_Iprobe between pieces of work instead of waiting in MPI_Probe",
+    "polling": "wait in MPI_Wait, MPI_Waitsome or MPI_Probe instead of testing in a loop; or compute longer between two tests, and leave"
+    " progress to a thread of the library",
     "wait at barrier": "leave out the barrier if only messages need the order; else balance the computation before it",
     "wait at N x N": "balance the computation before it; or start it with the non-blocking routine (MPI_Iallreduce ...), compute, MPI_Wait",
     "late broadcast": "let the root send earlier; or start it as MPI_Ibcast (MPI_Iscatter) and compute before MPI_Wait",
@@ -53,6 +55,8 @@ def situation(run: Run, change: Change) -> str:
     """Return the situation that a change is for, a key of REMEDIES; of calls that wait, that in which they wait longest."""
     if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
         return "wait at barrier"
+    if change.word == "zero-poll":
+        return "polling"
     if change.kind != "wait" or change.calls is None:
         return _OF_KIND.get(change.kind, "other wait")
     calls = change.calls[run.waits.time[change.calls] > 0]

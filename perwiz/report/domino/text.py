@@ -75,7 +75,7 @@ def limits(limits: Limits) -> Facts:
     facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
-        facts.append(("", f"{polling}: for whom that waits the trace does not tell, so no change here takes it away"))
+        facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
 
 

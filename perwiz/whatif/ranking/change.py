@@ -16,8 +16,8 @@ from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.run import Run, swept_makespan
-from perwiz.whatif.worth import worth
 
 
 class NotTriedError(Exception):
@@ -43,12 +43,21 @@ class Change:
     receives_passed: int = 0
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
 
+    @property
+    def word(self) -> str:
+        """What is asked, such as zero-wait."""
+        return self.question.partition(" ")[0]
+
     @cached_property
     def hypothesis(self) -> Hypothesis:
         """What to ask for."""
-        if self.calls is not None and self.kind in ("wait", "collective", "messages"):
-            return _Rows(self.question, "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
+        if self.calls is not None and self.word in _OF_CALLS:
+            return _Rows(self.question, self.word, self.calls)
         return parse(self.question)
+
+
+_OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
+"""What is asked of calls, by its word."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ class _Rows(Hypothesis):
         """Return the graph with these calls changed."""
         chosen = np.zeros(len(weighted.trace.calls), bool)
         chosen[self.calls] = True
-        return worth.QUESTIONS[self.of].of(weighted, chosen)
+        return _OF_CALLS[self.of].of(weighted, chosen)
 
 
 class Asker:

@@ -122,10 +122,10 @@ def rank(
 
 
 def _distinct(changes: Sequence[Change]) -> list[Change]:
-    """Return changes, of those of a kind that are about the same calls the first."""
+    """Return changes, of those that ask the same of the same calls the first."""
     out: dict[object, Change] = {}
     for change in changes:
-        key = (change.kind, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
+        key = (change.word, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
         out.setdefault(key, change)
     return list(out.values())
 
@@ -171,9 +171,9 @@ def _holds(change: Change, other: Change) -> bool:
         return other.question.rpartition("#")[0] == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
-    takes = {"wait": 1, "collective": 2, "messages": 2}  # a call without its time has no wait either
     if (
-        takes.get(change.kind, 0) < takes.get(other.kind, 3)
+        change.word not in (other.word, "zero-time")  # a call without its time has no wait either
+        or "order" in (change.kind, other.kind)
         or change.calls is None
         or other.calls is None
         or len(other.calls) > len(change.calls)

@@ -154,6 +154,45 @@ def test_says_how_far_it_is():
     assert heard == [(done, len(ranking.KINDS)) for done in range(len(ranking.KINDS))]
 
 
+def polling(tests=10):
+    """Return a run whose rank 1 tests for a message of rank 0 that is there at 312: ten times in vain, 90 each, and 10 between them."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 300)
+    b.send(0, 1)
+    request = b.irecv(1, 0)
+    for _ in range(tests):
+        b.call(1, "Test", work=90)
+        b.compute(1, 10)
+    request.done = request.what.done = b.call(1, "Test")
+    b.compute(1, 500)
+    return b.trace()
+
+
+def test_what_is_polled_for_is_waited_for():
+    """Rank 1 goes on at 312, not at 100 as it would if the test that succeeds took no time either; there is no wait to take away."""
+    found = ranked(polling())
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told.pop("zero-poll site:MPI_Test")) == (1500, 812)
+    assert sorted(told) == ["balance-time all", "speed rank:1=1.333"]
+    assert found.lines[0].change.question == "zero-poll site:MPI_Test"
+    assert found.lines[0].change.calls.tolist() == list(range(2, 12))
+    assert predict(polling(), "zero-time op:MPI_Test", hand_model()).predicted.makespan == 600
+
+
+def test_what_is_polled_for_is_waited_for__at_several_sites():
+    """Two routines that poll in turn: each alone leaves the other's time."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 300)
+    b.send(0, 1)
+    for _ in range(5):
+        b.call(1, "Test", work=50)
+        b.call(1, "Iprobe", work=60)
+    b.recv(1, 0)
+    found = ranked(b.trace(), kinds=["wait"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told) == (550, {"zero-poll all": 312, "zero-poll site:MPI_Iprobe": 312, "zero-poll site:MPI_Test": 312})
+
+
 def check(trace, model=None):
     found = rank(replayed(trace, model))
     listed = [change for line in found.lines for change in (line.change, *line.includes)]
