@@ -12,7 +12,7 @@ from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
-from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target
+from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target, negligible
 from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.report.records import Span
 from perwiz.trace.trace import Trace
@@ -63,6 +63,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         best_spans=told,
         ranked=[_line(ranking, line) for line in listed[:most]],
         lines=len(listed),
+        small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in listed),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
         answerable=answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),

@@ -119,6 +119,11 @@ class Line(Record):
     waiting_then_ns: Natural
 
 
+def negligible(gain: int, whole: int) -> bool:
+    """Return whether a gain is so small a part, less than a thousandth, that a line of its own would only be in the way."""
+    return 1000 * gain < whole
+
+
 class NotTried(Record):
     """A kind of change that was not tried."""
 
@@ -229,6 +234,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural
     """How many lines there are."""
+    small_lines: Natural
+    """How many of them gain less than a thousandth of shares_of_ns."""
     not_tried: list[NotTried]
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target
+from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target, negligible
 from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _WHOLE = 20, 4000
@@ -138,17 +138,21 @@ def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
 
 def _list(domino: DominoDocument) -> list[str]:
     """Return every kind of change, each with what to paste behind `perwiz predict TRACE`, what says the same, and once what to do."""
-    shown = f", the first {len(domino.ranked)} of {domino.lines}" if len(domino.ranked) < domino.lines else ""
+    lines = [line for line in domino.ranked if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    worth, small = domino.lines - domino.small_lines, domino.small_lines
+    shown = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
     rows, said = list[words.Line](), set[str]()
-    for number, line in enumerate(domino.ranked, 1):
+    for number, line in enumerate(lines, 1):
         told = [meaning(line)] if said else []  # the first is the answer above
         told += _same(domino, line)
         told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
         said.add(line.head.remedy)
         rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
-    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,))
-    return [f"what could be changed{shown}", *table]
+    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,)) if rows else []
+    gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
+    further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
+    return [f"what could be changed{shown}", *table, *([further] if small else [])]
 
 
 def _if(row: Ranked) -> str:

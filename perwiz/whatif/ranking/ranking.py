@@ -17,6 +17,7 @@ from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import recorded_waits, waiting
@@ -115,10 +116,12 @@ def rank(
             found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
         except NotTriedError as why:
             not_tried[row.word] = str(why)
+    if by is None:
+        found += steps.joined(asker, found)
     changes = sorted(
         _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
     )
-    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)), not_tried)
+    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes, apart=by == "step")), not_tried)
 
 
 def _distinct(changes: Sequence[Change]) -> list[Change]:
@@ -141,13 +144,14 @@ def _simple(change: Change) -> tuple[int, int, int]:
     return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
 
 
-def _lines(asker: Asker, changes: Sequence[Change]) -> list[Line]:
+def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
+    """Return the lines, largest gain first; the steps of one region are one, but if they are to be kept `apart`."""
     now, left = asker.run.makespan, min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
     rest, lines = list(changes), []
     while rest:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
-            same = _holds(top, other)
+            same = _holds(top, other) or (not apart and _steps_of_one(top, other))
             if not same and left > 0:
                 left -= 1
                 both = [change.hypothesis for change in sorted((top, other), key=_place)]
@@ -165,10 +169,14 @@ def _needed(top: Change, change: Change) -> float:
     return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else _CLOSE
 
 
+def _steps_of_one(change: Change, other: Change) -> bool:
+    return change.by == other.by == "step" and steps.region(change) == steps.region(other)
+
+
 def _holds(change: Change, other: Change) -> bool:
     """Return whether the first change does what the other does, and perhaps more, by what they say."""
     if change.kind == other.kind == "balance":
-        return other.question.rpartition("#")[0] == change.question
+        return steps.region(other) == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
     if (

@@ -316,6 +316,35 @@ def test_text__what_the_longest_wait_gives():
     assert lines(block, "longest wait") == "e5, 224 ns: removing it alone gives 10 ns"
 
 
+def test_text__what_gains_next_to_nothing_is_one_line():
+    """Of 1 000 000 a wait of 12 is less than a thousandth, one of two of rank 1; both lines are counted, and in the document."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1_000_000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.send(1, 0)
+    b.recv(0, 1)
+    block = document(b.trace(), by="rank")
+    small = [line.head.change for line in block.ranked if line.head.gain_ns < 1000]
+    assert (block.lines, block.small_lines) == (len(block.ranked), len(small))
+    assert small == ["--zero-wait rank:1"]
+    shown = text(block).partition("\nwhat could be changed")[2].partition("\n\n")[0]
+    assert shown.endswith("\n1 further line gains less than 0.1 %")
+    assert not any(change in shown for change in small)
+
+
+def test_text__nothing_but_what_gains_next_to_nothing():
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1_000_000)
+    b.compute(1, 1_000_000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    block = document(b.trace())
+    assert block.lines == block.small_lines > 0
+    assert "\nwhat could be changed\n1 line gains less than 0.1 %\n" in text(block)
+    assert "\nwhat could be changed\n2 lines gain less than 0.1 % each\n" in text(replace(block, lines=2, small_lines=2))
+
+
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_text__fits_a_terminal(columns):
     """But for what is to be copied."""

@@ -193,6 +193,50 @@ def test_what_is_polled_for_is_waited_for__at_several_sites():
     assert (found.run.makespan, told) == (550, {"zero-poll all": 312, "zero-poll site:MPI_Iprobe": 312, "zero-poll site:MPI_Test": 312})
 
 
+def in_turn(steps=3):
+    """Return a run of two that work in turn, 100 each, in steps that take 224: without their waits 100."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(steps):
+        with b.region(0, "item"):
+            b.compute(0, 100)
+            b.send(0, 1)
+            b.wait(0, b.irecv(0, 1))
+        with b.region(1, "item"):
+            b.recv(1, 0)
+            b.compute(1, 100)
+            b.send(1, 0)
+    return b.trace()
+
+
+def test_steps_of_a_region_are_one_line():
+    """The region as a whole is about every wait, and not listed; its steps together are, and hold the single ones."""
+    found = ranked(in_turn())
+    assert found.run.makespan == 3 * 224
+    told = [(change.question, change.makespan) for change in found.changes if change.by == "step"]
+    assert told[0] == ("zero-wait step:item#1..3", 300)
+    assert sorted(told[1:]) == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
+    assert {question for question, _ in told} <= {change.question for change in found.lines[0].includes}
+
+
+def test_steps_of_a_region_are_one_line__but_by_step():
+    lines = sorted((line.change.question, line.change.makespan) for line in ranked(in_turn(), by="step").lines)
+    assert lines == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
+
+
+def test_steps_of_a_region_are_one_line__balanced():
+    """Balanced, each of two steps takes 200 instead of 300."""
+    b = Builder(2, work=0)
+    for slow in (0, 1):
+        for process in range(2):
+            with b.region(process, "step"):
+                b.compute(process, 300 if process == slow else 100)
+        b.barrier()
+    found = ranked(b.trace(), kinds=["balance"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (told["balance-time step#1"], told["balance-time step#1..2"], told["balance-time step"]) == (500, 400, 400)
+    assert [line.change.by for line in found.lines] == ["region"]
+
+
 def check(trace, model=None):
     found = rank(replayed(trace, model))
     listed = [change for line in found.lines for change in (line.change, *line.includes)]
