@@ -21,13 +21,14 @@ from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
-from perwiz.whatif.worth.greedy import Fix, Plan
+from perwiz.whatif.worth.greedy import Fix
 
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
@@ -40,8 +41,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     every = np.arange(len(trace.calls))
     bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
-    answerable = bool(run.waits.time.any()) or not trace.counts.bare
-    best, listed = (ranking.best(), ranking.lines) if answerable else ([], ())
+    best, listed = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
     told = _spans(ranking, [*best, *(line.change for line in listed[:1])])
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
@@ -65,7 +65,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         lines=len(listed),
         small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in listed),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
-        answerable=answerable,
+        answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
@@ -212,7 +212,11 @@ def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
     ]
 
 
-def target(domino: Domino, asked: str, plan: Plan) -> Target:
-    """Return how a target is reached, or how far the fixes go."""
-    span = spans.span(worth.spans(domino.run, domino.question, [plan.calls])[0]) if plan.fixes else None
-    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), span=span)
+def target(ranking: Ranking, asked: str, plan: Plan) -> Target:
+    """Return how a target is reached, or how far the changes go."""
+    run, changes = ranking.run, [_ranked(ranking.run, change) for change in plan.changes]
+    before = [run.makespan, *(change.makespan_ns for change in changes)]
+    for change, makespan in zip(changes, before, strict=False):
+        change.gain_ns = makespan - change.makespan_ns
+    span = spans.span(sure.span_under(run, [change.hypothesis for change in plan.changes])) if changes else None
+    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, ended=plan.ended, changes=changes, span=span)

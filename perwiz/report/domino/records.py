@@ -181,15 +181,18 @@ class Fixes(Record):
 
 
 class Target(Record):
-    """How a makespan is reached, or how far the fixes go (--target)."""
+    """How a makespan is reached, or how far the changes go (--target)."""
 
     asked: str
     makespan_ns: Natural
     reached: bool
     """If it is not, the command exits with 5."""
-    fixes: list[NextFix]
+    ended: bool
+    """Whether it is not, and nothing that was tried gains behind the changes."""
+    changes: list[Ranked]
+    """Each with those before it: its makespan is that, its gain the one over the changes before."""
     span: Span | None
-    """Of all fixes together; null without any."""
+    """Of all changes together; null without any."""
 
 
 class Pace(Spent, kw_only=True):

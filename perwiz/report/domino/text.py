@@ -28,8 +28,10 @@ _MOVES = [
 
 
 def text(domino: DominoDocument) -> str:
-    """Return the document as text: the answer, what could be changed, single calls, the domino path, and what else was asked."""
+    """Return the document as text: the answer, how a target is reached, what could be changed, single calls, the domino path, and what else was asked."""
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(_answer(domino))]
+    if domino.target:
+        lines += ["", *_target(domino, domino.target)]
     if len(domino.best) > 1:
         lines += ["", "the best change of each kind", *_kinds(domino)]
     if domino.ranked:
@@ -42,8 +44,6 @@ def text(domino: DominoDocument) -> str:
         lines += ["", *_path(domino)]
     if domino.fixes:
         lines += ["", *_fixes(domino, domino.fixes)]
-    if domino.target:
-        lines += ["", *_target(domino, domino.target)]
     return "\n".join([*lines, "", *misfit.closing(domino)])
 
 
@@ -330,28 +330,35 @@ def _steps(domino: DominoDocument, fixes: Sequence[NextFix]) -> list[str]:
     return words.table(head, rows, (0, 6)) if rows else ["nothing gains"]
 
 
-def _further(domino: DominoDocument) -> str:
-    """Return what else could reach a target."""
-    return "see zero-wait" if domino.question == "advance" else "more calls at once may: --by site, --by routine"
-
-
 def _target(domino: DominoDocument, target: Target) -> list[str]:
-    """Return what reaches the target, or how far the fixes go."""
-    goal, fixes = words.duration(target.makespan_ns), target.fixes
-    makespan = fixes[-1].makespan_ns if fixes else domino.replayed_ns
-    changes = words.several(len(fixes), "change")
-    if target.reached and not fixes:
+    """Return what reaches a target, or how far the changes go, and the command that predicts them together."""
+    goal, changes = words.duration(target.makespan_ns), target.changes
+    makespan = changes[-1].makespan_ns if changes else domino.replayed_ns
+    several = words.several(len(changes), "change")
+    if target.reached and not changes:
         verdict = "the run is as fast already"
+    elif not domino.answerable:
+        verdict = "cannot be answered: the waits were not recorded"
     elif target.reached:
-        verdict = f"reached by {changes}, the fewest found (each gains most behind the ones before it; spare ones left out)"
-    elif domino.bound_ns > target.makespan_ns and domino.question != "advance":
-        least = f"{words.duration(domino.bound_ns)} even if {_none(domino)}"
-        verdict = f"out of reach: {least}; {changes} give {words.duration(makespan)}"
+        verdict = f"reached by {several}, the fewest found: {_gain(domino, makespan)}"
+    elif target.ended:
+        verdict = f"out of reach: {f'with {several} it is {_gain(domino, makespan)}, and ' if changes else ''}nothing else that was tried gains"
     else:
-        verdict = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"
-    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(fix.change or f"({fix.name})" for fix in fixes)])
+        verdict = f"not reached by {several}, each of which gains most behind those before it: {_gain(domino, makespan)}"
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
     if target.span is None:
         return lines
+    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(_shown(change) for change in changes)])
     between = words.facts(spans.facts(target.span, makespan))
-    return [*lines, *between, *_steps(domino, fixes), f"perwiz predict {command}"]
+    return [*lines, *between, *_together(domino, changes), f"perwiz predict {command}"]
+
+
+def _together(domino: DominoDocument, changes: Sequence[Ranked]) -> list[str]:
+    """Return the table of changes each behind those before it, and what to do for each."""
+    rows, said = list[words.Line](), set[str]()
+    for number, row in enumerate(changes, 1):
+        rows.append([str(number), *_worth(domino, row), words.percent(domino.replayed_ns - row.makespan_ns, domino.shares_of_ns), row.kind, _shown(row)])
+        told = [f"{row.what}{_if(row)}", *([f"do: {row.remedy}"] if row.remedy not in said else [])]
+        said.add(row.remedy)
+        rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
+    return words.table(["", "gain", "", "makespan", "in all", "kind", "change"], rows, (0, 5, 6), spare=(3,))

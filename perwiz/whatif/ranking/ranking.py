@@ -27,7 +27,7 @@ BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """What a change can be about."""
 _PLAIN = ("call", "site", "routine", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
-_SAME, _CLOSE, _PROMISED = 0.1, 0.9, 0.5
+_SAME, CLOSE, _PROMISED = 0.1, 0.9, 0.5
 """Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,
 and if that is of calls that take no time, which nobody can keep."""
 _INSTANT = ("collective", "messages")
@@ -64,11 +64,20 @@ class Ranking:
     """The same, what says the same in one line."""
     not_tried: Mapping[str, str]
     """Kind -> why it was not tried."""
+    kinds: Sequence[str]
+    """Those that were asked for."""
+    by: str | None
+    """What all is about, if that was asked for."""
 
     @property
     def run(self) -> Run:
         """The run."""
         return self.asker.run
+
+    @property
+    def answerable(self) -> bool:
+        """Whether waits were recorded: if none was they count as computation, and what any change is worth nobody can tell."""
+        return bool(self.run.waits.time.any()) or not self.run.trace.counts.bare
 
     def best(self) -> list[Change]:
         """Return the best change of each kind, largest gain first."""
@@ -106,7 +115,16 @@ def rank(
     """
     if unknown := [word for word in kinds if word not in ranking.WORDS]:
         raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
-    asker, found, not_tried = Asker(run), list[Change](), dict[str, str]()
+    asker = Asker(run)
+    changes, not_tried = find(asker, kinds, by, tell)
+    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes, apart=by == "step")), not_tried, kinds, by)
+
+
+def find(
+    asker: Asker, kinds: Sequence[str], by: str | None, tell: Callable[[int, int], object] | None = None
+) -> tuple[list[Change], dict[str, str]]:
+    """Return (what gains in a run, largest gain first; kind -> why it was not tried); arguments as of `rank`."""
+    found, not_tried = list[Change](), dict[str, str]()
     rows = [row for row in ranking.KINDS if row.word in kinds]
     for done, row in enumerate(rows):
         if tell is not None:
@@ -118,10 +136,8 @@ def rank(
             not_tried[row.word] = str(why)
     if by is None:
         found += steps.joined(asker, found)
-    changes = sorted(
-        _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
-    )
-    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes, apart=by == "step")), not_tried)
+    wanted = _distinct([change for change in found if by in (None, change.by)])
+    return sorted(wanted, key=lambda change: (change.makespan, *simple(change))), not_tried
 
 
 def _distinct(changes: Sequence[Change]) -> list[Change]:
@@ -139,7 +155,7 @@ def _place(change: Change) -> int:
     return ranking.WORDS.index(kind)
 
 
-def _simple(change: Change) -> tuple[int, int, int]:
+def simple(change: Change) -> tuple[int, int, int]:
     """Return what is less of a cause than of what it causes, of what is plainer, and of fewer calls than of more."""
     return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
 
@@ -158,15 +174,15 @@ def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
                 same = top.makespan - asker.makespan(*both) < _SAME * (now - other.makespan)
             (alike if same else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
-        first = min(close, key=lambda change: (*_simple(change), change.makespan))
+        first = min(close, key=lambda change: (*simple(change), change.makespan))
         lines.append(Line(first, tuple(change for change in (top, *alike) if change is not first)))
         rest = others
-    return sorted(lines, key=lambda line: (line.change.makespan, *_simple(line.change)))
+    return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
 
 
 def _needed(top: Change, change: Change) -> float:
     """Return the part of what a change gains that another, which says the same, must gain to be named instead of it."""
-    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else _CLOSE
+    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else CLOSE
 
 
 def _steps_of_one(change: Change, other: Change) -> bool:

@@ -18,6 +18,8 @@ from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.trace.trace import Counts
 from perwiz.whatif.ranking import order, ranking
+from perwiz.whatif.ranking import plan as plans
+from perwiz.whatif.ranking.plan import plan, target
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
@@ -164,30 +166,37 @@ def test_text__fixes_by_hand():
     ]
 
 
-def with_target(text, most=greedy.MOST, question="zero-wait", trace=None):
-    found = domino(trace or falling(), hand_model(), question=question)
-    block = told(found, 1)
-    block.target = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
+def with_target(text, trace=None, **asked):
+    found = domino(trace or falling(), hand_model())
+    ranking_of = ranking.rank(found.run, **asked)
+    block = report.document(found, ranking_of, 1)
+    block.target = report.target(ranking_of, text, plan(ranking_of, target(text, found.run.makespan)))
     valid(block, "domino")
     return block
 
 
 def test_text__target_by_hand():
-    assert text(with_target("765ns")).partition("\n\ntarget ")[2].partition("\n\nmodel")[0].splitlines() == [
-        "       765ns, 765 ns: reached by 2 changes, the fewest found (each gains most behind the ones before it; spare",
-        "              ones left out)",
-        "   waited  makespan   gain  in all  all wait then  change",
-        "1   62 ns    772 ns  62 ns   7.4 %         414 ns  --zero-wait e2",
-        "2  162 ns    762 ns  10 ns   8.6 %         252 ns  --zero-wait e5",
+    block = with_target("765ns", kinds=["wait"], by="call")
+    assert text(block).partition("\n\ntarget ")[2].partition("\n\n")[0].splitlines() == [
+        "       765ns, 765 ns: reached by 2 changes, the fewest found: 762 ns, gain 72 ns (8.6 %)",
+        "    gain         makespan  in all  kind  change",
+        "1  62 ns  7.4 %    772 ns   7.4 %  wait  --zero-wait e2",
+        "     the one call e2 (rank 1), MPI_Recv",
+        f"     do: {REMEDIES['late sender'].rpartition(' of ')[0]} of",
+        "       waiting",
+        "2  10 ns  1.2 %    762 ns   8.6 %  wait  --zero-wait e5",
+        "     the one call e5 (rank 2), MPI_Recv",
         "perwiz predict falling.alog --zero-wait e2 --zero-wait e5",
     ]
 
 
-def test_text__target_missed():
-    assert lines(with_target("2x"), "target").startswith("2x, 417 ns: out of reach: 750 ns even if no call waited; 3 changes give 750 ns")
-    said = "765ns, 765 ns: not reached by 1 change, at 772 ns; more calls at once may: --by site, --by routine"
-    assert lines(with_target("765ns", 1), "target").startswith(said)
-    assert "see zero-wait" in lines(with_target("2x", question="advance"), "target")
+def test_text__target_missed(monkeypatch):
+    said = "2x, 417 ns: out of reach: with 3 changes it is 750 ns, gain 84 ns (10.1 %), and nothing else that was tried gains"
+    assert lines(with_target("2x", kinds=["wait"], by="call"), "target").startswith(said)
+    assert lines(with_target("2x", kinds=["protocol"]), "target") == "2x, 417 ns: out of reach: nothing else that was tried gains"
+    monkeypatch.setattr(plans, "MOST", 1)
+    said = "765ns, 765 ns: not reached by 1 change, each of which gains most behind those before it: 772 ns, gain 62 ns (7.4 %)"
+    assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(said)
 
 
 def test_text__target_already_met():
@@ -301,7 +310,7 @@ def test_text__waits_that_were_not_recorded():
     assert pace(block) == [("", unrecorded)]
     bound = "750 ns, gain 84 ns (10.1 %), if no call waited as far as recorded: --zero-wait all"
     assert lines(document(lacking(falling())), "no waits") == bound
-    assert "out of reach: 750 ns even if no call waited as far as recorded;" in text(with_target("2x", trace=lacking(falling())))
+    assert lines(with_target("50ns", trace=lacking(b.trace())), "target") == "50ns, 50 ns: cannot be answered: the waits were not recorded"
     block = document(lacking(build.kept_apart()), model=hand_model(gap="sending call", g=900, G=10))
     assert pace(block)[0][1].startswith("the model keeps sends of rank 0 apart"), "the model's gaps it can tell"
 
