@@ -13,7 +13,7 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target, negligible
-from perwiz.report.domino.remedies import REMEDIES, situation
+from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -105,9 +105,11 @@ def _spans(ranking: Ranking, changes: Sequence[Change]) -> list[Span]:
 
 
 def _line(ranking: Ranking, line: RankedLine) -> Line:
-    fall = ranking.fall(line.change)
+    fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
+    if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in line.includes):
+        head.remedy = REMEDIES["held sender"]
     return Line(
-        head=_ranked(ranking.run, line.change),
+        head=head,
         includes=[_ranked(ranking.run, change) for change in line.includes],
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,
@@ -125,6 +127,7 @@ def _ranked(run: Run, change: Change) -> Ranked:
         makespan_ns=change.makespan,
         gain_ns=run.makespan - change.makespan,
         receives_passed=change.receives_passed,
+        posted=posted(run, change),
         remedy=REMEDIES[situation(run, change)],
     )
 

@@ -102,6 +102,8 @@ class Ranked(Record):
     gain_ns: int
     receives_passed: Natural
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+    posted: str | None
+    """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
     remedy: str
     """What to write."""
 

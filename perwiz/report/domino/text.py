@@ -17,8 +17,8 @@ _MUCH = 0.05
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
 """Per question: what a call would not do, what it does."""
 _INDENT = "     "
-_OTHERS = 2
-"""Others that say the same that are named."""
+_OTHERS, _CURE = 2, 0.1
+"""Others that say the same that are named; part of a gain from which on a larger eager limit is named first."""
 
 
 _MOVES = [
@@ -103,7 +103,7 @@ def best(domino: DominoDocument) -> Facts:
 
 def meaning(line: Line) -> str:
     """Return in words what a change does, where calls then wait less, and what it takes for granted."""
-    return f"{line.head.what}{_falls(line)}{_if(line.head)}"
+    return f"{line.head.what}{_falls(line)}{_posted(line.head)}{_if(line.head)}"
 
 
 def _shown(row: Ranked) -> str:
@@ -155,13 +155,19 @@ def _list(domino: DominoDocument) -> list[str]:
     return [f"what could be changed{shown}", *table, *([further] if small else [])]
 
 
+def _posted(row: Ranked) -> str:
+    return f"; the receives are posted in {words.shown(row.posted, 60)}" if row.posted else ""
+
+
 def _if(row: Ranked) -> str:
     return f"; only if it needs nothing of the {_receives(row)} it then runs ahead of" if row.receives_passed else ""
 
 
 def _same(domino: DominoDocument, line: Line) -> list[str]:
-    """Return what says the same."""
-    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in line.includes[:_OTHERS]]
+    """Return what says the same, first a larger eager limit that gains a good part: of a held sender it is a cure of its own."""
+    much = _CURE * line.head.gain_ns
+    named = sorted(line.includes, key=lambda row: row.kind != "protocol" or row.gain_ns < much)[:_OTHERS]
+    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in named]
     more = len(line.includes) - len(others)
     return [f"includes {', '.join(others)}{f' and {more} more' if more else ''}"] if others else []
 

@@ -79,7 +79,7 @@ def test_document__by_hand():
         "steps": [{"number": 1, "single": best, "wait_then_ns": 0, "fewer_calls": 2, "less_ns": 124, "more_ns": 0}],
         "listed": [["e2", "e5"], ["e2"]],
     }
-    wait = {"kind": "wait", "receives_passed": 0, "remedy": REMEDIES["late sender"]}
+    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "remedy": REMEDIES["late sender"]}
     line = block["ranked"][0]
     assert line["head"] == {
         **wait,
@@ -197,6 +197,24 @@ def test_text__target_missed(monkeypatch):
     monkeypatch.setattr(plans, "MOST", 1)
     said = "765ns, 765 ns: not reached by 1 change, each of which gains most behind those before it: 772 ns, gain 62 ns (7.4 %)"
     assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(said)
+
+
+def test_text__what_is_held_by_late_receivers():
+    """The receive is named beside the send, and the larger eager limit beside the earlier receive."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    with b.region(0, "give"):
+        b.send(0, 1, 200)
+    b.compute(0, 1000)
+    with b.region(1, "take"):
+        b.recv(1, 0)
+    told = text(document(b.trace()))
+    first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
+    assert first.startswith("--zero-wait e0: 1.012 us")
+    assert "the receives are posted in MPI_Recv@take" in first
+    assert first.endswith(f"what to do {REMEDIES['held sender']}")
+    assert "eager limit" in REMEDIES["held sender"]
+    assert "\n     includes protocol --eager site:MPI_Send@give (" in told
 
 
 def test_text__target_already_met():
