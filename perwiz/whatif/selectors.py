@@ -95,6 +95,16 @@ def steps(trace: Trace, text: str) -> tuple[I8, I8]:
     return rows, np.unique(step, return_inverse=True)[1]
 
 
+def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
+    """Return (row of names per step, its number; which of them each of these region instances is), steps by region and number.
+
+    Of region 1 the instances 1 2 on one process and 1 on another -> regions 1 1, numbers 1 2; which 0 1 0.
+    """
+    most = int(trace.regions.instance.max(initial=0)) + 1
+    key, which = np.unique(trace.region_names[instances].astype("i8") * most + trace.regions.instance[instances], return_inverse=True)
+    return key // most, key % most, which
+
+
 def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Return the name in `NAME#3` or `NAME#3..7` and what follows it; the whole text if that is one of the names, or has no such mark."""
     name, mark, number = text.rpartition("#") if text not in names else (text, "", "")
@@ -115,12 +125,15 @@ def outermost(first: Ints, end: Ints, instances: I8, count: int) -> I8:
         first, end   1 5, 2 4, 7 8      instances   3, 4, 6
         outermost    - 3 3 3 3 - - 6    (of count 8)
     """
-    before = np.concatenate(([0], np.maximum.accumulate(end)[:-1]))
-    outer = (first >= before) & (end > first)
-    mark = np.zeros(count + 1, "i8")
+    mark, outer = np.zeros(count + 1, "i8"), outer_of(first, end)
     np.add.at(mark, first[outer], instances[outer] + 1)
     np.add.at(mark, end[outer], -(instances[outer] + 1))
     return np.asarray(np.cumsum(mark)[:-1] - 1)
+
+
+def outer_of(first: Ints, end: Ints) -> Mask:
+    """Return which of some ranges, sorted by where they begin, hold something and lie in no other."""
+    return np.asarray((first >= np.concatenate(([0], np.maximum.accumulate(end)[:-1]))) & (end > first))
 
 
 def owners(trace: Trace, instances: I8) -> I8:

@@ -42,7 +42,7 @@ class Scale(Computation):
         """Return the lengths, the region's scaled, rounded per segment to ns."""
         name, factor = _number(self, self.argument)
         instances = selectors.instances(segments.trace, name)
-        return _times(self, length, segments.owner(instances) >= 0, factor)
+        return _times(self, length, segments.within(instances), factor)
 
 
 class Speed(Computation):

@@ -42,9 +42,7 @@ def parts(segments: Segments, text: str) -> Parts:
     word, number = selectors.numbered(text, segments.trace.names)
     if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
         instances, step = selectors.steps(segments.trace, text)
-        owner = segments.owner(instances)
-        owned = np.flatnonzero(owner >= 0)
-        return Parts(owned, np.searchsorted(instances, owner[owned]), step)
+        return Parts(*segments.inside(instances), step)
     if word == WHOLE and number not in ("", "1"):
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:

@@ -230,7 +230,7 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
     if kind == "region":
         selectors.region(trace, name)
         instances = selectors.instances(trace, name)
-        return segments.owner(instances) >= 0
+        return segments.within(instances)
     return np.asarray(selectors.locations(trace, key)[segments.location])
 
 

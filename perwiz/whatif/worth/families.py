@@ -109,13 +109,13 @@ def _step(run: Run) -> Family:
     mark = np.zeros(len(trace.calls) + 1, "i4")
     mark[table.first_call[rows]] = mark[table.end_call[rows]] = 1
     class_of = np.cumsum(mark, dtype="i4")  # between two boundaries all calls lie in the same steps
-    keys, which = np.unique(np.stack([region[rows], table.instance[rows]], 1), axis=0, return_inverse=True)
+    regions, numbers, which = selectors.all_steps(trace, rows)
     first = class_of[table.first_call[rows]]
     count = class_of[table.end_call[rows]] - first
-    row = np.repeat(which.reshape(-1), count)
+    row = np.repeat(which, count)
     member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
     order = np.argsort(row, kind="stable")
-    texts = [(f"{trace.names[name]}#{number}", name) for name, number in keys.tolist()]
+    texts = [(f"{trace.names[name]}#{number}", name) for name, number in zip(regions.tolist(), numbers.tolist(), strict=True)]
     exact = [None if text in trace.names else _exact(trace, f"step:{text}", name) for text, name in texts]
     return Family(tuple(text for text, _ in texts), tuple(exact), class_of[:-1], row[order], member[order])
 
