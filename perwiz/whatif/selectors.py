@@ -101,7 +101,9 @@ def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
     Of region 1 the instances 1 2 on one process and 1 on another -> regions 1 1, numbers 1 2; which 0 1 0.
     """
     most = int(trace.regions.instance.max(initial=0)) + 1
-    key, which = np.unique(trace.region_names[instances].astype("i8") * most + trace.regions.instance[instances], return_inverse=True)
+    asked: I8 = trace.region_names[instances].astype("i8")
+    asked = asked * most + trace.regions.instance[instances]
+    key, which = np.unique(asked, return_inverse=True)
     return key // most, key % most, which
 
 

@@ -12,12 +12,24 @@ from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
-from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target, negligible
+from perwiz.report.domino.records import (
+    DominoDocument,
+    Fixes,
+    Limits,
+    Line,
+    NextFix,
+    NotTried,
+    Pace,
+    Path,
+    PathStep,
+    Ranked,
+    Target,
+    negligible,
+)
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.ranking.change import Change
@@ -26,6 +38,7 @@ from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix
@@ -38,11 +51,10 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     """Return what to change first, at most `most` rows a list."""
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
-    every = np.arange(len(trace.calls))
-    bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
     best, listed = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
-    told = _spans(ranking, [*best, *(line.change for line in listed[:1])])
+    doubts = doubts_of(run)
+    bound, *told = _spans(ranking, question, [*best, *(line.change for line in listed[:1])], doubts)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -70,7 +82,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         changes=[_change(domino, call) for call in calls],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
-        **misfit.modelled(run),
+        **misfit.modelled(run, doubts),
     )
 
 
@@ -95,13 +107,14 @@ def _limits(run: Run) -> Limits:
     )
 
 
-def _spans(ranking: Ranking, changes: Sequence[Change]) -> list[Span]:
-    """Return between which makespans the true one of each change lies."""
-    run, hypotheses = ranking.run, [change.hypothesis for change in changes]
-    if not changes:
-        return []
-    found = sure.answered(run, [partial(apply, hypotheses=[hypothesis]) for hypothesis in hypotheses])
-    return [spans.span(span) for span in sure.spans(run, found, hypotheses)]
+def _spans(ranking: Ranking, question: str, changes: Sequence[Change], doubts: Doubts) -> list[Span]:
+    """Return between which makespans the true one lies if all calls are changed as the question asks, and of each change."""
+    run, different = ranking.run, list(dict.fromkeys(changes))
+    hypotheses = [change.hypothesis for change in different]
+    every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
+    found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)])
+    bound, *told = [spans.span(span) for span in sure.spans(run, found, hypotheses, doubts)]
+    return [bound, *(told[different.index(change)] for change in changes)]
 
 
 def _line(ranking: Ranking, line: RankedLine) -> Line:

@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run
@@ -100,12 +101,12 @@ def posted(run: Run, change: Change) -> str | None:
     """Return the call site that posts the receives that the senders among the changed calls are held by longest; None if none is."""
     if change.kind == "protocol":
         sent = selectors.calls(run.trace, change.question.partition(" ")[2])[run.trace.messages.send]
-        calls = np.unique(run.trace.messages.send_done[sent])
+        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
     elif change.kind == "wait" and situation(run, change) == "late receiver" and change.calls is not None:
         calls = change.calls
     else:
         return None
-    calls = calls[(calls >= 0) & (run.waits.time[calls] > 0)]
+    calls = calls[(calls != NONE) & (run.waits.time[calls] > 0)]
     calls = calls[np.isin(operations.KIND[run.trace.calls.op[run.waits.partner[calls]]], _RECEIVES)]
     if not len(calls):
         return None

@@ -28,7 +28,7 @@ _MOVES = [
 
 
 def text(domino: DominoDocument) -> str:
-    """Return the document as text: the answer, how a target is reached, what could be changed, single calls, the domino path, and what else was asked."""
+    """Return the document as text: the answer, how a target is reached, what could be changed, single calls, the domino path, and fixes."""
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(_answer(domino))]
     if domino.target:
         lines += ["", *_target(domino, domino.target)]
@@ -348,7 +348,8 @@ def _target(domino: DominoDocument, target: Target) -> list[str]:
     elif target.reached:
         verdict = f"reached by {several}, the fewest found: {_gain(domino, makespan)}"
     elif target.ended:
-        verdict = f"out of reach: {f'with {several} it is {_gain(domino, makespan)}, and ' if changes else ''}nothing else that was tried gains"
+        best = f"with {several} it is {_gain(domino, makespan)}, and " if changes else ""
+        verdict = f"out of reach: {best}nothing else that was tried gains"
     else:
         verdict = f"not reached by {several}, each of which gains most behind those before it: {_gain(domino, makespan)}"
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
@@ -363,7 +364,8 @@ def _together(domino: DominoDocument, changes: Sequence[Ranked]) -> list[str]:
     """Return the table of changes each behind those before it, and what to do for each."""
     rows, said = list[words.Line](), set[str]()
     for number, row in enumerate(changes, 1):
-        rows.append([str(number), *_worth(domino, row), words.percent(domino.replayed_ns - row.makespan_ns, domino.shares_of_ns), row.kind, _shown(row)])
+        together = words.percent(domino.replayed_ns - row.makespan_ns, domino.shares_of_ns)
+        rows.append([str(number), *_worth(domino, row), together, row.kind, _shown(row)])
         told = [f"{row.what}{_if(row)}", *([f"do: {row.remedy}"] if row.remedy not in said else [])]
         said.add(row.remedy)
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]

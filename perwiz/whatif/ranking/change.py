@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -77,18 +77,21 @@ class _Rows(Hypothesis):
 
 
 class Asker:
-    """Answers what `predict` answers, of a run whose computation is cut into segments once."""
+    """Answers what `predict` answers, of a run whose computation is cut into segments once.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    `weighted` is its graph under other weights, if the answers are to be of these.
+    """
+
+    def __init__(self, run: Run, weighted: Weighted | None = None) -> None:
+        self.run, self.weighted = run, weighted or run.weighted
         self._messages: dict[tuple[Hypothesis, ...], I8] = {}
-        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), run.weighted.weight[:0])
+        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
 
     @cached_property
     def segments(self) -> Segments:
         """The computation of the run."""
-        return Segments(self.run.weighted)
+        return Segments(self.weighted)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses; it says nothing of region boundaries, the network and sizes of messages.
@@ -96,7 +99,7 @@ class Asker:
         Raises UsageError if one does not fit.
         """
         if any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses):
-            return apply(self.run.weighted, hypotheses)
+            return apply(self.weighted, hypotheses)
         in_turn = join(hypotheses)
         weighted = self._under(tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages)))
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
@@ -119,13 +122,24 @@ class Asker:
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when that is asked for the first time."""
         if messages and messages not in self._messages:
-            self._messages[messages] = apply(self.run.weighted, messages).weight
-        weight = self._messages[messages] if messages else self.run.weighted.weight
-        return dataclasses.replace(self.run.weighted, weight=weight.copy())
+            self._messages[messages] = apply(self.weighted, messages).weight
+        weight = self._messages[messages] if messages else self.weighted.weight
+        return dataclasses.replace(self.weighted, weight=weight.copy())
 
     def makespan(self, *hypotheses: Hypothesis) -> int:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
         return swept_makespan(self.changed(hypotheses))
+
+    def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
+        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen."""
+        last = self
+
+        def changed(weighted: Weighted, hypothesis: Hypothesis) -> Weighted:
+            nonlocal last
+            last = last if weighted is last.weighted else Asker(self.run, weighted)
+            return last.changed([hypothesis])
+
+        return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
 
     def change(self, kind: str, by: str, question: str, what: str) -> Change:
         """Return a change with what it is worth."""

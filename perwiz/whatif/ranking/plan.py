@@ -58,7 +58,8 @@ def plan(ranking: Ranking, wanted: int, tell: Callable[[int, int], object] | Non
     if now > wanted:
         return Plan(wanted, tuple(chosen), reached=False, ended=False)
     needed = _needed(asker, chosen, wanted)
-    return Plan(wanted, (_pair(asker, ranking.changes[:_PAIRED], wanted) if len(needed) > _PAIR else ()) or needed, reached=True, ended=False)
+    fewer = _pair(asker, ranking.changes[:_PAIRED], wanted) if len(needed) > _PAIR else ()
+    return Plan(wanted, fewer or needed, reached=True, ended=False)
 
 
 def _next(asker: Asker, chosen: Sequence[Change], changes: Sequence[Change], target: int, now: int) -> Change | None:
@@ -125,9 +126,7 @@ def _pair(asker: Asker, changes: Sequence[Change], target: int) -> tuple[Change,
 def _in_turn(asker: Asker, changes: Sequence[Change]) -> tuple[Change, ...]:
     """Return changes with the makespans of each with those before it."""
     asked = [change.hypothesis for change in changes]
-    return tuple(
-        dataclasses.replace(change, makespan=asker.makespan(*asked[:number])) for number, change in enumerate(changes, 1)
-    )
+    return tuple(dataclasses.replace(change, makespan=asker.makespan(*asked[:number])) for number, change in enumerate(changes, 1))
 
 
 def target(text: str, makespan: int) -> int:

@@ -31,9 +31,11 @@ def changes(asker: Asker) -> list[Change]:
         out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
     waiting = int(run.waits.time.sum())
     for family in FAMILIES:
-        for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED):
-            if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair")):
-                out.append(_set(family, group, group.choice.hypothesis))
+        out += [
+            _set(family, group, group.choice.hypothesis)
+            for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
+            if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair"))
+        ]
     return out + _polls(asker)
 
 

@@ -60,7 +60,7 @@ def test_waits_that_were_not_recorded():
 
 
 def uneven_and_held():
-    """Return a run whose rank 0 computes 1000 where rank 1 computes 200; then 0 sends 200 bytes that 1 receives 800 later, and computes 500."""
+    """Return a run whose rank 0 computes 1000 where rank 1 computes 200; then 0 sends 200 bytes, received 800 later, and computes 500."""
     b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
     b.compute(0, 1000)
     b.compute(1, 200)
@@ -91,7 +91,9 @@ def test_what_is_spare_is_left_out(monkeypatch):
     ranking = rank(replayed(falling(), hand_model()), kinds=["wait"], by="call")
     singles = {change.question: change for change in ranking.changes}
     turns = iter(["zero-wait e5", "zero-wait e2"])
-    monkeypatch.setattr(plans, "_next", lambda asker, chosen, *_: dataclasses.replace(singles[next(turns)], makespan=770 if chosen else 824))
+    monkeypatch.setattr(
+        plans, "_next", lambda asker, chosen, *_: dataclasses.replace(singles[next(turns)], makespan=770 if chosen else 824)
+    )
     assert told(plan(ranking, 773)) == [("zero-wait e2", 772)]
 
 

@@ -12,11 +12,15 @@ from build import Builder, hand_model
 from falling import falling
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif import ranking
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order
+from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sure import span as sure
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
@@ -152,6 +156,18 @@ def test_says_how_far_it_is():
     heard = []
     ranked(falling(), tell=lambda *pair: heard.append(pair))
     assert heard == [(done, len(ranking.KINDS)) for done in range(len(ranking.KINDS))]
+
+
+@pytest.mark.parametrize("name", ["halo", "late_receiver", "master_worker"])
+def test_spans_are_those_of_predict(name):
+    """Under a model of which the eager limit and the latency are open: the questions are asked of many weights in turn."""
+    open_ = (Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), ""), Unknown("L_ns", "", ("L_ns=0", "L_ns=5000"), ""))
+    machine, trace = Machine(hand_model(), unknown=open_), build.CATALOGUE[name]()
+    run = replayed(trace, machine)
+    asked = [f"{question} e{call}" for question in ("zero-wait", "zero-time") for call in range(min(len(trace.calls), 12))]
+    hypotheses = [parse(text) for text in (*asked, "balance-time all", "speed rank:0=2", "speed rank:1=3", "network L_ns=7", "eager all")]
+    spans = sure.spans(run, sure.answered(run, Asker(run).questions(hypotheses)), hypotheses)
+    assert spans == [predict(trace, str(hypothesis), machine).span for hypothesis in hypotheses]
 
 
 def polling(tests=10):

@@ -14,7 +14,6 @@ from build import CATALOGUE, Builder, hand_model, traces
 from falling import falling
 from naive_domino import domino_paths
 from perwiz.errors import UsageError
-from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
@@ -161,18 +160,6 @@ def test_law__every_value_is_what_predict_says(name):
             assert predict(trace, [f"{question} e{call}"]).predicted.makespan == found.value[call]
         if len(trace.calls):
             assert predict(trace, [f"{question} all"]).predicted.makespan == found.bound
-
-
-@pytest.mark.parametrize("name", ["halo", "late_receiver", "master_worker"])
-def test_spans__are_those_of_predict(name):
-    """Under a model of which the eager limit and the latency are open."""
-    open_ = (Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), ""), Unknown("L_ns", "", ("L_ns=0", "L_ns=5000"), ""))
-    machine = Machine(hand_model(), unknown=open_)
-    trace = CATALOGUE[name]()
-    found, calls = domino(trace, machine), range(min(len(trace.calls), 12))
-    for question in worth.QUESTIONS:
-        spans = worth.spans(found.run, question, [np.array([call]) for call in calls])
-        assert spans == [predict(trace, f"{question} e{call}", machine).span for call in calls]
 
 
 def test_changed__is_what_the_hypotheses_do():
