@@ -81,6 +81,26 @@ def test_reports(text, facts):
         assert fact in shown
 
 
+def test_limits():
+    """What limits the run is of the time that gains are of; no process computes before the last has left MPI_Init in it."""
+    block = ranked(paths_of(late(), hand_model()))
+    limits = block.limits
+    parts = (limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.serialisation_ns, limits.transfer_ns)
+    assert (limits.time_ns, sum(parts), block.shares_of_ns) == (100, 100, 100)
+    assert "of the 100 ns after MPI_Init" in " ".join(domino_text.text(block).partition("\nfirst change")[0].split())
+
+
+def test_limits__who_leaves_mpi_init_first_computes_before():
+    """Rank 1 leaves MPI_Init 700 before rank 0, and computes 800, 100 of that behind it; rank 0 computes 300 then, and nobody waits."""
+    b = Builder(2, work=0)
+    b.call(0, "Init", at=(0, 900))
+    b.compute(0, 300)
+    b.call(1, "Init", at=(0, 200))
+    b.compute(1, 800)
+    limits = ranked(paths_of(b.trace(), hand_model())).limits
+    assert (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.serialisation_ns) == (300, 200, 100, 0)
+
+
 def test_critical__slack():
     """Counts are by parts of the 100 ns: 0.1, 1, 5 and 10."""
     block = critical.document(path_of(late(), hand_model()), 1)

@@ -33,11 +33,12 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.run import Run, makespan
 
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
-PROGRAM, BETWEEN = "program", "MPI_Init to MPI_Finalize"
-"""Names of the whole program, and of its part between starting and ending MPI."""
+PROGRAM, BETWEEN, AFTER = "program", "MPI_Init to MPI_Finalize", "after MPI_Init"
+"""Names of the whole program, of its part between starting and ending MPI, and of that from when all have started it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Efficiency:
     """The efficiencies of the whole program or a region."""
 
     name: str
-    """PROGRAM, BETWEEN, or a call path."""
+    """PROGRAM, BETWEEN, AFTER, or a call path."""
     region: bool
     """Whether it is a region."""
     useful: I8
@@ -102,12 +103,21 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
 
 
 def whole(run: Run) -> Efficiency:
-    """Return the efficiency of the part between MPI_Init and MPI_Finalize, of the whole program if not every location calls both once."""
-    time, times, spans = sweep(run.graph, ideal(run)), run.trace.timeline.calls, run.trace.timeline.locations
+    """Return the efficiency of the part from when the last process has left MPI_Init, of the whole program if the trace does not show it.
+
+    That is the part that shares of gains are of.
+    """
+    trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
+    time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    useful = spans.leave - spans.enter
-    np.subtract.at(useful, run.trace.calls.location, times.leave - times.enter)
-    return next(iter(_between(run, best.calls)), Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time)))
+    inits, after = selectors.init_calls(trace), selectors.after_init(trace)
+    shown = after is not None and 0 < after < run.makespan
+    since = int(times.leave[inits].max()) if shown else int(spans.enter.min(initial=0))
+    useful = np.maximum(spans.leave - np.maximum(spans.enter, since), 0)
+    np.subtract.at(useful, trace.calls.location, np.maximum(times.leave - np.maximum(times.enter, since), 0))
+    if after is None or not shown:
+        return Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time))
+    return Efficiency(AFTER, False, useful, after, int(best.locations.leave.max() - best.calls.leave[inits].max()))
 
 
 def _between(run: Run, best: Times) -> list[Efficiency]:

@@ -91,11 +91,11 @@ def _limits(run: Run) -> Limits:
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
     times, polls = run.trace.timeline.calls, in_vain(run.trace)
-    between, path = whole.name == efficiency.BETWEEN, critical_of(run).pieces
-    late = 0 if between else int(path.length[path.kind == KINDS.index("start")].sum())
+    started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
+    late = 0 if started else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
     return Limits(
-        between=between,
+        after_init=started,
         time_ns=whole.time,
         computation_ns=mean,
         imbalance_ns=most - mean,

@@ -134,11 +134,12 @@ class NotTried(Record):
 
 
 class Limits(Record):
-    """What the time between MPI_Init and MPI_Finalize, or that of the whole program, is made of (POP efficiencies); the parts add up."""
+    """What the time after MPI_Init, or that of the whole program, is made of (POP efficiencies); the parts add up."""
 
-    between: bool
-    """Between MPI_Init and MPI_Finalize."""
+    after_init: bool
+    """From when the last process has left MPI_Init; else of the whole program."""
     time_ns: Natural
+    """What gains are shares of: shares_of_ns."""
     computation_ns: int
     """The mean of all processes."""
     imbalance_ns: int

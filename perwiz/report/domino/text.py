@@ -71,7 +71,7 @@ def limits(limits: Limits) -> Facts:
     if limits.start_ns:
         parts["late start (others began before)"] = limits.start_ns
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
-    of = f"of the {words.duration(limits.time_ns)} {'between MPI_Init and MPI_Finalize' if limits.between else 'recorded'}"
+    of = f"of the {words.duration(limits.time_ns)} {'after MPI_Init' if limits.after_init else 'recorded'}"
     facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
