@@ -29,6 +29,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.run import Run, Start, replayed
@@ -231,7 +232,7 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
         selectors.region(trace, name)
         instances = selectors.instances(trace, name)
         return segments.within(instances)
-    return np.asarray(selectors.locations(trace, key)[segments.location])
+    return selectors.locations(trace, key)[segments.location] & between_init_and_finalize(segments)
 
 
 def _interval(key: str, recorded: float, least: float | None, most: float | None) -> tuple[float, float]:

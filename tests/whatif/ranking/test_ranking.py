@@ -158,6 +158,17 @@ def test_says_how_far_it_is():
     assert heard == [(done, len(ranking.KINDS)) for done in range(len(ranking.KINDS))]
 
 
+def test_what_is_before_mpi_init_gains_nothing():
+    """Rank 0 computes 1000 before MPI_Init and 50 behind it, rank 1 500 and 10: 1.667 times as fast rank 0 computes 30 there, no less before."""
+    b = Builder(2, work=0)
+    for rank, before, behind in ((0, 1000, 50), (1, 500, 10)):
+        b.compute(rank, before)
+        b.call(rank, "Init")
+        b.compute(rank, behind)
+    found = ranked(b.trace())
+    assert {change.question: change.makespan for change in found.changes} == {"speed rank:0=1.667": 1030, "balance-time all": 1030}
+
+
 @pytest.mark.parametrize("name", ["halo", "late_receiver", "master_worker"])
 def test_spans_are_those_of_predict(name):
     """Under a model of which the eager limit and the latency are open: the questions are asked of many weights in turn."""
