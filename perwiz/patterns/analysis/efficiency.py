@@ -103,21 +103,30 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
 
 
 def whole(run: Run) -> Efficiency:
-    """Return the efficiency of the part from when the last process has left MPI_Init, of the whole program if the trace does not show it.
+    """Return the efficiency of the part from when the last process has left MPI_Init until the last enters MPI_Finalize.
 
-    That is the part that shares of gains are of.
+    To the end if none does; of the whole program if the trace does not show MPI_Init. Shares of gains are of the time from there to the end.
     """
     trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    inits, after = selectors.init_calls(trace), selectors.after_init(trace)
-    shown = after is not None and 0 < after < run.makespan
-    since = int(times.leave[inits].max()) if shown else int(spans.enter.min(initial=0))
-    useful = np.maximum(spans.leave - np.maximum(spans.enter, since), 0)
-    np.subtract.at(useful, trace.calls.location, np.maximum(times.leave - np.maximum(times.enter, since), 0))
-    if after is None or not shown:
+    inits, after, last = selectors.init_calls(trace), selectors.after_init(trace), np.flatnonzero(FINALIZE[trace.calls.op])
+    if after is None or not 0 < after < run.makespan:
+        useful = _computed(trace, int(spans.enter.min(initial=0)), int(spans.leave.max(initial=0)))
         return Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time))
-    return Efficiency(AFTER, False, useful, after, int(best.locations.leave.max() - best.calls.leave[inits].max()))
+    since, begun = (int(each.leave[inits].max()) for each in (times, best.calls))
+    until, ended = (int(each.enter[last].max()) if len(last) else -1 for each in (times, best.calls))
+    if until < since:
+        until, ended = int(spans.leave.max()), int(best.locations.leave.max())
+    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, ended - begun)
+
+
+def _computed(trace: Trace, since: int, until: int) -> I8:
+    """Return what each location computes between two instants, ns."""
+    times, spans = trace.timeline.calls, trace.timeline.locations
+    out = np.maximum(np.minimum(spans.leave, until) - np.maximum(spans.enter, since), 0)
+    np.subtract.at(out, trace.calls.location, np.maximum(np.minimum(times.leave, until) - np.maximum(times.enter, since), 0))
+    return out
 
 
 def _between(run: Run, best: Times) -> list[Efficiency]:

@@ -70,7 +70,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
-        limits=_limits(run) if len(trace.locations) else None,
+        limits=_limits(run, shares_of) if len(trace.locations) else None,
         best=[_ranked(run, change) for change in best],
         best_spans=told,
         ranked=[_line(ranking, line) for line in listed[:most]],
@@ -86,7 +86,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     )
 
 
-def _limits(run: Run) -> Limits:
+def _limits(run: Run, shares_of: int) -> Limits:
     """Return what the time is made of."""
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
@@ -96,7 +96,8 @@ def _limits(run: Run) -> Limits:
     start = min(late, max(whole.ideal - most, 0))
     return Limits(
         after_init=started,
-        time_ns=whole.time,
+        time_ns=shares_of,
+        end_ns=shares_of - whole.time,
         computation_ns=mean,
         imbalance_ns=most - mean,
         start_ns=start,

@@ -150,6 +150,8 @@ class Limits(Record):
     """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
     """What MPI and the network add."""
+    end_ns: int
+    """From when the last process enters MPI_Finalize to the end."""
     polling_ns: Natural
     """Of all that: the mean of all processes in calls that test or probe in vain."""
     rank: Natural

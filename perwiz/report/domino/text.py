@@ -70,6 +70,8 @@ def limits(limits: Limits) -> Facts:
     }
     if limits.start_ns:
         parts["late start (others began before)"] = limits.start_ns
+    if limits.end_ns:
+        parts["MPI_Finalize and what follows"] = limits.end_ns
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
     of = f"of the {words.duration(limits.time_ns)} {'after MPI_Init' if limits.after_init else 'recorded'}"
     facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
