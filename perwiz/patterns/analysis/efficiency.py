@@ -105,7 +105,7 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
 def whole(run: Run) -> Efficiency:
     """Return the efficiency of the part from when the last process has left MPI_Init until the last enters MPI_Finalize.
 
-    To the end if none does; of the whole program if the trace does not show MPI_Init. Shares of gains are of the time from there to the end.
+    To the end if none does; of the whole program if the trace does not show MPI_Init. Gains are shares of the time from there to the end.
     """
     trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
     time = sweep(run.graph, ideal(run))

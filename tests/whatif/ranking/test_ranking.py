@@ -159,12 +159,12 @@ def test_says_how_far_it_is():
 
 
 def test_what_is_before_mpi_init_gains_nothing():
-    """Rank 0 computes 1000 before MPI_Init and 50 behind it, rank 1 500 and 10: 1.667 times as fast rank 0 computes 30 there, no less before."""
+    """Rank 0 computes 1000 before MPI_Init and 50 behind it, rank 1 500 and 10: 1.667 times as fast, rank 0 computes 30 there."""
     b = Builder(2, work=0)
-    for rank, before, behind in ((0, 1000, 50), (1, 500, 10)):
-        b.compute(rank, before)
-        b.call(rank, "Init")
-        b.compute(rank, behind)
+    for process, before, behind in ((0, 1000, 50), (1, 500, 10)):
+        b.compute(process, before)
+        b.call(process, "Init")
+        b.compute(process, behind)
     found = ranked(b.trace())
     assert {change.question: change.makespan for change in found.changes} == {"speed rank:0=1.667": 1030, "balance-time all": 1030}
 
