@@ -167,7 +167,7 @@ def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
     while rest:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
-            same = _holds(top, other) or (not apart and _steps_of_one(top, other))
+            same = _holds(top, other) or (not apart and steps.of_one(top, other))
             if not same and left > 0:
                 left -= 1
                 both = [change.hypothesis for change in sorted((top, other), key=_place)]
@@ -183,10 +183,6 @@ def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
 def _needed(top: Change, change: Change) -> float:
     """Return the part of what a change gains that another, which says the same, must gain to be named instead of it."""
     return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else CLOSE
-
-
-def _steps_of_one(change: Change, other: Change) -> bool:
-    return change.by == other.by == "step" and steps.region(change) == steps.region(other)
 
 
 def _holds(change: Change, other: Change) -> bool:

@@ -17,6 +17,14 @@ def region(change: Change) -> str:
     return change.question.rpartition("#")[0]
 
 
+def of_one(change: Change, other: Change) -> bool:
+    """Return whether both change steps of one region alike: they are one line of the list.
+
+    True of `zero-wait step:item#3` and `zero-wait step:item#1..7`.
+    """
+    return change.by == other.by == "step" and region(change) == region(other)
+
+
 def joined(asker: Asker, changes: Sequence[Change]) -> list[Change]:
     """Return, for each region of which several single steps gain, the same change of the steps from the first to the last of these."""
     gaining: dict[str, list[int]] = {}
