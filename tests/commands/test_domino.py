@@ -142,6 +142,7 @@ def test_target__missed(domino):
     assert code == 5
     assert "\ntarget        9x, 45.84 ms: out of reach: with " in out
     assert "\nperwiz predict " in out
+    assert "\ntarget        9x, 45.84 ms: out of reach: with " in domino("--target", "9x", "-q")[1]
 
 
 def test_incomplete_trace(domino):

@@ -31,7 +31,7 @@ def text(domino: DominoDocument) -> str:
     """Return the document as text: the answer, how a target is reached, what could be changed, single calls, the domino path, and fixes."""
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(_answer(domino))]
     if domino.target:
-        lines += ["", *_target(domino, domino.target)]
+        lines += _target(domino, domino.target)
     if len(domino.best) > 1:
         lines += ["", "the best change of each kind", *_kinds(domino)]
     if domino.ranked:

@@ -177,7 +177,7 @@ def with_target(text, trace=None, **asked):
 
 def test_text__target_by_hand():
     block = with_target("765ns", kinds=["wait"], by="call")
-    assert text(block).partition("\n\ntarget ")[2].partition("\n\n")[0].splitlines() == [
+    assert text(block).partition("\ntarget ")[2].partition("\n\n")[0].splitlines() == [
         "       765ns, 765 ns: reached by 2 changes, the fewest found: 762 ns, gain 72 ns (8.6 %)",
         "    gain         makespan  in all  kind  change",
         "1  62 ns  7.4 %    772 ns   7.4 %  wait  --zero-wait e2",
