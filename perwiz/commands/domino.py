@@ -42,7 +42,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 
 FAMILIES = ("site", "routine", "region", "step", "rank", "pair")
 """Words of `perwiz.whatif.worth.families`."""
-BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
+BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs")
 """Words of `perwiz.whatif.ranking.ranking`."""
 QUESTIONS = ("zero-wait", "zero-time", "advance")
 """Words of `perwiz.whatif.worth.worth`."""

@@ -138,11 +138,12 @@ def test_target__of_every_kind(document, capsys):
 
 
 def test_target__missed(domino):
-    code, out, _ = domino("--target", "9x")
-    assert code == 5
-    assert "\ntarget        9x, 45.84 ms: out of reach: with " in out
-    assert "\nperwiz predict " in out
-    assert "\ntarget        9x, 45.84 ms: out of reach: with " in domino("--target", "9x", "-q")[1]
+    for kind, words in ((["--kind", "wait"], "out of reach: with "), ([], "not reached by 10 changes, ")):
+        code, out, _ = domino("--target", "9x", *kind)
+        assert code == 5
+        assert f"\ntarget        9x, 45.84 ms: {words}" in out
+        assert "\nperwiz predict " in out
+        assert f"\ntarget        9x, 45.84 ms: {words}" in domino("--target", "9x", "-q", *kind)[1]
 
 
 def test_incomplete_trace(domino):

@@ -31,7 +31,7 @@ class Change:
     kind: str
     """Row of perwiz.whatif.ranking.KINDS, its word."""
     by: str
-    """What it is about: a word of families.FAMILIES, call, program, stretch, node, pairs."""
+    """What it is about: a word of families.FAMILIES, call, program, stretch, class, node, pairs."""
     question: str
     """As `predict` takes it."""
     what: str

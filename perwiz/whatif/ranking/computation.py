@@ -34,7 +34,7 @@ def balance(asker: Asker) -> list[Change]:
 
 
 def slowest(asker: Asker) -> list[Change]:
-    """Return what gains if a process, or those of a node, computed as long as all do on average."""
+    """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all."""
     segments, trace = asker.segments, asker.run.trace
     ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
     computed = np.zeros(len(ranks))
@@ -44,6 +44,13 @@ def slowest(asker: Asker) -> list[Change]:
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))
     ]
+    first, end = _class(computed)
+    if 1 < end - first < len(ranks) and np.array_equal(ranks[first:end], np.arange(ranks[first], ranks[first] + end - first)):
+        sums = np.array([computed[first:end].sum(), computed.sum() - computed[first:end].sum()])
+        for row, factor in _slow(sums, np.array([end - first, len(ranks) - end + first])):
+            if row == 0:
+                named = f"{ranks[first]}-{ranks[end - 1]}"
+                out.append(asker.change("slowest", "class", f"speed rank:{named}={factor}", f"ranks {named}, {factor} times as fast"))
     node_of = np.zeros(len(ranks), "i8")
     node_of[rank_of] = trace.locations.node
     if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and not _ambiguous(trace.nodes):
@@ -64,6 +71,17 @@ def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:
     factor = computed / np.maximum(count, 1) / mean if mean else np.zeros(len(computed))
     order = np.argsort(-factor, kind="stable")[:_TRIED].tolist()
     return [(row, f"{factor[row]:.4g}") for row in order if 1 < float(f"{factor[row]:.4g}") <= _MOST]
+
+
+def _class(computed: F8) -> tuple[int, int]:
+    """Return the first and the end of the neighbours that together compute longest beyond the mean.
+
+    Of 3 7 6 2 2, mean 4: the second and the third, 5 beyond it -> (1, 3).
+    """
+    beyond = np.concatenate(([0.0], np.cumsum(computed - computed.mean()))) if len(computed) else np.zeros(1)
+    least = np.minimum.accumulate(beyond)
+    end = int(np.argmax(beyond - least))
+    return int(np.argmin(beyond[: end + 1])), end
 
 
 def _ambiguous(nodes: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -18,6 +19,7 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
@@ -89,6 +91,16 @@ def test_held_senders():
     assert found.run.makespan == 2000
     assert [(change.question, change.makespan) for change in found.changes] == [("eager site:MPI_Send", 1012), ("eager all", 1012)]
     assert [change.question for change in found.lines[0].includes] == ["eager all"]
+
+
+def test_slow_neighbours():
+    """Of 300, 700, 600, 200 and 200 the second and third take 650 in the mean, all 400: 1.625 times as fast the second takes 430.77."""
+    b = Builder(5)
+    for process, ns in enumerate([300, 700, 600, 200, 200]):
+        b.compute(process, ns)
+    told = {change.by: (change.question, change.makespan) for change in ranked(b.trace(), kinds=["slowest"]).changes}
+    assert told["class"] == ("speed rank:1-2=1.625", 431)
+    assert _class(np.array([2.0, 2, 2])) == (0, 0)
 
 
 def test_network_and_nodes():
