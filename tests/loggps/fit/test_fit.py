@@ -247,6 +247,15 @@ def test_fitted__only_collectives():
     assert (machine.model.costs[0].L, "L_ns" in machine.model.assumed) == (2500, True)
 
 
+def test_fitted__only_barriers_of_threads():
+    """What the threads of a process wait for each other bounds no latency."""
+    build = Builder(2)
+    worker = build.thread(0)
+    build.team("omp_barrier", (0, worker), at={0: (0, 50), worker: (40, 50)})
+    machine = fitted(build.trace())
+    assert unknown(machine)["L_ns"].why == "no evidence: no process sends to another, nor do all wait for each other"
+
+
 def test_fitted__nothing_at_all():
     build = Builder(2)
     build.call(0, "Comm_rank", at=(0, 10))
