@@ -989,6 +989,51 @@ def device():
     return b.trace()
 
 
+@listed
+def small_team():
+    """Of three threads one is in no team of two, from 10 to 50; afterwards it is in one of three."""
+    b = Builder(1)
+    second, third = b.thread(0), b.thread(0)
+    fork = b.call(0, "omp_fork", at=(10, 10))
+    b.link("fork", fork, b.call(second, "omp_idle", at=(0, 10)))
+    b.team("omp_implicit_barrier", (0, second), at={0: (30, 50), second: (50, 50)})
+    join, idle = b.call(0, "omp_join", at=(50, 50)), b.call(second, "omp_idle", at=(50, 60))
+    b.link("join", idle, join)
+    fork = b.call(0, "omp_fork", at=(60, 60))
+    b.link("fork", fork, idle)
+    b.link("fork", fork, b.call(third, "omp_idle", at=(0, 60)))
+    b.team("omp_implicit_barrier", (0, second, third), at=dict.fromkeys((0, second, third), (80, 80)))
+    join = b.call(0, "omp_join", at=(80, 80))
+    for worker in (second, third):
+        b.link("join", b.call(worker, "omp_idle", at=(80, 80)), join)
+    return b.trace()
+
+
+@listed
+def two_streams():
+    """Two streams: the first is given kernels at 10 and 30, the second at 40 one that waits for what the first does until 70."""
+    b = Builder(1)
+    first, second = b.stream(0), b.stream(0)
+    one, two = b.call(0, "device_launch", at=(10, 12)), b.call(0, "device_launch", at=(30, 32))
+    other = b.call(0, "device_launch", at=(40, 42))
+    b.link("launch", one, b.call(first, "device_idle", at=(0, 15)))
+    with b.region(first, "kernel", at=(15, 50)):
+        pass
+    b.link("launch", two, b.call(first, "device_idle", at=(50, 51)))
+    with b.region(first, "kernel", at=(51, 70)):
+        pass
+    ended = b.call(first, "device_idle", at=(70, 120))
+    begun = b.call(second, "device_idle", at=(0, 73))
+    b.link("launch", other, begun)
+    b.link("event", ended, begun)
+    with b.region(second, "copy", at=(73, 90)):
+        pass
+    done = b.call(second, "device_idle", at=(90, 120))
+    b.link("done", done, b.call(0, "device_synchronize", at=(60, 92)))
+    b.end = {0: 120, first: 120, second: 120}
+    return b.trace()
+
+
 @st.composite
 def traces(draw, regions=True):
     """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one."""

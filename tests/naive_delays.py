@@ -9,14 +9,15 @@ import numpy as np
 
 from build import Builder
 from perwiz.patterns.analysis import delays as real
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START
+from perwiz.patterns.intervals import intervals
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, TEAMS
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import search
 
 WAITING = -1
-PAIRS = ("mpi_latesender", "mpi_latereceiver", "mpi_earlyreduce", "mpi_latebroadcast")
-MESSAGES = PAIRS[:2]
-SYNCHRONISE = BARRIER | EXCHANGE | FINALIZE
+PAIRS = real.BETWEEN_TWO
+MESSAGES = ("mpi_latesender", "mpi_latereceiver")
+SYNCHRONISE = BARRIER | EXCHANGE | FINALIZE | TEAMS
 
 
 def chain():
@@ -42,7 +43,7 @@ def causes_of(trace):
     findings = search(trace)
     view, tree = View(trace), findings.severity.tree
     waits = real.wait_states(findings.instances)
-    what = real.intervals(view, tree, waits)
+    what = intervals(view, tree, waits.instances)
     return view, tree, waits, what, real.causes(view, tree, waits, what)
 
 
@@ -108,7 +109,8 @@ def together(view, waits, i):
     """Return since when waiter and cause of a wait state are apart."""
     some, trace = waits.instances, view.trace
     q, p = view.location[some.call[i]], view.location[some.cause[i]]
-    times = [max(began(view)[q], began(view)[p])]
+    process, begins = trace.locations.process, trace.timeline.locations.enter.tolist()
+    times = [max((begins if process[q] == process[p] else began(view))[x] for x in (q, p))]
     ends = view.enter[some.call] + some.severity
     for j in range(len(waits)):
         mine = {view.location[some.call[j]]: some.call[j], view.location[some.cause[j]]: some.cause[j]}

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from perwiz.patterns.search import Findings
     from perwiz.whatif.run import Run
 
-HELP = "find wait states: late senders, wrong orders, waits in collectives, and what each is worth"
+HELP = "find wait states: late senders, waits in collectives, idle threads and devices, and what each is worth"
 _ENDING = """
 Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if no call waited at the call
 sites where a pattern occurs: what `perwiz predict` prints for the option beside it. The delay cost of a call path is the waiting of
 others that comes from a process spending more time there than they; together the costs are the waiting. Efficiencies are those of POP;
-below 80 % they are marked (!). --of takes the names of --json and of `perwiz cube show`.
+below 80 % they are marked (!); with several threads those of MPI and of the threads stand beside them. --of takes the names of --json
+and of `perwiz cube show`.
 
 examples:
   perwiz patterns run.otf2
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation
     from perwiz.patterns.analysis.worth import worth
-    from perwiz.patterns.library import BUILT_IN
+    from perwiz.patterns.library import BUILT_IN, OF_THREADS
     from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
     from perwiz.patterns.search import search
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
     if pattern is not None and pattern not in findings.instances:
         why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
+        why = "which has no calls of threads or devices" if pattern in {known.name for known in OF_THREADS} else why
         raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)

@@ -24,7 +24,7 @@ class Metric:
 _TIME = """
 time | Time | | time of all processes, from the first to the last instant of each
 execution | Execution | time | time spent in the program
-comp | Computation | execution | time outside of MPI
+comp | Computation | execution | time outside of calls of MPI, threads and devices
 mpi | MPI | execution | time in MPI calls
 mpi_management | Management | mpi | time spent managing processes, communicators, files and windows
 mpi_init_exit | Init/Finalize | mpi_management | time in MPI_Init and MPI_Finalize
@@ -43,6 +43,31 @@ mpi_rma_communication | One-sided | mpi_communication | time in puts, gets and a
 mpi_io | File I/O | mpi | time reading and writing files
 mpi_io_individual | Individual | mpi_io | by each process for itself
 mpi_io_collective | Collective | mpi_io | by all processes together
+"""
+_TIME_OF_THREADS = """
+device_comp | On devices | comp | time of streams in kernels and copies
+omp_time | OpenMP | execution | time in calls of OpenMP
+omp_management | Management | omp_time | time beginning and ending teams, and creating tasks
+omp_synchronization | Synchronization | omp_time | time in calls that wait for other threads
+omp_barrier | Barrier | omp_synchronization | time in barriers of teams
+omp_ebarrier | Explicit | omp_barrier | that the program asks for
+omp_ibarrier | Implicit | omp_barrier | at the end of a construct
+omp_critical | Critical | omp_synchronization | time until a critical section could be entered
+omp_lock_api | Lock API | omp_synchronization | time until a lock was had
+omp_ordered | Ordered | omp_synchronization | time until an ordered section could be entered
+omp_taskwait | Task Wait | omp_synchronization | time until tasks were done
+omp_task | Task Start | omp_synchronization | time with nothing to do before a task
+pthread_time | POSIX threads | execution | time in calls of POSIX threads
+pthread_management | Management | pthread_time | time making and ending threads
+pthread_synchronization | Synchronization | pthread_time | time in calls that wait for other threads
+pthread_lock_api | Mutex | pthread_synchronization | time until a mutex was had
+pthread_conditional | Condition | pthread_synchronization | time until a condition was signalled
+pthread_barrier | Barrier | pthread_synchronization | time in barriers
+device_time | Devices | execution | time in calls for devices, and of streams that have work but do not begin it
+device_launches | Launches | device_time | time of the host giving work to devices
+device_comm | Copies | device_time | time of the host in copies that it waits for
+device_sync | Synchronization | device_time | time of the host in calls that wait for devices
+device_starts | Starts | device_time | time of streams that have work but do not begin it
 """
 _COUNTS = """
 visits | Visits | | occ | entries of a region or routine
@@ -132,14 +157,44 @@ imbalance_below | Underload | imbalance |
 imbalance_below_bypass | Non-participation | imbalance_below |
 imbalance_below_singularity | Singularity | imbalance_below_bypass |
 """
+_CAUSES_OF_THREADS = """
+delay_omp | OpenMP | delay |
+delay_ompbarrier_aggregate | Wait at Barrier | delay_omp |
+delay_ompbarrier | Short-term | delay_ompbarrier_aggregate |
+delay_ompbarrier_longterm | Long-term | delay_ompbarrier_aggregate |
+delay_ompidle_aggregate | Idle threads | delay_omp | threads that wait for work of their process
+delay_ompidle | Short-term | delay_ompidle_aggregate |
+delay_ompidle_longterm | Long-term | delay_ompidle_aggregate |
+delay_omplock_aggregate | Lock Contention | delay_omp | not in Scalasca
+delay_omplock | Short-term | delay_omplock_aggregate |
+delay_omplock_longterm | Long-term | delay_omplock_aggregate |
+delay_omptask_aggregate | Task Wait and Join | delay_omp | not in Scalasca
+delay_omptask | Short-term | delay_omptask_aggregate |
+delay_omptask_longterm | Long-term | delay_omptask_aggregate |
+delay_pthread_aggregate | POSIX threads | delay | not in Scalasca
+delay_pthread | Short-term | delay_pthread_aggregate |
+delay_pthread_longterm | Long-term | delay_pthread_aggregate |
+delay_devices | Devices | delay | not in Scalasca
+delay_device_aggregate | Wait for Device | delay_devices | hosts and streams that wait for a stream
+delay_device | Short-term | delay_device_aggregate |
+delay_device_longterm | Long-term | delay_device_aggregate |
+delay_deviceidle_aggregate | Idle devices | delay_devices | streams that wait for work of the host
+delay_deviceidle | Short-term | delay_deviceidle_aggregate |
+delay_deviceidle_longterm | Long-term | delay_deviceidle_aggregate |
+"""
 
 
 def _rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
 
 
-TIME_METRICS = tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(_TIME))
-CAUSE_METRICS = tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(_CAUSES))
+def _in_ns(text: str) -> tuple[Metric, ...]:
+    return tuple(Metric(name, title, parent, NS, meaning) for name, title, parent, meaning in _rows(text))
+
+
+TIME_METRICS, CAUSE_METRICS = _in_ns(_TIME), _in_ns(_CAUSES)
+TIME_OF_THREADS, CAUSES_OF_THREADS = _in_ns(_TIME_OF_THREADS), _in_ns(_CAUSES_OF_THREADS)
+"""Those that traces with calls of threads or devices have, too."""
 COUNT_METRICS = tuple(Metric(*row) for row in _rows(_COUNTS))
 
 

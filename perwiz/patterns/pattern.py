@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from perwiz.patterns.callpaths import CallTree
+from perwiz.patterns.severity import Cells, cells
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import NONE
@@ -73,6 +75,11 @@ class View:
         return np.asarray(operations.KIND[self.op])
 
     @cached_property
+    def has_threads(self) -> bool:
+        """Whether the trace has calls of threads or devices."""
+        return not operations.MPI[self.op].all()
+
+    @cached_property
     def size(self) -> I8:
         """Members of each collective."""
         return np.diff(np.append(self.trace.collectives.first_member, len(self.trace.members)))
@@ -103,6 +110,22 @@ class View:
         return out[:-1]
 
 
+def longest(view: View, call: I4, wait: I8, cause: I4, message: Ints | int = NONE) -> Instances:
+    """Return one instance per call, that of its longest wait; of equally long ones the first.
+
+    call      4  4  2  4
+    wait      5  9  7  9
+    message   0  1  2  3      instances of call 2 with 7 ns and message 2, of call 4 with 9 ns and message 1
+    """
+    most = np.zeros(len(view.enter), "i8")
+    np.maximum.at(most, call, wait)
+    rows = np.flatnonzero((wait > 0) & (wait == most[call]))[::-1]
+    first = np.full(len(most), NONE, "i4")
+    first[call[rows]] = rows
+    rows = first[first != NONE]
+    return instances(call[rows], wait[rows], cause[rows], np.broadcast_to(message, len(call))[rows])
+
+
 class Pattern(abc.ABC):
     """One pattern. Subclasses say what it is called and find its instances.
 
@@ -124,3 +147,13 @@ class Pattern(abc.ABC):
     @abc.abstractmethod
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return the instances in a run."""
+
+    def severity(self, view: View, tree: CallTree, found: Instances) -> Cells:
+        """Return what the instances lose by call path and location, ns: by default that of the calls whose time is lost."""
+        return booked(view, tree, found, found.severity)
+
+
+def booked(view: View, tree: CallTree, found: Instances, value: I8) -> Cells:
+    """Return values of instances by call path and location of their calls."""
+    size = len(tree), len(view.trace.locations)
+    return cells(tree.of_calls(view.trace, found.call), view.location[found.call], value, size)

@@ -12,13 +12,12 @@ import numpy as np
 
 from perwiz.patterns import occurrences
 from perwiz.patterns.callpaths import CallTree, call_tree
-from perwiz.patterns.library import BUILT_IN, grid
+from perwiz.patterns.library import BUILT_IN, OF_MPI, grid
 from perwiz.patterns.library.basics import counts, times
-from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, Metric, in_order
+from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, TIME_OF_THREADS, Metric, in_order
 from perwiz.patterns.own import checked
-from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View
-from perwiz.patterns.severity import Cells, Severity, cells
-from perwiz.trace.arrays import I8
+from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, booked
+from perwiz.patterns.severity import Cells, Severity
 from perwiz.trace.trace import Trace
 
 
@@ -41,7 +40,7 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
     A pattern of the user's that raises is left out with its special cases, and named; the others go on.
     """
     view, instances, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
-    searched = (*BUILT_IN, *own, *(grid.TWINS if grid.several(trace) else ()))
+    searched = (*(BUILT_IN if view.has_threads else OF_MPI), *own, *(grid.TWINS if grid.several(trace) else ()))
     for pattern in searched:
         if pattern.of in left_out:
             left_out.add(pattern.name)
@@ -63,26 +62,22 @@ def severity(view: View, patterns: Sequence[type[Pattern]], instances: dict[str,
     """Return the severity cube of times, counts and the instances of patterns."""
     tree = call_tree(view.trace)
     searched = [Metric(p.name, p.title, p.under or p.of, NS, p.meaning) for p in patterns]
-    booked = {name: _booked(view, tree, several, several.severity) for name, several in instances.items()}
+    severe = {p.name: p().severity(view, tree, instances[p.name]) for p in patterns}
     counted = {name: _counted(view, tree, several) for name, several in instances.items()}
     locations = len(view.trace.locations)
     if grid.several(view.trace):
         searched += grid.ROOTS
-        booked |= grid.totals(booked, locations)
+        severe |= grid.totals(severe, locations)
         counted |= grid.totals(counted, locations)
-    metrics = [*TIME_METRICS, *searched, *occurrences.metrics(searched), *COUNT_METRICS]
-    values = {**times(view, tree), **booked, **occurrences.occurrences(counted, searched, locations), **counts(view, tree)}
+    timed = (*TIME_METRICS, *TIME_OF_THREADS) if view.has_threads else TIME_METRICS
+    metrics = [*timed, *searched, *occurrences.metrics(searched), *COUNT_METRICS]
+    values = {**times(view, tree), **severe, **occurrences.occurrences(counted, searched, locations), **counts(view, tree)}
     values |= occurrences.by_bytes(instances, view.trace.messages, partial(_counted, view, tree))
     return Severity(view.trace, tree, in_order(metrics), values)
 
 
 def _counted(view: View, tree: CallTree, instances: Instances) -> Cells:
-    return _booked(view, tree, instances, np.ones(len(instances), "i8"))
-
-
-def _booked(view: View, tree: CallTree, instances: Instances, value: I8) -> Cells:
-    size = len(tree), len(view.trace.locations)
-    return cells(tree.of_calls(view.trace, instances.call), view.location[instances.call], value, size)
+    return booked(view, tree, instances, np.ones(len(instances), "i8"))
 
 
 def _failure(pattern: type[Pattern], error: Exception) -> str:

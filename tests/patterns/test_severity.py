@@ -7,18 +7,22 @@ import build
 from build import Builder
 from perwiz.patterns.pattern import NOTHING, Pattern, instances
 from perwiz.patterns.search import search
+from perwiz.trace import operations
 
 
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_parts_add_up(name):
-    """Time is that of the timeline; computation and MPI are all of it; a metric contains those below it, on every path and location."""
+    """Time is that of the timeline; computation, calls and idleness are all of it; a metric contains those below it, on all locations."""
     trace = build.CATALOGUE[name]()
     cube = search(trace).severity
     locations = trace.timeline.locations
     assert cube.by_location("time").tolist() == (locations.leave - locations.enter).tolist()
-    assert cube.total("comp") + cube.total("mpi") == cube.total("execution") == cube.total("time")
-    calls = trace.timeline.calls
-    assert cube.total("mpi") == (calls.leave - calls.enter).sum()
+    inside = [cube.total(name) for name in ("mpi", "omp_time", "pthread_time", "device_time")]
+    idle = cube.total("omp_idle_threads") + cube.total("device_idle")
+    assert cube.total("comp") + sum(inside) == cube.total("execution") == cube.total("time") - idle
+    length = trace.timeline.calls.leave - trace.timeline.calls.enter
+    assert sum(inside) + idle == length.sum()
+    assert inside[0] == length[operations.MPI[trace.calls.op]].sum()
     for end in ("send", "recv"):
         assert cube.total(f"comms_{end}") + cube.total(f"syncs_{end}") == len(trace.messages)
     for metric in cube.metrics:

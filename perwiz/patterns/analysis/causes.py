@@ -10,13 +10,14 @@ import numpy as np
 from perwiz.patterns.analysis import delays, impact
 from perwiz.patterns.analysis.delays import Causes
 from perwiz.patterns.analysis.impact import Impact
-from perwiz.patterns.metrics import CAUSE_METRICS
+from perwiz.patterns.intervals import intervals
+from perwiz.patterns.metrics import CAUSE_METRICS, CAUSES_OF_THREADS, in_order
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Cells, Severity, added, dense, full, summed
 from perwiz.trace.arrays import Mask
 
-NAMES = frozenset(metric.name for metric in CAUSE_METRICS)
+NAMES = frozenset(metric.name for metric in (*CAUSE_METRICS, *CAUSES_OF_THREADS))
 """Names of the metrics added."""
 _STEPS = 3
 _SPLITS = {"mpi_latesender": ("ls", "latesender"), "mpi_latereceiver": ("lr", "latereceiver")}
@@ -38,16 +39,17 @@ def explain(findings: Findings, tell: Callable[[int, int], object] | None = None
     severity = findings.severity
     view, tree = View(severity.trace), severity.tree
     waits = delays.wait_states(findings.instances)
-    intervals = delays.intervals(view, tree, waits)
+    done = intervals(view, tree, waits.instances)
     report(1, _STEPS)
-    causes = delays.causes(view, tree, waits, intervals)
+    causes = delays.causes(view, tree, waits, done)
     report(2, _STEPS)
-    path = impact.find_impact(view, len(tree), waits, intervals)
+    path = impact.find_impact(view, len(tree), waits, done)
     locations = len(severity.trace.locations)
-    values = summed([*delays.metrics(causes).items(), *_splits(view, severity, causes).items()], CAUSE_METRICS, locations)
+    metrics = (*CAUSE_METRICS, *CAUSES_OF_THREADS) if view.has_threads else CAUSE_METRICS
+    values = summed([*delays.metrics(causes).items(), *_splits(view, severity, causes).items()], metrics, locations)
     values |= _partitions(impact.metrics(path), locations)
     values |= impact.imbalance_metrics(full(severity, "comp"), _visited(severity))
-    whole = Severity(severity.trace, tree, (*severity.metrics, *CAUSE_METRICS), {**severity.cells, **values})
+    whole = Severity(severity.trace, tree, in_order([*severity.metrics, *metrics]), {**severity.cells, **values})
     return Explained(dataclasses.replace(findings, severity=whole), causes, path)
 
 

@@ -35,10 +35,12 @@ from perwiz.kernels import delays as kernel
 from perwiz.kernels import pieces as timeline
 from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, CollectiveMembers, members_of, synchronising
+from perwiz.patterns.intervals import Intervals
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, TEAMS, CollectiveMembers, members_of, synchronising
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells, dense
-from perwiz.trace.arrays import F8, I1, I4, I8, Mask
+from perwiz.trace.arrays import F8, I1, I8, Mask
+from perwiz.trace.tables import NONE
 
 Rows = np.recarray[Any, Any]
 KINDS = {
@@ -50,10 +52,29 @@ KINDS = {
     "mpi_latebroadcast": "delay_12n",
     "mpi_wait_nxn": "delay_n2n",
     "mpi_earlyscan": "delay_scan",
+    "omp_ebarrier_wait": "delay_ompbarrier",
+    "omp_ibarrier_wait": "delay_ompbarrier",
+    "omp_idle_threads": "delay_ompidle",
+    "omp_lock_contention_critical": "delay_omplock",
+    "omp_lock_contention_api": "delay_omplock",
+    "omp_ordered_wait": "delay_omplock",
+    "omp_taskwait_wait": "delay_omptask",
+    "omp_task_wait": "delay_omptask",
+    "omp_join_wait": "delay_omptask",
+    "pthread_lock_contention_mutex_lock": "delay_pthread",
+    "pthread_lock_contention_conditional": "delay_pthread",
+    "pthread_barrier_wait": "delay_pthread",
+    "pthread_join_wait": "delay_pthread",
+    "device_early_wait": "delay_device",
+    "device_copy_wait": "delay_device",
+    "device_stream_wait": "delay_device",
+    "device_idle": "delay_deviceidle",
 }
-"""Metric of the costs per pattern; names of Scalasca, but for `delay_finalize` and `delay_scan`, which it does not have."""
+"""Metric of the costs per pattern; names of Scalasca where it has them."""
 _MESSAGES = ("mpi_latesender", "mpi_latereceiver")
-_BETWEEN_TWO = (*_MESSAGES, "mpi_earlyreduce", "mpi_latebroadcast")
+_IN_COLLECTIVES = "mpi_barrier_wait mpi_finalize_wait mpi_wait_nxn mpi_earlyscan omp_ebarrier_wait omp_ibarrier_wait pthread_barrier_wait"
+BETWEEN_TWO = tuple(name for name in KINDS if name not in _IN_COLLECTIVES.split())
+"""Patterns whose waits bring waiter and cause together, nobody else."""
 _EARLIEST = np.iinfo("i8").min
 
 
@@ -76,22 +97,6 @@ class Waits:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Intervals:
-    """What each location did when: intervals of its time, each in one node of the call tree."""
-
-    begin: I8
-    """ns per location: its first instant."""
-    first: I8
-    """First interval of each location, and the end of the last."""
-    first_wait: I8
-    """First wait state of each location, and the end of the last."""
-    start: I8
-    """ns per interval."""
-    node: I4
-    """Node of the call tree per interval, -1 for waiting."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Causes:
     """What the waiting comes from."""
 
@@ -111,6 +116,7 @@ def wait_states(instances: dict[str, Instances]) -> Waits:
     kind = np.repeat(np.arange(-1, len(kinds), dtype="i1"), [len(several) for several in by_kind])
     waits = Instances(*(np.concatenate([getattr(several, f.name) for several in by_kind]) for f in dataclasses.fields(Instances)))
     order = np.lexsort((-waits.severity, waits.call))  # stable: of equals the first kind stays the first
+    order = order[waits.cause[order] != NONE]
     order = order[np.diff(waits.call[order], prepend=-1) > 0]
     return Waits(waits.where(order), kind[order], kinds)
 
@@ -129,28 +135,6 @@ def causes(view: View, tree: CallTree, waits: Waits, done: Intervals) -> Causes:
     return Causes(waits, cost, splits.indirect.copy(), splits.propagating.copy())
 
 
-def intervals(view: View, tree: CallTree, waits: Waits) -> Intervals:
-    """Return what each location did when."""
-    trace, times, call = view.trace, view.trace.timeline, waits.instances.call
-    size = len(trace.locations)
-    number = np.arange(size + 1)
-    first, first_region, first_wait = (np.empty(size + 1, "i8") for _ in range(3))
-    first_region[:] = np.searchsorted(trace.regions.location, number)
-    first_wait[:] = np.searchsorted(view.location[call], number)
-    waited = np.zeros(len(view.enter), "i8")
-    waited[call] = waits.instances.severity
-    leaf = tree.of_calls(trace, np.arange(len(view.enter))).astype("i4")
-    instances = trace.regions
-    regions = np.empty(len(instances), timeline.REGION).view(np.recarray)
-    regions.enter, regions.leave, regions.node = times.regions.enter, times.regions.leave, tree.of_path[instances.path]
-    regions.parent, regions.first_call, regions.end_call = instances.parent, instances.first_call, instances.end_call
-    most = size + 2 * len(view.enter) + len(call) + 2 * len(instances)
-    start, node, begin = np.empty(most, "i8"), np.empty(most, "i4"), times.locations.enter
-    calls = view.enter, view.leave, waited
-    count = timeline.list_intervals(trace.first_calls, first_region, begin, *calls, leaf, regions, first, start, node)
-    return Intervals(begin, first, first_wait, start[:count], node[:count])
-
-
 def _table(view: View, waits: Waits, begin: I8) -> Rows:
     """Return the wait states as the pass wants them, of locations that begin at `begin`."""
     call, cause = waits.instances.call, waits.instances.cause
@@ -159,7 +143,10 @@ def _table(view: View, waits: Waits, begin: I8) -> Rows:
     table.entered, table.length, table.came = view.enter[call], waits.instances.severity, view.enter[cause]
     table.type, table.spreads = waits.kind, waits.of_patterns(*_MESSAGES)
     ends, began = table.entered + table.length, _began(view, begin)
-    table.since = np.maximum(_last_together(view, waits, table, ends), np.maximum(began[table.waiter], began[table.cause]))
+    since, process = np.maximum(began[table.waiter], began[table.cause]), view.trace.locations.process
+    of_one = process[table.waiter] == process[table.cause]
+    since[of_one] = np.maximum(begin[table.waiter], begin[table.cause])[of_one]
+    table.since = np.maximum(_last_together(view, waits, table, ends), since)
     _meet_in_collectives(view, table)
     table.by_end = np.lexsort((view.leave[call], ends))
     return table
@@ -185,7 +172,7 @@ def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
     pair = np.minimum(table.waiter, table.cause) * len(view.trace.locations) + np.maximum(table.waiter, table.cause)
     order = np.lexsort((ends, pair))
     row = np.arange(len(order), dtype="i4")
-    between_two = np.where(waits.of_patterns(*_BETWEEN_TWO)[order], row, -1)
+    between_two = np.where(waits.of_patterns(*BETWEEN_TWO)[order], row, -1)
     last = np.concatenate((np.full(1, -1, "i4"), np.maximum.accumulate(between_two)))
     call, cause = waits.instances.call[order], waits.instances.cause[order]
     waiter, pair = table.waiter[order].astype("i4"), pair[order]
@@ -204,7 +191,7 @@ def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
 
 def _meet_in_collectives(view: View, table: Rows) -> None:
     """Raise, in place, the times since when two are apart to those of the last collective that kept both until all had come."""
-    members = members_of(view, BARRIER | EXCHANGE | FINALIZE)
+    members = members_of(view, BARRIER | EXCHANGE | FINALIZE | TEAMS)
     if not len(members.row):
         return
     kept = _kept(view, members)
@@ -228,26 +215,27 @@ def _kept(view: View, members: CollectiveMembers) -> Mask:
 
 
 def _groups(view: View, members: CollectiveMembers, kept: Mask) -> I8:
-    """Return the number of the group, per member, that its collective keeps: one per communicator, and one per set of a part of it.
+    """Return the number of the group, per member, that its collective keeps: one per communicator, and one per set of a part or a team.
 
     kept       1 1 1   1 1 0   0 1 1   1 1 0      of communicator 0
     groups     1 1 1   3 3 3   2 2 2   3 3 3
     """
-    comm = view.trace.collectives.comm[members.collective] + np.int64(1)
-    partly = np.flatnonzero(~np.logical_and.reduceat(kept, members.first))
-    inside = np.zeros((len(partly), len(view.trace.locations)), bool)
-    collective = np.repeat(np.arange(len(members.first)), members.size)
-    rows = np.flatnonzero(kept & np.isin(collective, partly))
-    inside[np.searchsorted(partly, collective[rows]), view.location[members.call[rows]]] = True
-    group = np.zeros(len(members.first), "i8")
-    group[partly] = np.unique(np.packbits(inside, axis=1), axis=0, return_inverse=True)[1].reshape(-1) + comm.max() + 1
-    return np.where(members.spread(group) > 0, members.spread(group), comm)
+    comm = view.trace.collectives.comm[members.collective[members.first]] + np.int64(1)
+    group, count = comm.copy(), np.add.reduceat(kept.astype("i8"), members.first)
+    by_set = (count > 0) & ((count < members.size) | (comm == 0))
+    location, highest = view.location[members.call], int(comm.max())
+    for size in np.unique(count[by_set]).tolist():
+        of_size = by_set & (count == size)
+        sets = location[kept & members.spread(of_size)].reshape(-1, size)
+        group[of_size] = np.unique(sets, axis=0, return_inverse=True)[1].reshape(-1) + highest + 1
+        highest = int(group.max())
+    return members.spread(group)
 
 
 def metrics(causes: Causes) -> dict[str, Cells]:
     """Return the costs per metric, rounded to ns: the short term under the name of the kind, the long term with `_longterm` behind it."""
-    out = {}
+    out: dict[str, F8] = {}
     for kind, name in enumerate(causes.waits.kinds):
         for term, suffix in enumerate(("", "_longterm")):
-            out[KINDS[name] + suffix] = dense(causes.cost[kind, term].T)
-    return out
+            out[KINDS[name] + suffix] = out.get(KINDS[name] + suffix, 0) + causes.cost[kind, term].T
+    return {name: dense(cost) for name, cost in out.items()}

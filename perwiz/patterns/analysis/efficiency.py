@@ -10,6 +10,8 @@ waits for whom. MPI_Init, MPI files and calls that may wait for partners perwiz 
 estimate beside it takes from every process its own MPI time but waiting and files (as Cube's Advisor does): what that brings to others is
 left out.
 
+Of programs with threads every thread counts as a process does above; streams of devices are no threads.
+
 A region's ideal time is what the longest process spends in it in the ideal run; it may be above its time, where a wait moves into it.
 """
 
@@ -24,19 +26,22 @@ from perwiz.graph.graph import LOCAL
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.patterns.analysis import delays
 from perwiz.patterns.callpaths import CallTree, call_tree
+from perwiz.patterns.idle import first_threads
 from perwiz.patterns.library import basics
 from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Severity, full
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import Origin
-from perwiz.trace.tables import Times
+from perwiz.trace.tables import NONE, PROCESS, STREAM, Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run, makespan
 
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
+ANY = np.ones(len(operations.OPS), bool)
+"""All ops."""
 PROGRAM, BETWEEN, AFTER = "program", "MPI_Init to MPI_Finalize", "after MPI_Init"
 """Names of the whole program, of its part between starting and ending MPI, and of that from when all have started it."""
 
@@ -50,7 +55,7 @@ class Efficiency:
     region: bool
     """Whether it is a region."""
     useful: I8
-    """ns of computation per process."""
+    """ns of computation per process, or per thread if there are several."""
     time: int
     """ns: of the program from its first to its last instant, of a region the longest of all processes."""
     ideal: int
@@ -59,46 +64,51 @@ class Efficiency:
     @property
     def load_balance(self) -> float:
         """Mean of the computation by the most of any process."""
-        return float(_part(self.useful.mean(), self.useful.max()))
+        return float(part(self.useful.mean(), self.useful.max()))
 
     @property
     def serialisation(self) -> float:
         """Most computation of any process by the ideal time."""
-        return _part(self.useful.max(), self.ideal)
+        return part(self.useful.max(), self.ideal)
 
     @property
     def transfer(self) -> float:
         """Ideal time by time."""
-        return _part(self.ideal, self.time)
+        return part(self.ideal, self.time)
 
     @property
     def communication(self) -> float:
         """Most computation of any process by the time."""
-        return _part(self.useful.max(), self.time)
+        return part(self.useful.max(), self.time)
 
     @property
     def parallel(self) -> float:
         """Mean of the computation by the time."""
-        return _part(self.useful.mean(), self.time)
+        return part(self.useful.mean(), self.time)
 
 
-def _part(part: float, whole: float) -> float:
-    return float(part) / float(whole) if whole else 1.0
+def part(some: float, whole: float) -> float:
+    """Return a share, 1 of nothing."""
+    return float(some) / float(whole) if whole else 1.0
 
 
 def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     """Return the efficiencies of the whole program, of its part between MPI_Init and MPI_Finalize, and of the regions of its first level.
 
-    The second is missing if not every location calls both; the first level is the first from the top that has several regions.
+    The second is missing if not every process calls both; the first level is the first from the top that has several regions. Streams of
+    devices count only in regions that no thread computes in.
     """
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    out = [Efficiency(PROGRAM, False, severity.by_location("comp"), run.makespan, makespan(run.graph, time)), *_between(run, best.calls)]
+    hosts = run.trace.locations.kind != STREAM
+    program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], run.makespan, makespan(run.graph, time))
+    out = [program, *(dataclasses.replace(some, useful=some.useful[hosts]) for some in between(run, best.calls))]
     tree = severity.tree
     computed = tree.inclusive(full(severity, "comp"))
     for node in first_level(tree):
         lengths = (_longest(run, tree, node, regions) for regions in (run.trace.timeline.regions, best.regions))
-        out.append(Efficiency(tree.full_name(node), True, computed[node], *lengths))
+        counted = hosts if computed[node, hosts].any() else ~hosts | hosts.all()
+        out.append(Efficiency(tree.full_name(node), True, computed[node, counted], *lengths))
     return out
 
 
@@ -129,31 +139,58 @@ def _computed(trace: Trace, since: int, until: int) -> I8:
     return out
 
 
-def _between(run: Run, best: Times) -> list[Efficiency]:
-    """Return the efficiency of the part between MPI_Init and MPI_Finalize; nothing if a location does not call each once."""
-    calls, real, number = run.trace.calls, run.trace.timeline.calls, np.arange(len(run.trace.locations))
-    first, last = np.flatnonzero(START[calls.op]), np.flatnonzero(FINALIZE[calls.op])
-    if not len(number) or any(not np.array_equal(calls.location[call], number) for call in (first, last)):
+def window_of(run: Run) -> Times | None:
+    """Return, per location, when its process was between MPI_Init and MPI_Finalize, and it was there itself.
+
+    None if not the first thread of every process calls each once.
+    """
+    trace, calls, there = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
+    threads, first = np.flatnonzero(trace.locations.kind == PROCESS), first_threads(trace)
+    starts, ends = (np.flatnonzero(chosen[trace.calls.op]) for chosen in (START, FINALIZE))
+    if not len(threads) or (first == NONE).any() or any(not np.array_equal(trace.calls.location[call], threads) for call in (starts, ends)):
+        return None
+    process = np.searchsorted(threads, first)
+    enter = np.maximum(calls.leave[starts][process], there.enter)
+    return Times(enter, np.maximum(np.minimum(calls.enter[ends][process], there.leave), enter))
+
+
+def inside(run: Run, window: Times, chosen: Mask) -> I8:
+    """Return how long, ns, each location is in calls of some routines (bool per op) in its window."""
+    calls, location = run.trace.timeline.calls, run.trace.calls.location
+    begin, end = window.enter[location], window.leave[location]
+    length = (np.clip(calls.leave, begin, end) - np.clip(calls.enter, begin, end)) * chosen[run.trace.calls.op]
+    return np.diff(np.append(0, np.cumsum(length))[run.trace.first_calls])
+
+
+def between(run: Run, best: Times) -> list[Efficiency]:
+    """Return the efficiency of the part between MPI_Init and MPI_Finalize, of all locations; nothing if there is none."""
+    window = window_of(run)
+    if window is None:
         return []
-    inside = np.append(0, np.cumsum(real.leave - real.enter))
-    useful = real.enter[last] - real.leave[first] - (inside[last] - inside[first + 1])
-    spans = (int(times.enter[last].max() - times.leave[first].min()) for times in (real, best))
-    return [Efficiency(BETWEEN, False, useful, *spans)]
+    first, last = (np.flatnonzero(chosen[run.trace.calls.op]) for chosen in (START, FINALIZE))
+    spans = (int(times.enter[last].max() - times.leave[first].min()) for times in (run.trace.timeline.calls, best))
+    return [Efficiency(BETWEEN, False, window.leave - window.enter - inside(run, window, ANY), *spans)]
 
 
-def ideal(run: Run) -> I8:
-    """Return the weights of the run in which calls take no time and messages none: what binds stays, with nothing added."""
+def ideal(run: Run, routines: Mask | None = None) -> I8:
+    """Return the weights of the run in which calls of some routines, by default of all, take no time and messages none.
+
+    What binds stays, with nothing added.
+    """
     graph, weight = run.graph, run.weighted.weight.copy()
-    binds = (graph.kind != LOCAL) & (weight != CUT)
+    free = ((ANY if routines is None else routines) & ~(_FILES | START | operations.UNMODELLED))[run.trace.calls.op]
+    kept = np.zeros(len(graph.start) - 1, bool)
+    kept[graph.returned[~free]] = True
+    binds = (graph.kind != LOCAL) & (weight != CUT) & ~np.repeat(kept, np.diff(graph.start))
     weight[binds] = np.minimum(weight[binds], 0)
-    free = ~(_FILES | START | operations.UNMODELLED)[run.trace.calls.op]
     weight[graph.start[graph.returned[free]]] = 0
     return weight
 
 
 def estimate(severity: Severity) -> int:
     """Return the ideal time, ns, without a replay: the most that any process has besides transfer."""
-    waits = sum((severity.by_location(name) for name in delays.KINDS), np.zeros(len(severity.trace.locations), "i8"))
+    kinds = [name for name in delays.KINDS if name.startswith("mpi_")]
+    waits = sum((severity.by_location(name) for name in kinds), np.zeros(len(severity.trace.locations), "i8"))
     transfer = severity.by_location("mpi") - waits - severity.by_location("mpi_io")
     return int((severity.by_location("execution") - transfer).max(initial=0))
 
@@ -182,4 +219,4 @@ def computation(trace: Trace) -> I8:
 
 def scaling(useful: I8, reference: I8) -> float:
     """Return the computation scalability: the reference's computation, of all its processes, by that of this run."""
-    return _part(reference.sum(), useful.sum())
+    return part(reference.sum(), useful.sum())

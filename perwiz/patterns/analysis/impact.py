@@ -14,7 +14,8 @@ import dataclasses
 import numpy as np
 
 from perwiz.kernels import path as kernel
-from perwiz.patterns.analysis.delays import Intervals, Waits
+from perwiz.patterns.analysis.delays import Waits
+from perwiz.patterns.intervals import Intervals
 from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, dense

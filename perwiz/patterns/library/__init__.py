@@ -5,10 +5,10 @@ From the classes come the tree of metrics, the twins of grids, and what `perwiz 
 
 from __future__ import annotations
 
-from perwiz.patterns.library import collectives, point_to_point, rma
+from perwiz.patterns.library import collectives, devices, point_to_point, rma, threads
 from perwiz.patterns.pattern import Pattern
 
-BUILT_IN: tuple[type[Pattern], ...] = (
+OF_MPI: tuple[type[Pattern], ...] = (
     point_to_point.LateSender,
     point_to_point.WrongOrder,
     point_to_point.FromDifferent,
@@ -28,4 +28,28 @@ BUILT_IN: tuple[type[Pattern], ...] = (
     rma.WaitAtFence,
     rma.EarlyFence,
 )
-"""All patterns searched in every run, in the order of the reports."""
+OF_THREADS: tuple[type[Pattern], ...] = (
+    threads.Fork,
+    threads.JoinWait,
+    threads.ExplicitBarrierWait,
+    threads.ImplicitBarrierWait,
+    threads.CriticalContention,
+    threads.LockContention,
+    threads.OrderedWait,
+    threads.TaskWait,
+    threads.TaskStart,
+    threads.PosixJoinWait,
+    threads.MutexContention,
+    threads.ConditionWait,
+    threads.PosixBarrierWait,
+    threads.IdleThreads,
+    threads.LimitedParallelism,
+    devices.WaitForDevice,
+    devices.WaitForCopy,
+    devices.WaitForStream,
+    devices.LaunchLatency,
+    devices.IdleDevices,
+)
+"""Those of threads and devices: searched where a trace has calls of these."""
+BUILT_IN = OF_MPI + OF_THREADS
+"""All patterns, in the order of the reports."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.patterns.callpaths import CallTree
+from perwiz.patterns.idle import OF_DEVICES, OF_TEAMS, OF_THREADS, idle, spread
 from perwiz.patterns.library.collectives import BARRIER
-from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS
+from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS, TIME_OF_THREADS
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, added, cells, dense, summed
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.tables import NONE, STREAM
 
 _BY_PREFIX = (
     ("MPI_Init", "mpi_init_exit"),
@@ -28,9 +30,29 @@ _BY_PREFIX = (
 _NO_DATA = ("MPI_Get_count", "MPI_Get_elements", "MPI_Get_processor_name", "MPI_Initialized", "MPI_Finalized")
 
 
+_OF_THREADS = {
+    "omp_management": "omp_fork omp_join omp_task_create",
+    "omp_synchronization": "omp_release",
+    "omp_ebarrier": "omp_barrier",
+    "omp_ibarrier": "omp_implicit_barrier",
+    **{name: name for name in ("omp_critical", "omp_ordered", "omp_taskwait", "omp_task")},
+    "omp_lock_api": "omp_lock",
+    "pthread_management": "pthread_create pthread_join",
+    "pthread_lock_api": "pthread_mutex_lock pthread_release",
+    "pthread_conditional": "pthread_cond_wait pthread_cond_signal",
+    "pthread_barrier": "pthread_barrier_wait",
+    "device_launches": "device_launch",
+    "device_comm": "device_copy",
+    "device_sync": "device_synchronize",
+}
+_METRIC = {routine: metric for metric, routines in _OF_THREADS.items() for routine in routines.split()}
+
+
 def metric_of(op: int) -> str:
-    """Return the metric that the time in a routine belongs to."""
+    """Return the metric that the time in a routine belongs to, that in idle ones none."""
     name = operations.OPS[op]
+    if not operations.MPI[op]:
+        return _METRIC.get(name, "")
     if operations.POINT_TO_POINT[op]:
         return "mpi_point2point"
     if BARRIER[op]:
@@ -53,12 +75,30 @@ def times(view: View, tree: CallTree) -> dict[str, Cells]:
     node, length = tree.of_calls(view.trace, np.arange(len(view.enter))), view.leave - view.enter
     calls = cells(node, view.location, length, size)
     metric = np.array([metric_of(int(op)) for op in tree.op[calls.node]])
+    names = [name for name in np.unique(metric).tolist() if name]
     leaves = [("comp", _outside(view, tree, calls))]
-    leaves += [(name, Cells(calls.node[metric == name], calls.value[metric == name])) for name in np.unique(metric).tolist()]
+    leaves += [(name, Cells(calls.node[metric == name], calls.value[metric == name])) for name in names]
     for name, call in _collective_waits(view):
         moved = cells(node[call], view.location[call], length[call], size)
         leaves += [(name, moved), ("mpi_point2point", Cells(moved.node, -moved.value))]
-    return summed(leaves, TIME_METRICS, size[1])
+    if view.has_threads:
+        leaves += _of_threads(view, tree, leaves[0][1])
+    return summed(leaves, (*TIME_METRICS, *TIME_OF_THREADS), size[1])
+
+
+def _of_threads(view: View, tree: CallTree, computation: Cells) -> list[tuple[str, Cells]]:
+    """Return the time of threads and streams that have nothing to do, or not yet, and of the computation that of streams."""
+    size = len(tree), len(view.trace.locations)
+    on_device = computation.value * (view.trace.locations.kind == STREAM)
+    leaves = [("device_comp", Cells(computation.node, on_device)), ("comp", Cells(computation.node, -on_device))]
+    for routines, start in ((OF_TEAMS, "omp_management"), (OF_THREADS & ~OF_TEAMS, "pthread_management"), (OF_DEVICES, "device_starts")):
+        found = idle(view, routines)
+        leaves.append(("time", spread(view, tree, found)))
+        enter, leave = view.enter[found.call], view.leave[found.call]
+        at = np.where(found.cause == NONE, found.call, found.cause)
+        for begin, end, call in ((enter, found.joined, found.call), (found.begun, found.let, found.call), (found.let, leave, at)):
+            leaves.append((start, cells(tree.of_calls(view.trace, call), view.location[found.call], end - begin, size)))
+    return leaves
 
 
 def _collective_waits(view: View) -> list[tuple[str, I8]]:
@@ -74,7 +114,7 @@ def _collective_waits(view: View) -> list[tuple[str, I8]]:
 
 
 def _outside(view: View, tree: CallTree, calls: Cells) -> Cells:
-    """Return the time outside of MPI: of regions that in their instances less that of what is called from them, the rest at the root."""
+    """Return the time outside of calls: of regions that in their instances less that of what is called from them, the rest at the root."""
     trace, regions, times = view.trace, view.trace.regions, view.trace.timeline
     out = np.zeros((len(tree), len(trace.locations)), "i8")
     length = times.regions.leave - times.regions.enter

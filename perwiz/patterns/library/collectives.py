@@ -32,6 +32,8 @@ EXCHANGE = named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"
 FROM_ROOT, TO_ROOT = operations.KIND == operations.ONE_TO_N, operations.KIND == operations.N_TO_ONE
 PREFIX = operations.KIND == operations.PREFIX
 START = named("Init", "Init_thread")
+TEAMS = operations.COLLECTIVE & ~operations.MPI
+"""Barriers of the threads of a process."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from perwiz.patterns.library import BUILT_IN
+from perwiz.patterns.library import OF_MPI
 from perwiz.patterns.metrics import NS, Metric
 from perwiz.patterns.pattern import Instances, Pattern, View
 from perwiz.patterns.severity import Cells, added
@@ -51,7 +51,7 @@ def _twin(pattern: type[Pattern], side: str) -> type[Twin]:
     return type(f"{side.title()}{pattern.__name__}", (Twin,), body)
 
 
-_TWINNED = tuple(pattern for pattern in BUILT_IN if pattern.of != "mpi_init_exit")
+_TWINNED = tuple(pattern for pattern in OF_MPI if pattern.of != "mpi_init_exit")
 TWINS: tuple[type[Twin], ...] = tuple(_twin(pattern, side) for side in (BETWEEN, WITHIN) for pattern in _TWINNED)
 """Two per pattern of messages, collectives, barriers and windows."""
 

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.kernels import patterns as kernel
-from perwiz.patterns.pattern import Instances, Pattern, View, instances
+from perwiz.patterns.pattern import Instances, Pattern, View, longest
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE, STANDARD, SYNCHRONOUS
@@ -30,7 +30,7 @@ class LateSender(Pattern):
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per receiving call that waits."""
         rows, call, wait = _late_senders(view)
-        return _longest(view, call, wait, view.trace.messages.send[rows], rows)
+        return longest(view, call, wait, view.trace.messages.send[rows], rows)
 
 
 class WrongOrder(Pattern):
@@ -81,29 +81,13 @@ class LateReceiver(Pattern):
         call, post = table.send_done[rows], table.receive[rows]
         wait = np.minimum(view.enter[post], view.leave[call]) - view.enter[call]
         wait[(view.leave[call] <= view.enter[post]) | (_receives_late(view)[call] & (kind[call] == operations.COMPLETE))] = 0
-        return _longest(view, call, wait, post, rows)
+        return longest(view, call, wait, post, rows)
 
 
 def _between(view: View) -> Mask:
     """Return which messages go from one process to another."""
     table, process = view.trace.messages, view.trace.locations.process
     return np.asarray(process[view.location[table.send]] != process[view.location[table.receive_done]])
-
-
-def _longest(view: View, call: I4, wait: I8, cause: I4, message: I8) -> Instances:
-    """Return one instance per call, that of its longest wait; of equally long ones the first message's.
-
-    call      4  4  2  4
-    wait      5  9  7  9
-    message   0  1  2  3      instances of call 2 with 7 ns and message 2, of call 4 with 9 ns and message 1
-    """
-    most = np.zeros(len(view.enter), "i8")
-    np.maximum.at(most, call, wait)
-    rows = np.flatnonzero((wait > 0) & (wait == most[call]))[::-1]
-    first = np.full(len(most), NONE, "i4")
-    first[call[rows]] = rows
-    rows = first[first != NONE]
-    return instances(call[rows], wait[rows], cause[rows], message[rows])
 
 
 def _late_senders(view: View) -> tuple[I8, I4, I8]:

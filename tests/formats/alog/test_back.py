@@ -26,6 +26,8 @@ UNREADABLE = {
     "rootless_and_incomplete": "its instances mix routines, which no reader ties together",
     "threads": "its links are not written",
     "device": "its links are not written",
+    "small_team": "its links are not written",
+    "two_streams": "its links are not written",
 }
 
 

@@ -10,7 +10,7 @@ from perwiz.patterns.analysis.causes import NAMES, explain
 from perwiz.patterns.search import search
 
 _PARTS = {
-    "delay": ("delay_mpi",),
+    "delay": ("delay_mpi", "delay_omp", "delay_pthread_aggregate", "delay_devices"),
     "delay_mpi": ("delay_p2p", "delay_collective"),
     "waitstates_direct_vs_indirect": ("mpi_wait_direct", "mpi_wait_indirect"),
     "waitstates_propagating_vs_terminal": ("mpi_wait_propagating", "mpi_wait_terminal"),

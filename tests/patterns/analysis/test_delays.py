@@ -138,3 +138,127 @@ def test_meeting_in_the_same_call_is_none():
     costs = {(term, int(x), tree.name[node]): round(found.cost[0, term, x, node]) for term, x, node in places}
     assert costs == {(0, 0, "MPI_Recv"): 600, (0, 0, "f"): 1200, (0, 1, "program"): 2000, (1, 1, "program"): 1200}
     assert [round(part) for part in found.indirect] == [0, 1200]
+
+
+def costs_of(trace):
+    """Return (metric, location, call path): ns, of all costs that are not 0."""
+    cube = explain(search(trace)).findings.severity
+    names = [name for name in cube.cells if name.startswith("delay_") and name.removesuffix("_longterm") in delays.KINDS.values()]
+    out = {}
+    for name in names:
+        cells = cube.cells[name]
+        for row, x in zip(*np.nonzero(cells.value), strict=True):
+            out[name, int(x), cube.tree.full_name(int(cells.node[row]))] = int(cells.value[row, x])
+    return out
+
+
+def test_late_thread_delays_another_process():
+    """The first thread is 1000 in f, its other one 4000: it waits 3000 in their barrier, then sends; process 1 waits for that since 500.
+
+    Of these 3500, a quarter comes from f of the first thread, and three from its waiting: that is booked on the other thread.
+    """
+    b = Builder(2)
+    worker = b.thread(0)
+    for location, length in ((0, 1000), (worker, 4000)):
+        with b.region(location, "f"):
+            b.compute(location, length)
+    b.team("omp_implicit_barrier", (0, worker), at={0: (1000, 4000), worker: (4000, 4000)})
+    b.send(0, 1, at=(4000, 4000))
+    with b.region(1, "g"):
+        b.compute(1, 500)
+    b.recv(1, 0, at=(500, 4000))
+    assert costs_of(b.trace()) == {
+        ("delay_latesender", 0, "f"): 875,
+        ("delay_ompbarrier", worker, "f"): 3000,
+        ("delay_latesender_longterm", worker, "f"): 2625,
+    }
+
+
+def test_idle_threads_for_another_process():
+    """A thread is idle for 60 until a fork: 20 of them the first thread is in f, 40 it waits for process 1, which is 50 in g."""
+    b = Builder(2)
+    worker = b.thread(0)
+    with b.region(0, "f", at=(0, 10)):
+        pass
+    with b.region(1, "g", at=(0, 50)):
+        pass
+    b.send(1, 0, at=(50, 50))
+    b.recv(0, 1, at=(10, 50))
+    with b.region(0, "f", at=(50, 60)):
+        pass
+    b.link("fork", b.call(0, "omp_fork", at=(60, 60)), b.call(worker, "omp_idle", at=(0, 60)))
+    assert costs_of(b.trace()) == {
+        ("delay_ompidle", 0, "f"): 20,
+        ("delay_latesender", 1, "g"): 40,
+        ("delay_ompidle_longterm", 1, "g"): 40,
+    }
+
+
+def test_threads_are_compared_since_their_team_met():
+    """After a barrier of their team that nobody left before 50, two threads are compared since then; what was before does not count."""
+    b = Builder(2)
+    worker, other = b.thread(0), b.thread(1)
+    for process, thread in ((0, worker), (1, other)):
+        with b.region(process, "f", at=(0, 10)):
+            pass
+        with b.region(thread, "f", at=(0, 50)):
+            pass
+        b.team("omp_barrier", (process, thread), at={process: (10, 51), thread: (50, 51)})
+        with b.region(process, "f", at=(51, 90)):
+            pass
+        with b.region(thread, "f", at=(51, 80)):
+            pass
+        b.team("omp_barrier", (process, thread), at={process: (90, 90), thread: (80, 90)})
+    costs = {("delay_ompbarrier", location, "f"): cost for location, cost in ((worker, 40), (other, 40), (0, 10), (1, 10))}
+    assert costs_of(b.trace()) == costs
+
+
+def test_several_patterns_of_one_metric():
+    """Waits in both kinds of barriers are one metric."""
+    b = Builder(1)
+    worker = b.thread(0)
+    for routine, time in (("omp_barrier", 50), ("omp_implicit_barrier", 100)):
+        b.team(routine, (0, worker), at={0: (time - 10, time), worker: (time, time)})
+    assert costs_of(b.trace()) == {("delay_ompbarrier", worker, "program"): 20}
+
+
+def test_device_and_host():
+    """A stream that has nothing to do waits for the host, the host in turn for the kernel."""
+    b = Builder(1)
+    stream = b.stream(0)
+    with b.region(0, "f", at=(0, 30)):
+        pass
+    b.link("launch", b.call(0, "device_launch", at=(30, 30)), b.call(stream, "device_idle", at=(0, 30)))
+    with b.region(stream, "kernel", at=(30, 90)):
+        pass
+    done = b.call(stream, "device_idle", at=(90, 90))
+    b.link("done", done, b.call(0, "device_synchronize", at=(40, 90)))
+    assert costs_of(b.trace()) == {("delay_deviceidle", 0, "f"): 30, ("delay_device", stream, "kernel"): 50}
+
+
+def test_teams_of_two_processes_are_two():
+    """Each process has a barrier of its own threads: what process 0 did before that of process 1, 50 in f beside 50 in h, counts."""
+    b = Builder(2)
+    workers = [b.thread(0), b.thread(1)]
+    b.team("omp_barrier", (0, workers[0]), at=dict.fromkeys((0, workers[0]), (0, 2)))
+    b.team("omp_barrier", (1, workers[1]), at=dict.fromkeys((1, workers[1]), (50, 52)))
+    with b.region(0, "f", at=(2, 52)):
+        pass
+    with b.region(0, "h", at=(52, 102)):
+        pass
+    b.send(0, 1, at=(102, 102))
+    with b.region(1, "g", at=(0, 50)):
+        pass
+    b.recv(1, 0, at=(52, 102))
+    assert costs_of(b.trace()) == {("delay_latesender", 0, "f"): 25, ("delay_latesender", 0, "h"): 25}
+
+
+def test_threads_are_compared_since_their_process_began():
+    """Processes are compared since all have left MPI_Init; a thread is idle during it, because of it."""
+    b = Builder(1)
+    worker = b.thread(0)
+    b.call(0, "Init", at=(0, 100))
+    with b.region(0, "f", at=(100, 150)):
+        pass
+    b.link("fork", b.call(0, "omp_fork", at=(150, 150)), b.call(worker, "omp_idle", at=(0, 150)))
+    assert costs_of(b.trace()) == {("delay_ompidle", 0, "MPI_Init"): 100, ("delay_ompidle", 0, "f"): 50}

@@ -93,3 +93,15 @@ def laws(trace):
     whole = some[PROGRAM]
     assert whole.useful.max() <= whole.ideal <= whole.time
     assert np.isclose(whole.load_balance * whole.serialisation * whole.transfer, whole.parallel) or not whole.useful.max()
+
+
+def test_whole__threads():
+    """On an ideal network: 500 + 2000 + 6000 until the lock is handed over, 400 in it, then 900 of process 1: 9800 of 14808."""
+    some = efficiency.whole(replayed(build.CATALOGUE["threads"](), hand_model(), "none"))
+    assert (some.useful.tolist(), some.ideal, some.time) == ([8500, 700, 5400, 900], 9800, 14_808)
+
+
+def test_whole__device():
+    """Two kernels, one behind the other, are all that takes time; the host computes 1300."""
+    some = efficiency.whole(replayed(build.CATALOGUE["device"](), hand_model(), "none"))
+    assert (some.useful.tolist(), some.ideal, some.time) == ([1300, 0, 6500], 6500, 10_808)

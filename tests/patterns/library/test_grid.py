@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder
-from perwiz.patterns.library import BUILT_IN, grid
+from perwiz.patterns.library import OF_MPI, grid
 from perwiz.patterns.search import search
 
 
@@ -110,7 +110,7 @@ def summed(cube, *names):
 
 def check(trace):
     found = search(trace)
-    for name in {pattern.name for pattern in BUILT_IN if pattern.of != "mpi_init_exit"}:
+    for name in {pattern.name for pattern in OF_MPI if pattern.of != "mpi_init_exit"}:
         assert summed(found.severity, f"grid_{name}", f"ngrid_{name}") == summed(found.severity, name)
         matrix, some = grid.matrix(trace, found.instances[name]), found.instances[name]
         known = some.where((some.message >= 0) | (some.cause >= 0))
