@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, STARTS
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import listed
@@ -31,6 +31,8 @@ COMBINATIONS = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 """Questions asked together, in the order of the paper's Table 1."""
 _BALANCED = {1: slice(0, 2), 2: slice(2, 5)}
 """Per question the parts that it balances."""
+_IDLE = np.array([name.endswith("_idle") and not of_mpi for name, of_mpi in zip(operations.OPS, operations.MPI, strict=True)])
+"""Per op: a thread or stream has nothing to do."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,13 +120,14 @@ def _bound(run: Run, segments: Segments, work: I8, name: str | None) -> Bound:
 
 
 def _work(run: Run) -> I8:
-    """Return, one row per PARTS but the first, the ns of each call; what is no waiting is work.
+    """Return, one row per PARTS but the first, the ns of each call; what is no waiting, and no idleness, is work.
 
     Each operation that a call completes (message sent, message received, collective) has the same share of its work; of a call that
     completes none, its routine says what it does.
     """
     calls = run.trace.timeline.calls
-    total = calls.leave - calls.enter - run.waits.time
+    waiting = np.maximum(run.waits.time, _idle(run.trace))
+    total = calls.leave - calls.enter - waiting
     count = _completed(run.trace)
     number = np.maximum(count.sum(axis=0), 1)
     out = np.empty((len(PARTS) - 1, len(total)), "i8")
@@ -134,18 +137,29 @@ def _work(run: Run) -> I8:
         share = total // number * running + total % number * running // number
         out[1 + row] = share - before
         before = share
-    out[0], out[4] = np.where(running > 0, 0, total), run.waits.time
+    out[0], out[4] = np.where(running > 0, 0, total), waiting
+    return out
+
+
+def _idle(trace: Trace) -> I8:
+    """Return, per call, how long a thread or a stream of a device has nothing to do in it, ns: until it is given work, else all of it."""
+    calls, links = trace.timeline.calls, trace.links
+    starts = np.isin(links.kind, STARTS)
+    out = np.where(_IDLE[trace.calls.op], calls.leave - calls.enter, 0)
+    effect = links.effect[starts]
+    out[effect] = np.clip(calls.enter[links.cause[starts]], calls.enter[effect], calls.leave[effect]) - calls.enter[effect]
     return out
 
 
 def _completed(trace: Trace) -> I8:
-    """Return how many messages each call sends to the end and receives, and how many collectives it ends; shape (3, calls)."""
-    done = (trace.messages.send_done, trace.messages.receive_done, trace.members.done)
+    """Return how many messages each call sends to the end and receives, and how many collectives of processes; shape (3, calls)."""
+    of_mpi = operations.MPI[trace.collectives.op][trace.members.collective]
+    done = (trace.messages.send_done, trace.messages.receive_done, trace.members.done[of_mpi])
     count = np.stack([np.bincount(calls[calls != NONE], minlength=len(trace.calls)) for calls in done])
     kind = operations.KIND[trace.calls.op]
     by_name = (
         (operations.SEND, operations.ISEND, operations.SENDRECV),
         (operations.RECV, operations.IRECV, operations.SENDRECV, operations.PROBE),
     )
-    means = [np.isin(kind, kinds) for kinds in by_name] + [operations.COLLECTIVE[trace.calls.op]]
+    means = [np.isin(kind, kinds) for kinds in by_name] + [(operations.COLLECTIVE & operations.MPI)[trace.calls.op]]
     return np.asarray(np.where(count.any(axis=0), count, np.stack(means)), np.int64)

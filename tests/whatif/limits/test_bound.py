@@ -104,6 +104,22 @@ def test_laws__catalogue(name):
     assert (whole.parts.sum(axis=0) == places.leave - places.enter).all()
     assert all((one.parts >= 0).all() for one in found.regions)
     assert repr(found).startswith(f"<Bounds of {trace.path}: ")
+    if len(trace.calls) and name not in build.VIOLATING:
+        assert whole.time((0,)) <= predict(trace, "zero-wait all", hand_model()).predicted.makespan
+
+
+def test_idle_threads_wait():
+    """A thread without work waits for its process: of 13 708 before its team begins 13 608, and all of the 100 behind its last team."""
+    whole = bound(build.CATALOGUE["threads"](), model=hand_model(), clock="none").regions[0]
+    assert whole.parts[:, 3].tolist() == [900, 100 + 100, 0, 0, 0, 13_608 + 100]
+    assert whole.parts[:, 0].tolist() == [8500, 100 + 100 + 100 + 100 + 100, 100, 0, 0, 500]
+    assert whole.time((0,)) == 9100
+
+
+def test_idle_devices_wait():
+    """A stream is given its first kernel at 0 and waits for no other; behind the last it has nothing to do for 100."""
+    whole = bound(build.CATALOGUE["device"](), model=hand_model(), clock="none").regions[0]
+    assert whole.parts[:, 2].tolist() == [6500, 50 + 50, 0, 0, 0, 100]
 
 
 def test_regions__marked_ones_else_top_ones_or_those_asked():
