@@ -32,6 +32,7 @@ from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Severity
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
@@ -46,6 +47,20 @@ _ROLES = {
     operations.N_TO_N: "all2all",
     operations.ONE_TO_N: "one2all",
     operations.N_TO_ONE: "all2one",
+}
+
+_PARADIGMS = {"omp": ("OpenMP", "openmp"), "pthread": ("POSIX threads", "pthread"), "device": ("devices", "unknown")}
+"""Module and paradigm by how the names of routines begin."""
+_ROLES_OF_THREADS = {
+    "omp_barrier": "barrier",
+    "omp_implicit_barrier": "implicit barrier",
+    "omp_critical": "critical",
+    "omp_ordered": "ordered",
+    "omp_task_create": "task create",
+    "omp_taskwait": "taskwait",
+    "pthread_barrier_wait": "barrier",
+    "pthread_create": "thread create",
+    "pthread_join": "thread wait",
 }
 
 
@@ -88,12 +103,12 @@ def _attributes(run: Run) -> dict[str, str]:
 
 
 def _program(trace: Trace, tree: CallTree) -> tuple[list[Region], list[CallPath]]:
-    """Return (regions, call paths): the root's region, then those of the trace, then the MPI routines that were called."""
+    """Return (regions, call paths): the root's region, then those of the trace, then the routines that were called."""
     used = np.unique(tree.op[tree.op >= 0]).tolist()
     regions = [Region(tree.name[0], tree.name[0], role="artificial")]
     regions += [_region(name, trace.sources[row] if trace.sources else "") for row, name in enumerate(trace.names)]
     row_of = {op: len(regions) + row for row, op in enumerate(used)}
-    regions += [Region(operations.OPS[op], operations.OPS[op], "MPI", paradigm="mpi", role=_role(op)) for op in used]
+    regions += [_routine(op) for op in used]
     of_node = np.zeros(len(tree), "i4")
     of_node[tree.of_path[:-1]] = trace.paths.region + 1
     for node in np.flatnonzero(tree.op >= 0).tolist():
@@ -107,8 +122,13 @@ def _region(name: str, source: str) -> Region:
     return Region(name, name, file if located else source, int(line) if located else -1, paradigm="user", role="function")
 
 
-def _role(op: int) -> str:
-    return "barrier" if operations.OPS[op] in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(operations.KIND[op]), "function")
+def _routine(op: int) -> Region:
+    name = operations.OPS[op]
+    if operations.MPI[op]:
+        role = "barrier" if name in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(operations.KIND[op]), "function")
+        return Region(name, name, "MPI", paradigm="mpi", role=role)
+    module, paradigm = _PARADIGMS[name.split("_")[0]]
+    return Region(name, name, module, paradigm=paradigm, role=_ROLES_OF_THREADS.get(name, "function"))
 
 
 def _system(trace: Trace) -> tuple[I8, list[Group], list[Place]]:
@@ -141,8 +161,15 @@ def _machine(trace: Trace, host: int) -> str:
 
 def _locations(trace: Trace, order: I8, groups: list[Group]) -> list[Location]:
     row_of = {group.rank: row for row, group in enumerate(groups)}
-    pairs = zip(trace.locations.process[order].tolist(), trace.locations.thread[order].tolist(), strict=True)
-    return [Location(f"thread {thread}" if thread else "Master thread", thread, row_of[process]) for process, thread in pairs]
+    where = (column[order].tolist() for column in (trace.locations.process, trace.locations.thread, trace.locations.kind))
+    return [
+        Location(_named(thread, kind), thread, row_of[process], "gpu" if kind == STREAM else "thread")
+        for process, thread, kind in zip(*where, strict=True)
+    ]
+
+
+def _named(thread: int, kind: int) -> str:
+    return f"stream {thread}" if kind == STREAM else f"thread {thread}" if thread else "Master thread"
 
 
 def _carts(trace: Trace, order: I8) -> list[Cart]:

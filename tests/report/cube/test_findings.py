@@ -175,3 +175,29 @@ def test_catalogue(name, tmp_path):
     made = cube(build.CATALOGUE[name]())
     cube_write.write(made, str(tmp_path / "x.cubex"))
     assert cube_read.read(str(tmp_path / "x.cubex")) == made
+
+
+def test_threads():
+    """Idle threads stand at what their process does, on themselves; routines of threads are no MPI."""
+    made = cube(build.CATALOGUE["threads"]())
+    places = [(made.groups[location.group].rank, location.name, location.kind) for location in made.locations]
+    assert places == [(0, "Master thread", "thread"), (0, "thread 1", "thread"), (1, "Master thread", "thread"), (1, "thread 1", "thread")]
+    assert values(made, "omp_idle_threads") == {"program": [0, 500e-9, 0, 0], "MPI_Recv": [0, 0, 0, pytest.approx(13_608e-9)]}
+    assert values(made, "omp_lock_contention_critical") == {"omp_critical": [0, 3100e-9, 0, 0]}
+    regions = {region.name: (region.module, region.paradigm, region.role) for region in made.regions}
+    assert regions["omp_implicit_barrier"] == ("OpenMP", "openmp", "implicit barrier")
+    assert regions["omp_fork"] == ("OpenMP", "openmp", "function")
+    assert regions["MPI_Recv"] == ("MPI", "mpi", "point2point")
+
+
+def test_streams():
+    """A stream is a location of its process; its kernels are computation."""
+    made = cube(build.CATALOGUE["device"]())
+    assert [(location.name, location.kind) for location in made.locations] == [
+        ("Master thread", "thread"),
+        ("stream 1", "gpu"),
+        ("Master thread", "thread"),
+    ]
+    assert values(made, "device_comp") == {"kernel": [0, 6500e-9, 0]}
+    regions = {region.name: (region.module, region.paradigm, region.role) for region in made.regions}
+    assert regions["device_launch"] == ("devices", "unknown", "function")
