@@ -227,6 +227,11 @@ def _needed(cells: Sequence[str], name: int) -> int:
     return max(len(head), *(len(cell) if _FIXED.match(cell) or _is_long(cell) else min(len(cell), name) for cell in others), 0)
 
 
+def location(threads: Iterable[int]) -> str:
+    """Return what one of some locations is called, given the numbers of their threads: a process if each is the first of its own."""
+    return "process or thread" if any(threads) else "process"
+
+
 def rank(rank: int, thread: int) -> str:
     """Return `3`, or `3.1` for a thread that is not the first."""
     return f"{rank}.{thread}" if thread else str(rank)

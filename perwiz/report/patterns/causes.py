@@ -12,14 +12,13 @@ from perwiz.patterns.analysis.causes import Explained
 from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
+from perwiz.report.patterns.hybrid import shown
 from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.run import Run
 
 _PATH = 56
 """Columns of a call path in a table."""
-_ENOUGH = 0.8
-"""An efficiency that counts as good."""
 _MOST_LEFT = 0.001
 """Share of the waiting that need not be explained."""
 _SHORT = 0.01
@@ -82,26 +81,30 @@ def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
     return words.table(head, rows, left=(0, 6))
 
 
-def answer(causes: Causes | None) -> Facts:
-    """Return where most of the waiting comes from."""
+def answer(causes: Causes | None, who: str) -> Facts:
+    """Return where most of the waiting comes from; `who` is what a location is called."""
     if causes is None or not causes.call_paths:
         return []
     row = causes.call_paths[0]
     cost = f"{words.duration(row.cost_ns)} ({words.percent(row.cost_ns, causes.waiting_ns)}) of the waiting"
-    return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a process that spends more time there than others")]
+    return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a {who} that spends more time there than others")]
 
 
-def lines(causes: Causes | None, titles: dict[str, str]) -> list[str]:
-    """Return the section of causes: what it shows, the table and what the table leaves out; nothing if there are none."""
+def lines(causes: Causes | None, titles: dict[str, str], who: str) -> list[str]:
+    """Return the section of causes: what it shows, the table and what the table leaves out; nothing if there are none.
+
+    `who` is what a location is called.
+    """
     if causes is None or not causes.call_paths:
         return []
-    title = "causes, by delay cost: others waited so long because a process spent more time here than they (long term: via others)"
+    title = f"causes, by delay cost: others waited so long because a {who} spent more time here than they (long term: via others)"
     left, above, length = causes.waiting_ns - causes.explained_ns, causes.critical_path_imbalance_ns, causes.critical_path_ns
     out = ["", title, *cause_lines(causes, titles)]
     if left > _MOST_LEFT * causes.waiting_ns:
-        out.append(f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late, or clocks are wrong")
+        idle = "" if who == "process" else ", threads that get no more work"
+        out.append(f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late{idle}, or clocks are wrong")
     path = f"critical path as Scalasca defines it: {words.duration(length)}"
-    changes = f"goes {words.several(causes.critical_path_changes, 'time')} to another process"
+    changes = f"goes {words.several(causes.critical_path_changes, 'time')} to another {who}"
     return [*out, f"{path}, {changes}, {words.percent(above, length)} of it above the mean of all"]
 
 
@@ -130,7 +133,7 @@ def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8
 
 def reference_line(reference: Reference) -> str:
     """Return what a reference run says."""
-    scaled, whole = _shown(reference.computation_scaling).rstrip(), _shown(reference.global_efficiency).rstrip()
+    scaled, whole = shown(reference.computation_scaling).rstrip(), shown(reference.global_efficiency).rstrip()
     processes = words.several(reference.processes, "process")
     return f"against {words.shown(reference.trace)} of {processes}: computation scaling {scaled}, global efficiency {whole}"
 
@@ -161,7 +164,7 @@ def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
             words.shown(row.name, _PATH),
             words.duration(row.time_ns),
             words.duration(row.ideal_ns),
-            *map(_shown, (row.load_balance, row.serialisation, row.transfer, row.communication, row.parallel)),
+            *map(shown, (row.load_balance, row.serialisation, row.transfer, row.communication, row.parallel)),
         ]
         for row in kept
     ]
@@ -170,8 +173,3 @@ def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
     head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"]
     return [*words.table(head, lines, spare=(2, 1, 6)), *more, guess]
-
-
-def _shown(value: float) -> str:
-    """Return an efficiency in percent, marked if it is low."""
-    return f"{100 * value:.1f} %{' !' if value < _ENOUGH else '  '}"

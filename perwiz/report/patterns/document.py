@@ -19,7 +19,7 @@ from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.patterns import causes, tables
+from perwiz.report.patterns import causes, hybrid, tables
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
 from perwiz.report.records import Span
 from perwiz.whatif import selectors
@@ -65,6 +65,7 @@ def document(
         statistics=tables.statistics(findings, list(findings.instances) if pattern is None else chosen),
         causes=causes.causes(explained, rows),
         efficiencies=causes.efficiencies(run, explained),
+        hybrid=hybrid.document(run) if explained else None,
         reference=None,
         processes=_processes(run, findings, pattern),
         metahosts=tables.metahosts(findings),

@@ -57,8 +57,10 @@ class WaitingPath(Record):
     pattern: str
     title: str
     call_path: str
+    """Of threads and streams without work that of what their process does meanwhile."""
     severity_ns: Natural
     instances: Natural
+    """At calls of this call path: 0 where these are others, as of idle threads."""
     worst: Location
     worst_ns: Natural
     gain_ns: Gain
@@ -119,7 +121,7 @@ class Causes(Record):
     critical_path_ns: Natural
     """Length of the critical path of the recording."""
     critical_path_changes: Natural
-    """How often it changes process."""
+    """How often it changes process or thread."""
     critical_path_imbalance_ns: Natural
     """What it has above the mean of all processes."""
     indirect_ns: Natural
@@ -154,6 +156,53 @@ class Efficiencies(Record):
     """mean_useful / time."""
     estimated_ideal_ns: Natural | None = None
     """Ideal without a replay, of the program: each process's own time less its transfer."""
+
+
+class Factors(Record):
+    """POP efficiencies: parallel is the product of load balance and communication, that of serialisation and transfer."""
+
+    parallel: Cost
+    load_balance: Cost
+    communication: Cost
+    serialisation: float
+    transfer: float
+
+
+class Added(Record):
+    """Efficiencies whose losses, 1 less the efficiency, add up to that of the one above (NAG's form of POP)."""
+
+    parallel: float
+    """Of processes and threads."""
+    processes: float
+    """Of balance and communication."""
+    balance: float
+    communication: float
+    """Of serialisation and transfer."""
+    serialisation: float
+    transfer: float
+    threads: float
+    """Of serial and regions."""
+    serial: float
+    """Loses what threads are idle while the first one of their process computes alone (Amdahl)."""
+    regions: float
+    """Loses what threads do not compute in parallel regions."""
+
+
+class Hybrid(Record):
+    """POP efficiencies of a program with threads."""
+
+    name: str
+    """The part: MPI_Init to MPI_Finalize, or program."""
+    whole: Factors
+    """Of all threads: that of MPI times that of the threads."""
+    mpi: Factors
+    """Of processes: what the first thread does outside of MPI calls is useful."""
+    threads: Factors
+    """Of the threads, may be above 1."""
+    mpi_ideal_ns: int
+    """Replayed with MPI calls and messages that take no time."""
+    added: Added | None
+    """Null where parallel regions are not told."""
 
 
 class Reference(Record):
@@ -214,6 +263,8 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """Null with --no-causes."""
     efficiencies: list[Efficiencies]
     """Of the program, of its part between MPI_Init and MPI_Finalize, and of regions, the longest first; empty with --no-causes."""
+    hybrid: Hybrid | None
+    """Null if no process has several threads, and with --no-causes."""
     reference: Reference | None
     """The run given as --reference."""
     processes: list[ProcessTimes]

@@ -7,7 +7,7 @@ from perwiz.patterns.analysis.causes import NAMES
 from perwiz.patterns.metrics import NS
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.patterns import causes, tables
+from perwiz.report.patterns import causes, hybrid, tables
 from perwiz.report.patterns.records import PatternsDocument, WaitingPath
 
 _PATH = 50
@@ -25,10 +25,11 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
     if document.call_paths:
         lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if no call waited there"]
         lines += _path_lines(document)
-    lines += causes.lines(document.causes, document.titles)
+    lines += causes.lines(document.causes, document.titles, _who(document))
     if document.efficiencies:
         lines += ["", "parallel efficiencies", *causes.efficiency_lines(document.efficiencies, regions)]
         lines += [causes.reference_line(document.reference)] if document.reference else []
+    lines += hybrid.lines(document.hybrid) if document.hybrid else []
     if document.instances:
         lines += ["", "longest waits", *_instance_lines(document)]
     if document.metahosts and document.metahosts.patterns:
@@ -58,7 +59,11 @@ def _answer(document: PatternsDocument) -> Facts:
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
         facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}"))
         facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
-    return [*facts, *causes.answer(document.causes), *misfit.first(document.misfit, document.machine), *_eager(document)]
+    return [*facts, *causes.answer(document.causes, _who(document)), *misfit.first(document.misfit, document.machine), *_eager(document)]
+
+
+def _who(document: PatternsDocument) -> str:
+    return words.location(row["thread"] for row in document.processes)
 
 
 def _eager(document: PatternsDocument) -> Facts:
@@ -98,7 +103,7 @@ def _path_lines(document: PatternsDocument) -> list[str]:
             words.shown(row.title),
             words.shown(row.call_path, _PATH),
             words.duration(row.severity_ns),
-            str(row.instances),
+            str(row.instances or "-"),
             f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
             "-" if row.gain_ns is None else words.duration(row.gain_ns),
             "-" if row.gain_ns is None else words.percent(row.gain_ns, document.shares_of_ns),

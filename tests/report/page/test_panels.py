@@ -12,6 +12,7 @@ from hypothesis import given
 import build
 import naive_panels
 import perwiz
+from perwiz import words
 from perwiz.report import palette
 from perwiz.report.page.analyses import wait_states
 from perwiz.report.page.panels import curve as html_curve
@@ -214,6 +215,15 @@ def test_efficiency__steps_to_balance():
     assert [row[1:4] for row in steps["rows"]] == [["1.000 us", "-", "1.500"]] * 2
 
 
+def test_efficiency__threads():
+    """The factors of MPI and of the threads stand beside those of all; without several threads there is no such table."""
+    found = blocks(replayed(build.CATALOGUE["threads"](), "default"))["Efficiency of MPI and threads"]
+    factors, added = found["tables"]
+    assert [row[0].strip() for row in factors["rows"]] == ["parallel", "balance", "communication", "serialisation", "transfer"]
+    assert [row[0].strip() for row in added["rows"]][-2:] == ["serial parts", "parallel regions"]
+    assert "Efficiency of MPI and threads" not in blocks(replayed(build.CATALOGUE["device"](), "default"))
+
+
 def test_efficiency__too_many_steps(monkeypatch):
     monkeypatch.setattr(html_efficiency, "MOST", 1)
     block = blocks(replayed(stepped(), "default"))["Steps to balance"]
@@ -223,7 +233,8 @@ def test_efficiency__too_many_steps(monkeypatch):
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
 def test_awkward_traces(name):
     run = replayed(build.CATALOGUE[name](), "default")
-    assert len(html_messages.document(run)["names"]) == len(run.trace.locations)
+    places = sorted(zip(run.trace.locations.process.tolist(), run.trace.locations.thread.tolist(), strict=True))
+    assert html_messages.document(run)["names"] == [words.rank(*place) for place in places]
     assert "Lower bounds" in blocks(run)
     assert len(html_curve.document(run)["curves"]) == 3
 

@@ -196,3 +196,48 @@ def test_law__slack_is_what_a_call_may_return_later(trace, data):
         assert later(found, call, more) == before
     for more in (1, 777):
         assert later(found, call, slack + more) == before + more
+
+
+def test_threads__by_hand():
+    """Through the lock that is handed over to the other thread, the barrier of the team, the message, and a fork of the other process.
+
+    Release entered at 8700: the other thread has the lock at 8800, releases at 9200 for 100 and comes to the barrier at 9300, which the
+    first leaves at 9400; join, send at 9500. Received at 9512 + 4096 of work, the fork lets a thread begin that is in the barrier last.
+    """
+    found = critical(build.CATALOGUE["threads"](), hand_model(), clock="none")
+    assert listed(found) == [
+        ("computation", 0, "", NONE, 0, 500),
+        ("calls", 0, "", 0, 500, 100),
+        ("computation", 0, "", NONE, 600, 2000),
+        ("calls", 0, "", 1, 2600, 100),
+        ("computation", 0, "", NONE, 2700, 6000),
+        ("calls", 2, "", 11, 8700, 100),
+        ("computation", 2, "", NONE, 8800, 400),
+        ("calls", 2, "", 12, 9200, 100),
+        ("calls", 0, "", 3, 9300, 100),
+        ("calls", 0, "", 4, 9400, 100),
+        ("transfer", 1, "", 6, 9500, 12),
+        ("calls", 1, "", 6, 9512, 4096),
+        ("calls", 3, "", 15, 13608, 100),
+        ("computation", 3, "", NONE, 13708, 900),
+        ("calls", 1, "", 8, 14608, 100),
+        ("calls", 1, "", 9, 14708, 100),
+    ]
+    assert found.changes == 5
+    slack = dict(enumerate(found.slack.tolist()))
+    assert {call: ns for call, ns in slack.items() if ns} == {2: 9300 - 8800, 5: 14808 - 9600, 7: 14608 - 14408, 10: 8700 - 5600, 14: 5308}
+
+
+def test_device__by_hand():
+    """From the first launch on the stream computes 4000 and 2500; the host waits for it until 6700 and sends."""
+    found = critical(build.CATALOGUE["device"](), hand_model(), clock="none")
+    assert listed(found) == [
+        ("calls", 2, "", 5, 0, 50),
+        ("computation", 2, "kernel", NONE, 50, 4000),
+        ("calls", 2, "", 6, 4050, 50),
+        ("computation", 2, "kernel", NONE, 4100, 2500),
+        ("calls", 0, "", 2, 6600, 100),
+        ("transfer", 1, "", 4, 6700, 12),
+        ("calls", 1, "", 4, 6712, 4096),
+    ]
+    assert found.slack.tolist() == [4050 - 400, 6600 - 1500, 0, 10808 - 6800, 0, 0, 0, 10808 - 6700]

@@ -13,6 +13,7 @@ from perwiz.report.critical import document as criticals
 from perwiz.report.critical.document import CriticalDocument, Part
 from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import Cell, PanelData, bar, fewer, table
+from perwiz.report.patterns import hybrid as hybrids
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.balance import balance
 from perwiz.whatif.limits.bound import bound_of
@@ -34,7 +35,7 @@ def document(states: WaitStates, critical: Critical) -> PanelData:
     """Return blocks, each with a title, a line of words and tables side by side."""
     run = states.run
     path = criticals.document(critical, _PIECES)
-    blocks = [_efficiencies(states)] if len(run.trace.locations) else []
+    blocks = [_efficiencies(states), *_hybrid(run)] if len(run.trace.locations) else []
     blocks += [_critical(path), _block("", "", [_pieces(path)]), _bounds(bounds.document(bound_of(run)))]
     return {"blocks": blocks + _balance(run)}
 
@@ -57,6 +58,21 @@ def _efficiencies(states: WaitStates) -> PanelData:
     return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
 
 
+def _hybrid(run: Run) -> list[PanelData]:
+    """Return the efficiencies by MPI and threads; nothing if no process has several threads."""
+    found = hybrids.document(run)
+    if found is None:
+        return []
+    columns = found.whole, found.mpi, found.threads
+    rows = [[title, *(_part(getattr(column, name)) for column in columns)] for title, name in hybrids.MULTIPLIED]
+    tables = [table(["factor", "all threads", "MPI", "threads"], rows)]
+    if found.added:
+        cells = [[title, _part(getattr(found.added, name))] for title, name in hybrids.ADDED]
+        tables.append(table(["losses added", "efficiency"], cells))
+    note = f"{found.name}: all threads = MPI x threads; what first threads do outside of MPI calls is useful to MPI; below 80 %: !"
+    return [_block("Efficiency of MPI and threads", note, tables)]
+
+
 def _part(value: float) -> Cell:
     return bar(f"{100 * value:.1f} %{' !' if value < _ENOUGH else ''}", value, width=40)
 
@@ -66,7 +82,8 @@ def _critical(path: CriticalDocument) -> PanelData:
     whole = path.shares_of_ns
     after = whole != path.makespan_ns
     kinds = [f"{words.percent(path.path.of(kind), whole)} {kind}" for kind in KINDS[after:] if path.path.of(kind)]
-    ways = f"{words.several(path.pieces, 'piece')}, {words.several(path.changes, 'change')} of process"
+    who = words.location(part.thread for part in path.processes)
+    ways = f"{words.several(path.pieces, 'piece')}, {words.several(path.changes, 'change')} of {who}"
     groups: list[tuple[str, list[tuple[str, Part]]]] = [
         ("rank", [(f"rank {words.rank(part.rank, part.thread)}", part) for part in path.processes]),
         ("region", [(words.shown(part.region, _NAME) or "(outside)", part) for part in path.regions]),
