@@ -45,7 +45,7 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
     stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
-    done = np.where(table.send_done == NONE, FREE, times.leave[table.send_done])
+    done = np.where(table.send_done == NONE, times.leave.max(), times.leave[table.send_done])
     mover = np.where(stays, calls.row[within], _came_back(trace, calls, there, done, int(least.min())))
     mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
     return np.minimum(mover, table.receive_done).astype("i4")

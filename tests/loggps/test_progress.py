@@ -144,3 +144,18 @@ def test_in_place__another_order_holds_nobody():
     trace = both_send(4000, 4040)
     predicted = predict(trace, ["move e4 before e3"], IN_PLACE).predicted
     assert predicted.calls.leave[0] == 1020
+
+
+def test_movers__a_send_that_nobody_completes():
+    """What is not known of one message says nothing of another: rank 1 never computes, so that it is its Irecv that lets its own move."""
+    b = Builder(3)
+    request = b.isend(2, 1, 100_000, at=(100, 101))
+    b.call(1, "Iprobe", at=(0, 100))
+    receive = b.irecv(1, 2, at=(100, 1_000))
+    b.wait(1, receive, at=(1_000, 90_000))
+    b.isend(2, 2, 1, tag=9, at=(110, 111))
+    b.wait(2, b.irecv(2, 2, tag=9, at=(112, 113)), at=(114, 115))
+    b.wait(2, request, at=(120, 9_000))
+    trace = b.trace()
+    row = int(np.flatnonzero(trace.messages.bytes == 100_000)[0])
+    assert movers(trace, trace.timeline, IN_CALLS)[row] == trace.messages.receive[row]
