@@ -18,20 +18,22 @@ BILLION = 1_000_000_000
 
 @st.composite
 def traces(draw, regions=True):
-    """Draw a random trace that ends; in some of `build.traces` a synchronous send waits for a receive posted too late."""
+    """Draw a random trace that ends; in some of `build.programs` a synchronous send waits for a receive posted too late."""
     try:
-        return draw(build.traces(regions))
+        return draw(build.programs(regions))
     except AssertionError:
         reject()
 
 
 def distance(place, a, b):
-    """Return the pair class of two locations, each (node, metahost)."""
+    """Return the pair class of two locations, each (process, node, metahost)."""
     if a == b:
         return 0
-    if place[a][1] != place[b][1]:
-        return 3
-    return 1 if place[a][0] == place[b][0] else 2
+    if place[a][0] == place[b][0]:
+        return 1
+    if place[a][2] != place[b][2]:
+        return 4
+    return 2 if place[a][1] == place[b][1] else 3
 
 
 def _sets(start, source, binding, owner, instant):
@@ -48,13 +50,13 @@ def _sets(start, source, binding, owner, instant):
 
 
 def forward(start, source, binding, cause, inside, owner, place, rate, mu, recorded):
-    """Return (corrected time per vertex, {vertex: time before its jump}, [(by messages, by collectives)] per location).
+    """Return (corrected time per vertex, {vertex: time before its jump}, [(by messages, by collectives, by links)] per location).
 
     Becker et al. 2009, equation (4'): with an anchor for the stretch in which a clock runs at gamma, so that only sums are rounded.
     """
     gamma = Fraction(BILLION - rate, BILLION)
     out, before, last, anchor = list(recorded), {}, {}, {}
-    counts = [[0, 0] for _ in place]
+    counts = [[0, 0, 0] for _ in place]
     sets = {0: set()}
     for v in range(1, len(owner)):
         here = owner[v]
@@ -73,7 +75,7 @@ def forward(start, source, binding, cause, inside, owner, place, rate, mu, recor
         arrivals = [(max(own), -1)]
         for k in edges:
             u = source[k]
-            if binding[k] == 4:
+            if binding[k] == 5:
                 arrivals += [(t + mu[distance(place, here, where)], k) for where, t in sets[u] if where != here]
             else:
                 arrivals.append((out[u] + mu[binding[k]] + inside[cause[k]], k))
@@ -81,7 +83,7 @@ def forward(start, source, binding, cause, inside, owner, place, rate, mu, recor
         by = next(k for t, k in arrivals if t == out[v])
         if by >= 0:
             before[v] = max(own)
-            counts[here][binding[by] == 4] += 1
+            counts[here][{5: 1, 1: 2}.get(binding[by], 0)] += 1
             anchor[here] = v
         elif out[v] == recorded[v]:
             anchor.pop(here, None)
@@ -91,7 +93,7 @@ def forward(start, source, binding, cause, inside, owner, place, rate, mu, recor
 
 def delays(start, source, binding, cause, inside, owner, place, time):
     """Return, by pair class, the shortest time from a cause to its effect; the latest causes of a collective only (see the kernel)."""
-    shortest = [FREE] * 4
+    shortest = [FREE] * 5
     sets = _sets(start, source, binding, owner, lambda u: time[u])
     for v, here in enumerate(owner):
         for k in range(start[v], start[v + 1]):
@@ -99,11 +101,11 @@ def delays(start, source, binding, cause, inside, owner, place, time):
                 continue
             pairs = (
                 [(binding[k], time[source[k]] + inside[cause[k]])]
-                if binding[k] < 4
+                if binding[k] < 5
                 else [(distance(place, here, w), t) for w, t in sets[source[k]] if w != here]
             )
             for far, t in pairs:
-                hidden = binding[k] == 4 and any((t2 > t and far2 == far) or (t2 >= t and far2 > far) for far2, t2 in pairs)
+                hidden = binding[k] == 5 and any((t2 > t and far2 == far) or (t2 >= t and far2 > far) for far2, t2 in pairs)
                 if not hidden and time[v] >= t:
                     shortest[far] = min(shortest[far], time[v] - t)
     return shortest

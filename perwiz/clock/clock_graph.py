@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from perwiz.clock.condition import inside
-from perwiz.clock.latency import distance
+from perwiz.clock.latency import distance_of_clocks
 from perwiz.clock.roles import roles
-from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
+from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, START, Graph
 from perwiz.kernels import clock_logical as kernel
 from perwiz.kernels.names import FREE, HUB, PAIR_CLASSES, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
@@ -26,11 +26,15 @@ class ClockGraph:
 
     graph: Graph
     binding: U1
-    """How each edge binds: as a message by pair class, as a HUB, or UNBOUND."""
+    """How each edge binds: as a message or link by pair class, as a HUB, or UNBOUND."""
+    cause: I4
+    """Row of `inside` of each edge that binds by pair class."""
     inside: I8
-    """Per message, the `cause` of its edge: how much longer than the least time it takes, as its records lie inside its calls, ns."""
+    """Per message how much longer than the least time it takes, as its records lie inside its calls, ns; behind them, of links: 0."""
     owner: I4
     """Location per vertex; -1 - row of the summaries for hubs."""
+    processes: I4
+    """Process per location."""
     nodes: I4
     """Node per location."""
     metahosts: I4
@@ -40,21 +44,21 @@ class ClockGraph:
     @property
     def edges(self) -> tuple[I4, I4, U1, I4, I8]:
         """The edges as kernels take them: first into each vertex, source, binding, cause, and what causes take inside calls."""
-        return self.graph.start, self.graph.source, self.binding, self.graph.cause, self.inside
+        return self.graph.start, self.graph.source, self.binding, self.cause, self.inside
 
     def clocks(self) -> Rows:
         """Return the clock of each location, at rest."""
-        return clocks_at_rest(self.nodes, self.metahosts)
+        return clocks_at_rest(self.processes, self.nodes, self.metahosts)
 
     def summaries(self) -> Rows:
         """Return a summary per hub, empty."""
         return empty_summaries(self.hubs + 1)
 
 
-def clocks_at_rest(nodes: I4, metahosts: I4) -> Rows:
+def clocks_at_rest(processes: I4, nodes: I4, metahosts: I4) -> Rows:
     """Return the clock of each location, at rest: rows of `perwiz.kernels.clock_logical.CLOCK`."""
     out = np.zeros(len(nodes), kernel.CLOCK).view(np.recarray)
-    out.node, out.metahost = nodes, metahosts
+    out.process, out.node, out.metahost = processes, nodes, metahosts
     return out
 
 
@@ -83,7 +87,20 @@ def bind(trace: Trace, timeline: Timeline, graph: Graph) -> ClockGraph:
         source = graph.source[chunk][edge]
         out[edge] = np.where((source == 0) | non_senders[source], UNBOUND, HUB)
     binding[non_receivers] = UNBOUND
-    return ClockGraph(graph, binding, inside(trace, timeline), owner, trace.locations.node, trace.locations.metahost, len(hub))
+    places = trace.locations
+    cause, within = _with_links(trace, graph, binding, inside(trace, timeline))
+    return ClockGraph(graph, binding, cause, within, owner, places.process, places.node, places.metahost, len(hub))
+
+
+def _with_links(trace: Trace, graph: Graph, binding: U1, inside: I8) -> tuple[I4, I8]:
+    """Bind the edges of links; return the row of `inside` of each edge, and `inside` with the row of links behind those of messages."""
+    if not len(trace.links):
+        return graph.cause, inside
+    location, edge = trace.calls.location, np.flatnonzero((graph.kind == LINK) | (graph.kind == START))
+    link, cause = graph.cause[edge], graph.cause.copy()
+    binding[edge] = distance_of_clocks(trace.locations, location[trace.links.cause[link]], location[trace.links.effect[link]])
+    cause[edge] = len(inside)
+    return cause, np.append(inside, 0)
 
 
 def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: I8) -> None:
@@ -111,7 +128,7 @@ def _pair_classes(trace: Trace) -> U1:
     location, table = trace.calls.location, trace.messages
     out = np.empty(len(table), "u1")
     for chunk in chunks(len(table)):
-        out[chunk] = distance(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]])
+        out[chunk] = distance_of_clocks(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]])
     return out
 
 

@@ -26,9 +26,13 @@ class Violations:
     """Messages whose record of the receive lies before that of the send, those that calls show among them."""
     worst_record: int
     """Largest reversal, ns."""
+    links: int = 0
+    """Calls that returned before another thread or stream let them."""
+    worst_link: int = 0
+    """Largest reversal, ns."""
 
     def __bool__(self) -> bool:
-        return self.records > 0 or self.collective_calls > 0
+        return self.records > 0 or self.collective_calls > 0 or self.links > 0
 
 
 def violations(trace: Trace, timeline: Timeline) -> Violations:
@@ -37,6 +41,7 @@ def violations(trace: Trace, timeline: Timeline) -> Violations:
     message_reversals = times.enter[table.send] - times.leave[table.receive_done]
     record_reversals = message_reversals + inside(trace, timeline)
     collective_reversals = _collective_reversals(trace, timeline)
+    link_reversals = times.enter[trace.links.cause] - times.leave[trace.links.effect]
     return Violations(
         messages=int((message_reversals > 0).sum()),
         worst_message=int(message_reversals.max(initial=0)),
@@ -44,6 +49,8 @@ def violations(trace: Trace, timeline: Timeline) -> Violations:
         worst_collective=int(collective_reversals.max(initial=0)),
         records=int((record_reversals > 0).sum()),
         worst_record=int(record_reversals.max(initial=0)),
+        links=int((link_reversals > 0).sum()),
+        worst_link=int(link_reversals.max(initial=0)),
     )
 
 
@@ -60,7 +67,7 @@ def inside(trace: Trace, timeline: Timeline) -> I8:
 
 def unsynchronised(trace: Trace) -> bool:
     """Return whether there are clocks that nobody compared."""
-    return not trace.clocks_compared and len(trace.locations) > 1
+    return not trace.clocks_compared and len(np.unique(trace.locations.process)) > 1
 
 
 def _collective_reversals(trace: Trace, timeline: Timeline) -> I8:

@@ -8,25 +8,27 @@ from typing import NamedTuple
 import numpy as np
 
 from perwiz.clock.roles import roles
-from perwiz.graph.graph import COLLECTIVE, MESSAGE, Graph
+from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, START, Graph
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace, named_call
 
 
 class Lost(NamedTuple):
-    """What a graph leaves out because it lies on a cycle: rows of the tables of messages and members."""
+    """What a graph leaves out because it lies on a cycle: rows of the tables of messages, members and links."""
 
     messages: I8
     entries: I8
     """Members that send, whose entry binds nobody."""
     returns: I8
     """Members that receive, whose return is not bound."""
+    links: I8
 
 
 def lost(trace: Trace, graph: Graph) -> Lost:
     """Return what a graph leaves out because it lies on a cycle."""
-    kept = np.zeros(len(trace.messages), bool)
+    kept, linked = np.zeros(len(trace.messages), bool), np.zeros(len(trace.links), bool)
     kept[graph.cause[graph.kind == MESSAGE]] = True
+    linked[graph.cause[(graph.kind == LINK) | (graph.kind == START)]] = True
     edge = np.flatnonzero(graph.kind == COLLECTIVE)
     bound = np.zeros(graph.vertices, bool)
     bound[graph.source[edge]] = True
@@ -37,6 +39,7 @@ def lost(trace: Trace, graph: Graph) -> Lost:
         messages=np.flatnonzero(~kept),
         entries=np.flatnonzero(sends & ~bound[graph.entered[members.call]]),
         returns=np.flatnonzero(receives & ~bound[graph.returned[members.done]]),
+        links=np.flatnonzero(~linked),
     )
 
 
@@ -47,6 +50,7 @@ def cycle(trace: Trace, graph: Graph) -> list[tuple[int, int]]:
     """
     out = lost(trace, graph)
     effects = {int(trace.messages.send[m]): int(trace.messages.receive_done[m]) for m in out.messages[::-1]}
+    effects |= {int(trace.links.cause[row]): int(trace.links.effect[row]) for row in out.links[::-1]}
     leaves = {int(trace.members.collective[row]): int(trace.members.done[row]) for row in out.returns}
     for row in out.entries:
         effect = leaves.get(int(trace.members.collective[row]))

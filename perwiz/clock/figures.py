@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from perwiz.clock.logical import Correction
-from perwiz.clock.pairs import Pairs, logical, messages
+from perwiz.clock.pairs import Pairs, links, logical, messages
 from perwiz.trace.arrays import I8, chunks
 from perwiz.trace.trace import Timeline, Trace
 
@@ -43,9 +43,13 @@ class Figures:
     collectives_before: Pairs
     """Of the logical messages of collectives."""
     collectives_after: Pairs
+    links_before: Pairs
+    """Of threads and streams of a process: forks, joins, locks, tasks, launches and what waits for them."""
+    links_after: Pairs
     corrected_by_message: int
     """Events put forward to restore the clock condition of a message; fewer than violations, as one shift repairs others."""
     corrected_by_collective: int
+    corrected_by_link: int
     events: int
     moved: int
     """Events that are not where they were recorded."""
@@ -74,8 +78,11 @@ def figures(correction: Correction) -> Figures:
         records_after=records_after,
         collectives_before=logical(trace, old, correction.latencies),
         collectives_after=logical(trace, new, correction.latencies),
+        links_before=links(trace, old, correction.latencies),
+        links_after=links(trace, new, correction.latencies),
         corrected_by_message=correction.by_message,
         corrected_by_collective=correction.by_collective,
+        corrected_by_link=correction.by_link,
         events=displaced.events,
         moved=displaced.moved,
         average_displacement=displaced.total / max(displaced.moved, 1),

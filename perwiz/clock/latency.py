@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME
+from perwiz.kernels.names import ACROSS, METAHOST, NODE, SAME, WITHIN
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.tables import Locations
 
@@ -38,8 +38,8 @@ class Latencies:
         return cls(mu, mu, mu) if isinstance(mu, int) else cls(*mu)
 
     def by_class(self) -> I8:
-        """Return the latencies by pair class, ns; a location waits for itself without any."""
-        return np.array([0, self.node, self.metahost, self.across], "i8")
+        """Return the latencies by pair class, ns; 0 from a location to itself and to others of its process, which have one clock."""
+        return np.array([0, 0, self.node, self.metahost, self.across], "i8")
 
 
 def safe(shortest: I8) -> Latencies:
@@ -53,10 +53,17 @@ def safe(shortest: I8) -> Latencies:
 
 
 def distance(locations: Locations, a: I4, b: I4) -> U1:
-    """Return the pair class of each pair of locations, uint8. Where nodes are not recorded, a metahost counts as one node."""
+    """Return the pair class of each pair of locations, uint8: of two of one process NODE. Where none is recorded, a metahost is one."""
     out = np.full(len(a), ACROSS, "u1")
     near = locations.metahost[a] == locations.metahost[b]
     out[near] = METAHOST
     out[near & (locations.node[a] == locations.node[b])] = NODE
     out[a == b] = SAME
+    return out
+
+
+def distance_of_clocks(locations: Locations, a: I4, b: I4) -> U1:
+    """Return the pair class of each pair of locations as `distance`, but WITHIN where they are of one process: those share a clock."""
+    out = distance(locations, a, b)
+    out[(locations.process[a] == locations.process[b]) & (a != b)] = WITHIN
     return out

@@ -1,6 +1,8 @@
 """The controlled logical clock: no effect before its cause, local intervals kept as far as possible (Becker et al. 2009, sections 3, 4).
 
-A cause is the entry of a sending call or of a collective, its effect the return of the call that completes the receive or the collective.
+A cause is the entry of a sending call or of a collective, its effect the return of the call that completes the receive or the collective;
+so it is with links between the threads and streams of a process, which share a clock: what puts one of them forward, puts others forward
+that wait for it.
 Records of messages lie inside these calls and keep their distance from entry and return, so that a message between two records takes that
 much longer from entry to return.
 """
@@ -46,11 +48,18 @@ class Correction:
     by_message: int
     """Returns of receiving calls that had to be put forward: jumps of a clock."""
     by_collective: int
-    """Returns of collectives that had to be put forward."""
+    """Returns of collectives, and of barriers of threads, that had to be put forward."""
+    by_link: int
+    """Returns that had to be put forward as another thread or stream of the process was."""
     slope: float
     """Steepest slope of the backward amortization."""
     left: Violations
     """What stays reversed: only where causes and effects form a cycle, see `graph.contradictions` and `perwiz.clock.cycles`."""
+
+    @property
+    def jumps(self) -> int:
+        """How often clocks were put forward."""
+        return self.by_message + self.by_collective + self.by_link
 
 
 def correct(
@@ -127,9 +136,9 @@ class _Forward:
         run = self.timeline.locations.leave - self.timeline.locations.enter
         return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
 
-    def jumps(self) -> tuple[int, int]:
-        """Return how often clocks were put forward by messages and by collectives."""
-        return int(self.clocks.by_message.sum()), int(self.clocks.by_collective.sum())
+    def jumps(self) -> tuple[int, int, int]:
+        """Return how often clocks were put forward by messages, by collectives and by links."""
+        return int(self.clocks.by_message.sum()), int(self.clocks.by_collective.sum()), int(self.clocks.by_link.sum())
 
     def limits(self) -> None:
         """Write to `time[0]` how late each sending call may be entered."""

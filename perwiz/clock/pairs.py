@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from perwiz.clock.condition import inside, latest_so_far
-from perwiz.clock.latency import Latencies, distance
+from perwiz.clock.latency import Latencies, distance_of_clocks
 from perwiz.clock.roles import roles
+from perwiz.kernels.names import SAME, WITHIN
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.trace import Timeline, Trace
@@ -74,10 +75,19 @@ def messages(trace: Trace, timeline: Timeline, latencies: Latencies) -> tuple[Pa
         between_two = location[send] != location[done]
         send, done = send[between_two], done[between_two]
         lag = times.leave[done] - times.enter[send]
-        least = latencies.by_class()[distance(trace.locations, location[send], location[done])]
+        least = latencies.by_class()[distance_of_clocks(trace.locations, location[send], location[done])]
         by_calls += _counted(lag, least)
         by_records += _counted(lag - within[chunk][between_two], least)
     return by_calls, by_records
+
+
+def links(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
+    """Return the links between two locations, counted, from the entry of the cause to the return of the effect."""
+    cause, effect, location = trace.links.cause, trace.links.effect, trace.calls.location
+    between_two = location[cause] != location[effect]
+    cause, effect = cause[between_two], effect[between_two]
+    pair_class = distance_of_clocks(trace.locations, location[cause], location[effect])
+    return _counted(timeline.calls.leave[effect] - timeline.calls.enter[cause], latencies.by_class()[pair_class])
 
 
 def logical(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
@@ -100,11 +110,12 @@ def _products(trace: Trace, timeline: Timeline, latencies: Latencies, sends: Mas
     groups = _groups(trace)
     reversals, displacement = _late(groups[0], enter, leave, sends, receives)
     violating = 0
-    for group, narrower, least in zip(groups, [*groups[1:], None], (latencies.across, latencies.metahost, latencies.node), strict=True):
+    by_group = latencies.by_class()[:WITHIN:-1] if len(groups) == 3 else latencies.by_class()[:SAME:-1]
+    for group, narrower, least in zip(groups, [*groups[1:], None], by_group.tolist(), strict=True):
         violating += _late(group, enter + least, leave, sends, receives)[0]
         if narrower is not None:
             violating -= _late(narrower, enter + least, leave, sends, receives)[0]
-    violating -= int((leave[both] < enter[both] + latencies.node).sum())
+    violating -= int((leave[both] < enter[both] + by_group[-1]).sum())
     worst = _worst(trace, np.where(sends, enter, enter.min(initial=0)), leave, receives)
     pairs = int((senders * receivers).sum() - both.sum())
     return Pairs(pairs, reversals, violating, displacement, worst)
@@ -119,12 +130,18 @@ def _worst(trace: Trace, enter: I8, leave: I8, receives: Mask) -> int:
 
 
 def _groups(trace: Trace) -> list[I8]:
-    """Return numbers per member, equal for members of one instance; of one instance and metahost; of one instance, metahost and node."""
+    """Return numbers per member, equal for members of one instance; of one instance and metahost; of one instance, metahost and node.
+
+    Where processes have several locations, at last also of one instance and process.
+    """
     location = trace.calls.location[trace.members.call]
     instance = trace.members.collective.astype("i8")
     metahost, node = (values - values.min(initial=0) for values in (trace.locations.metahost[location], trace.locations.node[location]))
     in_metahost = instance * (int(metahost.max(initial=0)) + 1) + metahost
-    return [instance, in_metahost, in_metahost * (int(node.max(initial=0)) + 1) + node]
+    groups = [instance, in_metahost, in_metahost * (int(node.max(initial=0)) + 1) + node]
+    process = np.unique(trace.locations.process, return_inverse=True)[1]
+    count = int(process.max(initial=-1)) + 1
+    return groups if count == len(process) else [*groups, instance * count + process[location]]
 
 
 def _late(group: I8, enter: I8, leave: I8, sends: Mask, receives: Mask) -> tuple[int, int]:
@@ -162,7 +179,7 @@ def _prefixes(trace: Trace, timeline: Timeline, latencies: Latencies, sends: Mas
     location = trace.calls.location[members.call]
     for cause, effect in _expanded(first, np.flatnonzero(receives & (last + latencies.across > leave))):
         cause, effect = cause[sends[cause]], effect[sends[cause]]
-        pair_class = distance(trace.locations, location[cause], location[effect])
+        pair_class = distance_of_clocks(trace.locations, location[cause], location[effect])
         out += dataclasses.replace(_counted(leave[effect] - enter[cause], latencies.by_class()[pair_class]), pairs=0)
     return out
 

@@ -29,12 +29,13 @@ class Amortized:
     passes: int
     by_message: int
     by_collective: int
+    by_link: int
     slope: float
 
     @property
     def jumps(self) -> int:
         """How often clocks were put forward."""
-        return self.by_message + self.by_collective
+        return self.by_message + self.by_collective + self.by_link
 
 
 def chosen(once: Callable[[float], float], gammas: tuple[float, ...]) -> tuple[float, int]:

@@ -95,8 +95,7 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     trace = tied_part(whole)
     correction = _corrected(trace, args, processes)
     fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
-    jumps = correction.by_message + correction.by_collective
-    clocks = Treated(fixed, violations(trace, correction.before), correction if jumps else None)
+    clocks = Treated(fixed, violations(trace, correction.before), correction if correction.jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
     writing = partial(_write, offsets.apply(whole), correction, args.output)
@@ -128,7 +127,7 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
     correction = correct(linear, mu=args.mu, gamma=1.0)
     left = violations(correction.trace, linear.timeline)
     correction = dataclasses.replace(correction, before=trace.timeline, timeline=linear.timeline, left=left)
-    return dataclasses.replace(correction, passes=0, by_message=0, by_collective=0, slope=0.0)
+    return dataclasses.replace(correction, passes=0, by_message=0, by_collective=0, by_link=0, slope=0.0)
 
 
 def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:

@@ -4,6 +4,7 @@
 `binding` says per edge how a cause binds: UNBOUND, as a message between two locations by their pair class, or as a HUB. `owner` is the
 location of a vertex, or -1 - row of `summaries` for a hub; row 0 stays empty. A message takes at least the latency of its class and what
 `inside` says under its row, `cause`: how long its records are inside its calls, behind the entry of one and before the return of the other.
+So does a link, whose row of `inside` is 0.
 
 A summary tells of a set of instants at different locations the latest one plus its latency for any other location. It keeps the latest
 of all and, by the distance from where that was, the latest of the others, as far as they can matter; latencies must not fall with the
@@ -20,6 +21,7 @@ import numpy as np
 from perwiz.kernels import names
 
 SAME = cython.declare(cython.Py_ssize_t, names.SAME)
+WITHIN = cython.declare(cython.Py_ssize_t, names.WITHIN)
 NODE = cython.declare(cython.Py_ssize_t, names.NODE)
 METAHOST = cython.declare(cython.Py_ssize_t, names.METAHOST)
 ACROSS = cython.declare(cython.Py_ssize_t, names.ACROSS)
@@ -31,6 +33,7 @@ NEVER = cython.declare(cython.longlong, -names.FREE)
 BILLION = cython.declare(cython.longlong, 1_000_000_000)
 
 Clock = cython.struct(
+    process=cython.longlong,
     node=cython.longlong,
     metahost=cython.longlong,
     jumped=cython.longlong,
@@ -40,12 +43,14 @@ Clock = cython.struct(
     most=cython.longlong,
     by_message=cython.longlong,
     by_collective=cython.longlong,
+    by_link=cython.longlong,
 )
-_CLOCK = ("node", "metahost", "jumped", "lead_jumped", "last", "lead", "most", "by_message", "by_collective")
+_PLACE = ("process", "node", "metahost")
+_CLOCK = (*_PLACE, "jumped", "lead_jumped", "last", "lead", "most", "by_message", "by_collective", "by_link")
 CLOCK = np.dtype([(field, "i8") for field in _CLOCK])
 """Per location where it is, and what the forward pass knows of its clock: recorded time and lead (corrected less recorded time) at the
-last jump, last recorded time, lead now, largest lead, jumps by messages and by collectives."""
-Summary = cython.struct(latest=cython.longlong[4], location=cython.longlong)
+last jump, last recorded time, lead now, largest lead, jumps by messages, by collectives, and by other locations of its process."""
+Summary = cython.struct(latest=cython.longlong[5], location=cython.longlong)
 SUMMARY = np.dtype([("latest", "i8", names.PAIR_CLASSES), ("location", "i8")])
 """The latest instant of all (SAME) and of those at a distance from it, and where it was; location -1: none at all."""
 
@@ -55,6 +60,8 @@ def _distance(clocks: Clock[::1], a: cython.Py_ssize_t, b: cython.Py_ssize_t) ->
     """Return the pair class of two locations."""
     if a == b:
         return SAME
+    if clocks[a].process == clocks[b].process:
+        return WITHIN
     if clocks[a].metahost != clocks[b].metahost:
         return ACROSS
     return NODE if clocks[a].node == clocks[b].node else METAHOST
@@ -75,7 +82,7 @@ def _insert(
         if far > SAME and time > summaries[row].latest[far]:
             summaries[row].latest[far] = time
         return
-    for d in range(NODE, far):
+    for d in range(WITHIN, far):
         summaries[row].latest[d] = NEVER
     if far > SAME:
         summaries[row].latest[far] = summaries[row].latest[SAME]
@@ -99,7 +106,7 @@ def _merge(summaries: Summary[::1], row: cython.Py_ssize_t, clocks: Clock[::1], 
         if far > SAME and summaries[added].latest[SAME] > summaries[row].latest[far]:
             summaries[row].latest[far] = summaries[added].latest[SAME]
         return
-    for d in range(NODE, far + 1):
+    for d in range(WITHIN, far + 1):
         summaries[row].latest[d] = summaries[added].latest[d]
     if far > SAME and summaries[row].location >= 0 and summaries[row].latest[SAME] > summaries[row].latest[far]:
         summaries[row].latest[far] = summaries[row].latest[SAME]
@@ -131,16 +138,18 @@ def _latest(
 @cython.cfunc
 @cython.exceptval(check=False)
 def _jump(
-    clocks: Clock[::1], location: cython.Py_ssize_t, by: cython.longlong, recorded: cython.longlong, collective: cython.bint
+    clocks: Clock[::1], location: cython.Py_ssize_t, by: cython.longlong, recorded: cython.longlong, binding: cython.int
 ) -> cython.void:
-    """Note that the clock of a location is put forward at a recorded instant."""
+    """Note that the clock of a location is put forward at a recorded instant, by what binds it so."""
     clocks[location].lead += by
     clocks[location].lead_jumped = clocks[location].lead
     clocks[location].jumped = clocks[location].last = recorded
     if clocks[location].lead > clocks[location].most:
         clocks[location].most = clocks[location].lead
-    if collective:
+    if binding == HUB:
         clocks[location].by_collective += 1
+    elif binding == WITHIN:
+        clocks[location].by_link += 1
     else:
         clocks[location].by_message += 1
 
@@ -209,7 +218,7 @@ def forward(
                 by = binding[k]
         corrected[v] = after
         if by != UNBOUND:
-            _jump(clocks, holder, after - ready, ready - clocks[holder].lead, by == HUB)
+            _jump(clocks, holder, after - ready, ready - clocks[holder].lead, by)
             before[v] = ready
 
 
@@ -251,7 +260,7 @@ def delays(
             if summaries[row].location >= 0:
                 far = _distance(clocks, holder, summaries[row].location)
                 later = NEVER
-                for d in range(PAIR_CLASSES - 1, max(far, NODE) - 1, -1):
+                for d in range(PAIR_CLASSES - 1, max(far, WITHIN) - 1, -1):
                     instant = summaries[row].latest[SAME if d == far else d]
                     if instant <= later:
                         continue

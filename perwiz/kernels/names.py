@@ -20,10 +20,10 @@ UNNUMBERED = -1
 SKIPPED = -2
 """A vertex that components do not go through."""
 
-SAME, NODE, METAHOST, ACROSS = range(4)
-"""Pair classes: a location with itself, two of one node, two nodes of one metahost, two metahosts."""
-PAIR_CLASSES = 4
-UNBOUND, HUB = 0, 4
+SAME, WITHIN, NODE, METAHOST, ACROSS = range(5)
+"""Pair classes: a location with itself, two of one process, two of one node, two nodes of one metahost, two metahosts."""
+PAIR_CLASSES = 5
+UNBOUND, HUB = 0, 5
 """How an edge binds clocks, if not as a message between locations of a pair class: not at all, or into or out of a collective's hub."""
 FREE = 1 << 62
 """A time nobody reaches: no limit, no delay seen."""

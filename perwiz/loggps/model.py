@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from perwiz.errors import ModelError
+from perwiz.kernels.names import NODE
 from perwiz.loggps import collectives
 from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.keys import (
@@ -40,8 +41,8 @@ from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 Nanoseconds = I8
 
 
-_CLASSES = ("within-node", *PAIRS, "")
-"""The class of pairs that each pair class of the kernels belongs to: a location and itself are within a node."""
+_CLASSES = (*["within-node"] * NODE, *PAIRS, "")
+"""The class of pairs that each pair class of the kernels belongs to: locations of one process are within a node."""
 _LONGEST = 2.0**53
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder
-from perwiz.clock.condition import Violations, violations
+from perwiz.clock.condition import Violations, unsynchronised, violations
 from perwiz.trace import operations, tables
 from perwiz.trace.origin import Origin
 
@@ -17,7 +17,7 @@ from perwiz.trace.origin import Origin
 def found(trace):
     """Return (messages, worst, collective calls, worst), and check that records say the same, as none is inside its call."""
     out = dataclasses.astuple(violations(trace, trace.timeline))
-    assert out[4:] == out[:2]
+    assert out[4:] == (*out[:2], 0, 0)
     return out[:4]
 
 
@@ -56,7 +56,7 @@ def test_message(sender, receiver, expected):
 )
 def test_message__by_records(sender, receiver, expected):
     trace = message(sender, receiver, record=3)
-    assert dataclasses.astuple(violations(trace, trace.timeline)) == expected
+    assert dataclasses.astuple(violations(trace, trace.timeline)) == (*expected, 0, 0)
 
 
 def test_message__by_records__of_a_prediction():
@@ -71,6 +71,17 @@ def test_message__by_records__to_itself():
     b = Builder(1, record=8)
     b.sendrecv(0, 0, 0, at=(0, 10))
     assert not violations(b.trace(), b.trace().timeline)
+
+
+def test_links():
+    """A thread that begins at 40 in a team that is opened at 50; one clock for both is no clock that nobody compared."""
+    b = Builder(1)
+    other = b.thread(0)
+    b.link("fork", b.call(0, "omp_fork", at=(50, 51)), b.call(other, "omp_idle", at=(0, 40)))
+    trace = b.trace()
+    assert violations(trace, trace.timeline) == Violations(0, 0, 0, 0, 0, 0, links=1, worst_link=10)
+    assert violations(trace, trace.timeline)
+    assert not unsynchronised(dataclasses.replace(trace, clocks_compared=False))
 
 
 def test_message__completed_elsewhere():
@@ -147,7 +158,7 @@ def test_truth():
 
 
 def twin(trace):
-    """Return (messages, worst, collective calls, worst, messages by records, worst), looked up one by one."""
+    """Return (messages, worst, collective calls, worst, messages by records, worst, links, worst), looked up one by one."""
     enter, leave, location = trace.timeline.calls.enter.tolist(), trace.timeline.calls.leave.tolist(), trace.calls.location
     ends = list(zip(trace.messages.send, trace.messages.receive_done, strict=True))
     early = [enter[send] - leave[done] for send, done in ends if enter[send] > leave[done]]
@@ -170,15 +181,18 @@ def twin(trace):
             done = trace.members.done[row]
             if done >= 0 and causes and max(causes) > leave[done]:
                 left.append(max(causes) - leave[done])
-    return len(early), max(early, default=0), len(left), max(left, default=0), len(back), max(back, default=0)
+    ends = zip(trace.links.cause, trace.links.effect, strict=True)
+    let = [enter[cause] - leave[effect] for cause, effect in ends if enter[cause] > leave[effect]]
+    return tuple(value for times in (early, left, back, let) for value in (len(times), max(times, default=0)))
 
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(regions=False), st.data())
+@given(build.programs(regions=False), st.data())
 def test_violations__twin(trace, data):
-    """Each process has its own clock, off by up to 50 us."""
-    off = np.array(data.draw(st.lists(st.integers(0, 50_000), min_size=4, max_size=4)))[trace.calls.location]
+    """Each location has its own clock, off by up to 50 us."""
+    count = len(trace.locations)
+    off = np.array(data.draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count)))[trace.calls.location]
     times = tables.Times(trace.timeline.calls.enter + off, trace.timeline.calls.leave + off)
     moved = dataclasses.replace(trace.timeline, calls=times)
     assert dataclasses.astuple(violations(trace, moved)) == twin(dataclasses.replace(trace, timeline=moved))

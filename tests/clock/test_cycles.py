@@ -16,7 +16,7 @@ def found(trace):
 def test_messages():
     trace = build.cycle_of_messages()
     rows, steps = found(trace)
-    assert rows == [[0, 1], [], []]
+    assert rows == [[0, 1], [], [], []]
     assert steps == [(1, 2), (3, 0)]
     first, second = "e1 (rank 0) must be entered before e2 (rank 1) returns", "e3 (rank 1) must be entered before e0 (rank 0) returns"
     assert named(trace, steps) == f"{first}, then {second}"
@@ -34,7 +34,7 @@ def test_collectives():
     trace = b.trace()
     rows, steps = found(trace)
     assert rows[0] == []
-    assert rows[1:] == [[1, 2], [0, 3]]
+    assert rows[1:] == [[1, 2], [0, 3], []]
     assert len(steps) == 2
     for (_, effect), (cause, _) in zip(steps, [*steps[1:], steps[0]], strict=True):
         assert trace.calls.location[effect] == trace.calls.location[cause]
@@ -43,7 +43,18 @@ def test_collectives():
 
 @pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages"}))
 def test_none(name):
-    assert found(build.CATALOGUE[name]()) == ([[], [], []], [])
+    assert found(build.CATALOGUE[name]()) == ([[], [], [], []], [])
+
+
+def test_links():
+    """Each of two threads waits for the other to let it go."""
+    b = Builder(1)
+    other = b.thread(0)
+    mine, its = b.call(0, "omp_lock", at=(0, 10)), b.call(other, "omp_lock", at=(0, 10))
+    release, its_release = b.call(0, "omp_release", at=(10, 10)), b.call(other, "omp_release", at=(10, 10))
+    b.link("lock", release, its)
+    b.link("lock", its_release, mine)
+    assert found(b.trace()) == ([[], [], [], [0, 1]], [(1, 2), (3, 0)])
 
 
 def test_beside_a_cycle():

@@ -13,7 +13,7 @@ from build import Builder
 from perwiz.clock.figures import Deviation, figures
 from perwiz.clock.latency import Latencies
 from perwiz.clock.logical import correct
-from perwiz.clock.pairs import Pairs, logical, messages
+from perwiz.clock.pairs import Pairs, links, logical, messages
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
 from perwiz.trace.tables import Times
@@ -102,11 +102,23 @@ def test_logical_messages(routine, root, expected):
     assert logical(trace, trace.timeline, Latencies(161, 161, 161)) == expected
 
 
+def places(locations):
+    return list(zip(*(column.tolist() for column in (locations.process, locations.node, locations.metahost)), strict=True))
+
+
+def link_pairs(trace, timeline):
+    """Yield (pair class, time from cause to effect) of every link between two locations."""
+    for cause, effect in zip(trace.links.cause, trace.links.effect, strict=True):
+        far = naive_clock.distance(places(trace.locations), trace.calls.location[cause], trace.calls.location[effect])
+        if far:
+            yield far, int(timeline.calls.leave[effect] - timeline.calls.enter[cause])
+
+
 def logical_pairs(trace, timeline):
     """Yield (pair class, time from cause to effect) of every logical message."""
     sends, receives = roles(trace)
     members, locations = trace.members, trace.locations
-    place = list(zip(locations.node.tolist(), locations.metahost.tolist(), strict=True))
+    place = places(locations)
     for i in np.flatnonzero(receives):
         prefix = operations.KIND[trace.collectives.op[members.collective[i]]] == operations.PREFIX
         for k in np.flatnonzero(sends & (members.collective == members.collective[i])):
@@ -117,7 +129,7 @@ def logical_pairs(trace, timeline):
 
 def message_pairs(trace, timeline, records=False):
     """Yield (pair class, time from cause to effect) of every message between two locations, from record to record or by calls."""
-    place = list(zip(trace.locations.node.tolist(), trace.locations.metahost.tolist(), strict=True))
+    place = places(trace.locations)
     table = trace.messages
     for send, done, after, before in zip(table.send, table.receive_done, table.sent_after, table.received_before, strict=True):
         far = naive_clock.distance(place, trace.calls.location[send], trace.calls.location[done])
@@ -137,14 +149,16 @@ def counted(pairs, mu):
 def test_pairs__twin(trace, mu, data):
     count = len(trace.locations)
     drawn = [data.draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
-    locations = dataclasses.replace(trace.locations, node=np.array(drawn[0], "i4") - 1, metahost=np.array(drawn[1], "i4"))
+    node, metahost = (np.array(of_process, "i4")[trace.locations.process] for of_process in drawn)
+    locations = dataclasses.replace(trace.locations, node=node - 1, metahost=metahost)
     trace = dataclasses.replace(trace, locations=locations)
     off = np.array(data.draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count)), "i8")[trace.calls.location]
     calls = trace.timeline.calls
     timeline = Timeline(Times(calls.enter + off, calls.leave + off), trace.timeline.regions, trace.timeline.locations)
     latencies = Latencies(*mu)
-    assert messages(trace, timeline, latencies) == tuple(counted(message_pairs(trace, timeline, by), (0, *mu)) for by in (False, True))
-    assert logical(trace, timeline, latencies) == counted(logical_pairs(trace, timeline), (0, *mu))
+    assert messages(trace, timeline, latencies) == tuple(counted(message_pairs(trace, timeline, by), (0, 0, *mu)) for by in (False, True))
+    assert logical(trace, timeline, latencies) == counted(logical_pairs(trace, timeline), (0, 0, *mu))
+    assert links(trace, timeline, latencies) == counted(link_pairs(trace, timeline), (0, 0, *mu))
 
 
 def test_pairs__add():

@@ -12,10 +12,11 @@ import naive_clock
 from build import Builder
 from perwiz.clock import passes
 from perwiz.clock.condition import Violations, violations
+from perwiz.clock.figures import figures
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.logical import correct
+from perwiz.clock.pairs import Pairs, links, messages
 from perwiz.clock.pairs import logical as logical_messages
-from perwiz.clock.pairs import messages
 from perwiz.errors import UsageError
 from perwiz.graph.build import build as build_graph
 from perwiz.trace.tables import Times
@@ -121,6 +122,31 @@ def test_records__least_time_is_between_them():
     b.send(0, 1, at=(1000, 1500))
     b.recv(1, 0, at=(900, 1500))
     assert correct(b.trace()).latencies.node == 300
+
+
+def test_threads_follow_their_process():
+    """Rank 1 is 2000 behind when it receives at 8000 what was sent at 10000; then its team begins, of two that have one clock.
+
+    Its first thread is put forward by 2000, the other by the 1900 that it began later than the fork. Both meet in a barrier, 100 apart.
+    """
+    b = Builder(2)
+    other = b.thread(1)
+    b.send(0, 1, at=(10_000, 10_000))
+    b.recv(1, 0, at=(7_000, 8_000))
+    fork, idle = b.call(1, "omp_fork", at=(8_000, 8_050)), b.call(other, "omp_idle", at=(0, 8_100))
+    b.link("fork", fork, idle)
+    b.team("omp_implicit_barrier", (1, other), at={1: (8_500, 9_000), other: (8_900, 9_000)})
+    join, ended = b.call(1, "omp_join", at=(9_000, 9_050)), b.call(other, "omp_idle", at=(9_000, 9_060))
+    b.link("join", ended, join)
+    trace = b.trace()
+    found = correct(trace, mu=700, gamma=1)
+    assert (found.by_message, found.by_collective, found.by_link) == (1, 0, 1)
+    times = found.timeline.calls
+    assert times.leave[1:5].tolist() == [10_700, 10_750, 11_700, 11_750]
+    assert times.leave[5:].tolist() == [10_700, 11_600, 11_660]
+    assert times.enter[5:].tolist() == [0, 11_500, 11_600]
+    assert links(trace, found.before, Latencies(0, 0, 0)) == links(trace, found.timeline, Latencies(0, 0, 0)) == Pairs(2, 0, 0, 0, 0)
+    assert figures(found).corrected_by_link == 1
 
 
 def test_fig_1():
@@ -292,9 +318,9 @@ def test_mu__refused(mu):
 
 def test_mu__safe():
     """At most a microsecond, at most what was seen, and not falling with the distance."""
-    assert safe(np.array([0, 1 << 62, 1 << 62, 1 << 62])) == Latencies(1000, 1000, 1000)
-    assert safe(np.array([0, 700, 20, 5000])) == Latencies(20, 20, 1000)
-    assert safe(np.array([0, 10, 300, 200])) == Latencies(10, 200, 200)
+    assert safe(np.array([0, 1 << 62, 1 << 62, 1 << 62, 1 << 62])) == Latencies(1000, 1000, 1000)
+    assert safe(np.array([0, 1 << 62, 700, 20, 5000])) == Latencies(20, 20, 1000)
+    assert safe(np.array([0, 1 << 62, 10, 300, 200])) == Latencies(10, 200, 200)
 
 
 def test_mu__by_pair_class():
@@ -330,7 +356,7 @@ def check(trace, timeline, **options):
     found = correct(trace, timeline, **options)
     assert not violations(found.trace, found.timeline)
     result = found.trace, found.timeline, found.latencies
-    assert not any(pairs.violating for pairs in (*messages(*result), logical_messages(*result)))
+    assert not any(pairs.violating for pairs in (*messages(*result), logical_messages(*result), links(*result)))
     assert all((new >= old).all() for new, old in zip(columns(found.timeline), columns(timeline), strict=True))
     dataclasses.replace(trace, timeline=found.timeline)
     between = found.timeline.regions
@@ -376,16 +402,17 @@ def test_names_of_ranks_do_not_matter(trace, data):
     count = len(trace.locations)
     off = data.draw(st.lists(st.integers(0, 80_000), min_size=count, max_size=count))
     trace = dataclasses.replace(trace, timeline=shifted(trace, off))
-    new = data.draw(st.permutations(range(count)))
-    renamed, call, region = build.renamed(trace, new)
+    new = data.draw(st.permutations(range(len(np.unique(trace.locations.process)))))
+    renamed, call, region, location = build.renamed(trace, new)
     one, other = correct(trace), correct(renamed)
-    assert (one.latencies, one.gamma, one.by_message, one.by_collective) == (
+    assert (one.latencies, one.gamma, one.by_message, one.by_collective, one.by_link) == (
         other.latencies,
         other.gamma,
         other.by_message,
         other.by_collective,
+        other.by_link,
     )
-    for kind, place in (("calls", call), ("regions", region), ("locations", np.array(new, "i4"))):
+    for kind, place in (("calls", call), ("regions", region), ("locations", location)):
         for side in ("enter", "leave"):
             mine, its = (getattr(getattr(found.timeline, kind), side) for found in (one, other))
             assert np.array_equal(its[place], mine)

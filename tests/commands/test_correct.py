@@ -76,7 +76,7 @@ def test_json(document):
     assert (block["command"], block["clock"], block["format"]) == ("correct", "clc", "ALOG, perwiz-ext 1")
     assert block["messages"]["recorded"]["worst_ns"] == 15_000
     assert block["messages"]["corrected"]["reversed"] == 0
-    assert block["corrected_explicitly"] == {"messages": 1, "collectives": 0}
+    assert block["corrected_explicitly"] == {"messages": 1, "collectives": 0, "links": 0}
     assert block["health"]["recorded_clock"]["messages"] == 1
     assert block["health"]["clock"]["messages"] == 0
     assert block["health"]["correction"]["jumps"] == 1
@@ -153,7 +153,7 @@ def test_linear__interpolates_offsets(document, local):
     assert block["offsets"] == {"measured": 4, "scheme": None, "in_the_recorded_times": False}
     assert block["messages"]["recorded"]["reversed"] == 1
     assert block["messages"]["corrected"]["reversed"] == 0
-    assert block["corrected_explicitly"] == {"messages": 0, "collectives": 0}
+    assert block["corrected_explicitly"] == {"messages": 0, "collectives": 0, "links": 0}
     assert block["processes"][1]["largest_ns"] == 18_000
     assert block["health"]["correction"] is None
 

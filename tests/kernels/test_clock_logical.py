@@ -23,10 +23,11 @@ def programs(draw):
     trace = draw(st.one_of(naive_clock.traces(regions=False), prefixes()))
     count = len(trace.locations)
     drawn = [draw(st.lists(st.integers(0, 1), min_size=count, max_size=count)) for _ in range(2)]
-    locations = dataclasses.replace(trace.locations, node=np.array(drawn[0], "i4"), metahost=np.array(drawn[1], "i4"))
+    node, metahost = (np.array(of_process, "i4")[trace.locations.process] for of_process in drawn)
+    locations = dataclasses.replace(trace.locations, node=node, metahost=metahost)
     _, clock_graph, time = bound(dataclasses.replace(trace, locations=locations))
     inside = draw(st.lists(st.sampled_from([0, 30, 2500]), min_size=len(trace.messages), max_size=len(trace.messages)))
-    clock_graph = dataclasses.replace(clock_graph, inside=np.array(inside, "i8"))
+    clock_graph = dataclasses.replace(clock_graph, inside=np.array([*inside, 0], "i8"))
     off = draw(st.lists(st.integers(0, 50_000), min_size=count, max_size=count))
     time[clock_graph.owner >= 0] += np.array(off, "i8")[clock_graph.owner[clock_graph.owner >= 0]] if count else 0
     return clock_graph, time
@@ -67,13 +68,13 @@ def barrier(times, node, metahost):
 def delays(times, node, metahost):
     """Return the shortest time from a cause to its effect in a barrier, ns per pair class."""
     _, clock_graph, time = barrier(times, node, metahost)
-    out = np.full(4, FREE, "i8")
+    out = np.full(5, FREE, "i8")
     kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), time, out)
     return out.tolist()
 
 
 def lists(clock_graph):
-    place = zip(clock_graph.nodes.tolist(), clock_graph.metahosts.tolist(), strict=True)
+    place = zip(*(column.tolist() for column in (clock_graph.processes, clock_graph.nodes, clock_graph.metahosts)), strict=True)
     return [column.tolist() for column in arrays(clock_graph)], list(place)
 
 
@@ -88,13 +89,13 @@ def test_forward__twin(drawn, mu, rate):
     clock_graph, recorded = drawn
     graph, place = lists(clock_graph)
     time, clocks = np.stack((recorded, recorded)), clock_graph.clocks()
-    kernel.forward(*arrays(clock_graph), clocks, rate, np.array([0, *mu]), clock_graph.summaries(), *time)
-    out, before, counts = naive_clock.forward(*graph, place, rate, [0, *mu], recorded.tolist())
+    kernel.forward(*arrays(clock_graph), clocks, rate, np.array([0, 0, *mu]), clock_graph.summaries(), *time)
+    out, before, counts = naive_clock.forward(*graph, place, rate, [0, 0, *mu], recorded.tolist())
     real = clock_graph.owner >= 0
     assert time[1][real].tolist() == np.array(out)[real].tolist()
     expected = [before.get(v, FREE) for v in range(len(out))]
     assert time[0][real].tolist() == np.array(expected)[real].tolist()
-    assert np.stack((clocks.by_message, clocks.by_collective), 1).tolist() == counts
+    assert np.stack((clocks.by_message, clocks.by_collective, clocks.by_link), 1).tolist() == counts
     lead = [max([0, *(out[v] - recorded[v] for v in np.flatnonzero(clock_graph.owner == row))]) for row in range(len(place))]
     assert clocks.most.tolist() == lead
 
@@ -106,8 +107,8 @@ def test_limits__twin(drawn, mu):
     clock_graph, recorded = drawn
     graph, place = lists(clock_graph)
     time = np.stack((np.full_like(recorded, FREE), recorded))
-    kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, *mu]), clock_graph.summaries(), *time)
-    expected = np.array(naive_clock.limits(*graph, place, [0, *mu], recorded.tolist()))
+    kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 0, *mu]), clock_graph.summaries(), *time)
+    expected = np.array(naive_clock.limits(*graph, place, [0, 0, *mu], recorded.tolist()))
     real = clock_graph.owner >= 0
     far = FREE - 1_000_000
     assert np.minimum(time[0], far)[real].tolist() == np.minimum(expected, far)[real].tolist()
@@ -120,7 +121,7 @@ def test_delays__twin(drawn):
     """Compared as they are used: no class above a wider one. (Of equally late causes of a collective one stands for all.)"""
     clock_graph, recorded = drawn
     graph, place = lists(clock_graph)
-    out = np.full(4, FREE, "i8")
+    out = np.full(5, FREE, "i8")
     kernel.delays(*arrays(clock_graph), clock_graph.clocks(), clock_graph.summaries(), recorded, out)
     expected = naive_clock.delays(*graph, place, recorded.tolist())
     assert np.minimum.accumulate(out[:0:-1]).tolist() == np.minimum.accumulate(expected[:0:-1]).tolist()
@@ -136,7 +137,7 @@ def test_forward__collective_over_three_pair_classes():
     """
     graph, clock_graph, recorded = barrier([(98, 98), (90, 98), (95, 98), (97, 98)], [0, 1, 0, 0], [0, 0, 0, 1])
     time = np.stack((recorded, recorded))
-    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 0, np.array([0, 1, 10, 30]), clock_graph.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 0, np.array([0, 0, 1, 10, 30]), clock_graph.summaries(), *time)
     assert time[1][graph.returned].tolist() == [127, 127, 127, 128]
     assert time[0][graph.returned].tolist() == [98] * 4
 
@@ -144,11 +145,11 @@ def test_forward__collective_over_three_pair_classes():
 def test_delays__what_a_later_cause_hides():
     """A barrier of O 900 and S 100 on two nodes of metahost 1, T 950 and i 50 on one node of metahost 0.
 
-    i leaves at 500, before T and O entered: neither counts, nor does S, which O hides; it is no pair of class 2 either. The others leave
-    at 2000: T 1100 after O across, which hides i in its node; O and S 1050 after T.
+    i leaves at 500, before T and O entered: neither counts, nor does S, which O hides; it is no pair of one metahost either. The others
+    leave at 2000: T 1100 after O across, which hides i in its node; O and S 1050 after T.
     """
     times = [(900, 2000), (100, 2000), (950, 2000), (50, 500)]
-    assert delays(times, [0, 1, 0, 0], [1, 1, 0, 0]) == [FREE, FREE, FREE, 1050]
+    assert delays(times, [0, 1, 0, 0], [1, 1, 0, 0]) == [FREE, FREE, FREE, FREE, 1050]
 
 
 def test_delays__a_reversed_cause_hides_too():
@@ -158,7 +159,7 @@ def test_delays__a_reversed_cause_hides_too():
     after 3; 2 and 3 leave before 1 enters.
     """
     times = [(0, 5), (20, 30), (3, 3), (10, 10)]
-    assert delays(times, [0, 0, 1, 0], [0, 0, 0, 1]) == [FREE, FREE, FREE, 20]
+    assert delays(times, [0, 0, 1, 0], [0, 0, 0, 1]) == [FREE, FREE, FREE, FREE, 20]
 
 
 def test_limits__of_several_receivers():
@@ -171,7 +172,7 @@ def test_limits__of_several_receivers():
         b.recv(2, 0, at=(0, second))
         graph, clock_graph, recorded = bound(b.trace())
         time = np.stack((np.full_like(recorded, FREE), recorded))
-        kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 1, 1, 1]), clock_graph.summaries(), *time)
+        kernel.limits(*arrays(clock_graph), clock_graph.clocks(), np.array([0, 0, 1, 1, 1]), clock_graph.summaries(), *time)
         assert time[0][graph.entered[0]] == 299
 
 
@@ -184,7 +185,7 @@ def test_forward__decay_is_not_lost_in_short_intervals():
         b.call(1, "Wtime", at=(10 * step, 10 * step))
     graph, clock_graph, recorded = bound(b.trace())
     time = np.stack((recorded, recorded))
-    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 10_000_000, np.zeros(4, "i8"), clock_graph.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 10_000_000, np.zeros(5, "i8"), clock_graph.summaries(), *time)
     lead = (time[1] - recorded)[graph.entered[1:]].tolist()
     assert lead[0] == 0
     assert [lead[1], lead[10], lead[11], lead[5000], lead[9990], lead[9991], lead[10_000]] == [1000, 999, 999, 500, 1, 1, 0]
@@ -200,6 +201,6 @@ def test_forward__instants_stay_apart():
     b.call(1, "Wtime", at=(2000, 2000))
     graph, clock_graph, recorded = bound(b.trace())
     time = np.stack((recorded, recorded))
-    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 999_999_999, np.zeros(4, "i8"), clock_graph.summaries(), *time)
+    kernel.forward(*arrays(clock_graph), clock_graph.clocks(), 999_999_999, np.zeros(5, "i8"), clock_graph.summaries(), *time)
     assert time[1][graph.entered[1:]].tolist() == [0, 1001, 1002, 2000]
     assert time[1][graph.returned[1:]].tolist() == [1000, 1001, 1003, 2000]

@@ -324,7 +324,7 @@ def test_law_rows_and_limits(model, messages):
     letters = {letter: np.broadcast_to(getattr(model.letters(asked), letter), size.shape) for letter in LETTERS.values()}
     limit = np.broadcast_to(model.limit(asked), size.shape)
     for k, (bytes_, code, kind) in enumerate(messages):
-        name = ("within-node", "within-node", "between-nodes", "between-metahosts", "")[code]
+        name = ("within-node", "within-node", "within-node", "between-nodes", "between-metahosts", "")[code]
         rows = [row for row in model.costs if row.from_bytes <= bytes_]
         row = max([row for row in rows if row.pairs == name] or [row for row in rows if not row.pairs], key=lambda row: row.from_bytes)
         assert {letter: column[k] for letter, column in letters.items()} == {letter: getattr(row, letter) for letter in letters}

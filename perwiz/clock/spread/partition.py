@@ -33,6 +33,7 @@ class Part:
     owner: I4 = column("row of all locations; -1 - row of the summaries for hubs, -1 for copies of sending calls")
     round: I8 = column("first vertex of each round, and the end of the last")
     recorded: I8 = column("time per vertex", "ns")
+    processes: I4 = column("of all locations")
     nodes: I4 = column("of all locations")
     metahosts: I4 = column("of all locations")
     first: I8 = column("first call of each of its locations, and the end")
@@ -131,7 +132,7 @@ def cut(trace: Trace, clock_graph: ClockGraph, size: int) -> Cut:
         start=start,
         source=source,
         binding=binding,
-        cause=np.append(graph.cause, np.full(len(edges.binding) - graph.edges, NONE, "i4"))[rows],
+        cause=np.append(clock_graph.cause, np.full(len(edges.binding) - graph.edges, NONE, "i4"))[rows],
         owner=edges.owner[vertices],
         stamps=stamps.placed(place),
         hubs=hubs.placed(place),
@@ -270,6 +271,7 @@ def _part(whole: Cut, rank: int, trace: Trace, timeline: Timeline, clock_graph: 
         "owner": owner,
         "round": whole.bound[rank * width + 1 : (rank + 1) * width + 1] - shift,
         "recorded": np.concatenate((np.zeros(1, "i8"), times[begin:end])),
+        "processes": clock_graph.processes,
         "nodes": clock_graph.nodes,
         "metahosts": clock_graph.metahosts,
         "first": first_calls - first_calls[0],

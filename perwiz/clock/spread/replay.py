@@ -76,7 +76,7 @@ class Replayer:
     def __init__(self, processes: Processes, part: Part) -> None:
         self.processes, self.part = processes, part
         self.time = np.empty((2, len(part.owner)), "i8")
-        self.clocks = clocks_at_rest(part.nodes, part.metahosts)
+        self.clocks = clocks_at_rest(part.processes, part.nodes, part.metahosts)
         self.summaries = self._summaries()
         self.latencies = Latencies(0, 0, 0)
         self.out, self.into = _by_round(part.bundles_out), _by_round(part.bundles_in)
@@ -88,11 +88,10 @@ class Replayer:
         self.latencies = order.latencies
         gamma, passes = chosen(self._once, order.gammas)
         locations = self.part.locations
-        message, collective = (
-            int(self.processes.reduce(int(jumps[locations].sum()), "sum")) for jumps in (self.clocks.by_message, self.clocks.by_collective)
-        )
-        slope = self._amortize() if message + collective else 0.0
-        return Amortized(gamma, passes, message, collective, self.processes.reduce(slope, "max"))
+        counts = (self.clocks.by_message, self.clocks.by_collective, self.clocks.by_link)
+        message, collective, link = (int(self.processes.reduce(int(count[locations].sum()), "sum")) for count in counts)
+        slope = self._amortize() if message + collective + link else 0.0
+        return Amortized(gamma, passes, message, collective, link, self.processes.reduce(slope, "max"))
 
     def _summaries(self) -> Rows:
         return empty_summaries(-int(self.part.owner.min()))
@@ -100,7 +99,7 @@ class Replayer:
     def _once(self, gamma: float) -> float:
         """Do a pass forward, every clock reset; return the largest part of its run by which a clock was put forward, of all processes."""
         part = self.part
-        self.clocks, self.summaries = clocks_at_rest(part.nodes, part.metahosts), self._summaries()
+        self.clocks, self.summaries = clocks_at_rest(part.processes, part.nodes, part.metahosts), self._summaries()
         self.time[0] = self.time[1] = part.recorded
         self.time[0, : part.round[0]] = FREE
         for number in self.rounds:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.kernels.names import SAME
+from perwiz.kernels.names import NODE
 from perwiz.loggps.fit.senders import Senders, senders
 from perwiz.loggps.keys import LIMITS, NO_LIMIT, PAIRS
 from perwiz.loggps.machine import Estimate, Unknown
@@ -115,7 +115,7 @@ class Limit:
         """Return which messages of these pair classes and kinds of send it is for."""
         out = np.ones(len(pairs), bool)
         if self.pairs:
-            out &= pairs == PAIRS.index(self.pairs) + SAME + 1
+            out &= pairs == PAIRS.index(self.pairs) + NODE
         return out & (sends == KEYS.index(self.key)) if self.key in KEYS else out
 
     @property
@@ -145,7 +145,7 @@ def limits(sizes: Sizes) -> tuple[Limit, ...]:
         return (_limit(sizes, "", "S_bytes"),) if classes else ()
     out = []
     for pair, parts in by_kind.items():
-        name = PAIRS[pair - SAME - 1] if len(classes) > 1 else ""
+        name = PAIRS[pair - NODE] if len(classes) > 1 else ""
         keys = [KEYS[int(part.sends[0])] for part in parts] if len(parts) > 1 else ["S_bytes"]
         out += [_limit(part, name, key) for part, key in zip(parts, keys, strict=True)]
     return tuple(out)

@@ -69,7 +69,9 @@ class PutForward(Record):
     messages: Natural
     """By messages."""
     collectives: Natural
-    """By collectives."""
+    """By collectives, and by barriers of threads."""
+    links: Natural
+    """By other threads or streams of the process."""
 
 
 class Deviation(Record):
@@ -129,6 +131,8 @@ class CorrectDocument(TraceDocument, kw_only=True):
     """The same from record to record, which lie inside these calls; at their ends where none were written, and in a prediction."""
     collectives: BothPairs
     """Logical messages of collectives: from each member that others wait for to each other that waits."""
+    links: BothPairs
+    """Forks, joins, locks, tasks and launches: from what lets another thread or stream of a process go on to what waits for it."""
     corrected_explicitly: PutForward
     events: Natural
     """Entries and returns of calls and regions."""
@@ -173,7 +177,10 @@ def document(trace: Trace, correction: Correction, figures: Figures, clock: str,
         messages=BothPairs(recorded=_pairs(figures.messages_before), corrected=_pairs(figures.messages_after)),
         records=BothPairs(recorded=_pairs(figures.records_before), corrected=_pairs(figures.records_after)),
         collectives=BothPairs(recorded=_pairs(figures.collectives_before), corrected=_pairs(figures.collectives_after)),
-        corrected_explicitly=PutForward(messages=figures.corrected_by_message, collectives=figures.corrected_by_collective),
+        links=BothPairs(recorded=_pairs(figures.links_before), corrected=_pairs(figures.links_after)),
+        corrected_explicitly=PutForward(
+            messages=figures.corrected_by_message, collectives=figures.corrected_by_collective, links=figures.corrected_by_link
+        ),
         events=figures.events,
         moved=figures.moved,
         average_displacement_ns=figures.average_displacement,

@@ -85,13 +85,15 @@ def test_document__by_hand():
             "corrected": none | {"pairs": 2},
         },
         "collectives": {"recorded": none, "corrected": none},
-        "corrected_explicitly": {"messages": 1, "collectives": 0},
+        "links": {"recorded": none, "corrected": none},
+        "corrected_explicitly": {"messages": 1, "collectives": 0, "links": 0},
         "events": 8,
         "moved": 4,
         "average_displacement_ns": pytest.approx(995),
         "largest_displacement_ns": 1000,
         "thresholds": [0.0, 0.0001, 0.001, 0.01, 0.1, 1.0],
-        "left": dict.fromkeys(("messages", "worst_message", "collective_calls", "worst_collective", "records", "worst_record"), 0),
+        "left": dict.fromkeys(("messages", "collective_calls", "records", "links"), 0)
+        | dict.fromkeys(("worst_message", "worst_collective", "worst_record", "worst_link"), 0),
         "cycle": None,
         "processes": [
             {"rank": 0, "thread": 0, "largest_ns": 0, "end_ns": 0},

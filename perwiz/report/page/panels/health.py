@@ -46,9 +46,15 @@ def _clocks(quality: Figures) -> parts.Facts:
     messages = ("messages", quality.messages_before, quality.messages_after)
     records = ("by their records", quality.records_before, quality.records_after)
     collectives = ("collectives", quality.collectives_before, quality.collectives_after)
+    links = ("threads and streams", quality.links_before, quality.links_after)
     facts = [
         (name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after")
-        for name, before, after in (messages, *([records] if records[1:] != messages[1:] else []), collectives)
+        for name, before, after in (
+            messages,
+            *([records] if records[1:] != messages[1:] else []),
+            collectives,
+            *([links] if quality.links_before.pairs else []),
+        )
     ]
     moved = f"{quality.moved} of {quality.events} events, {words.duration(round(quality.average_displacement))} on average"
     facts.append(("moved", f"{moved}, {words.duration(quality.largest_displacement)} at most"))
