@@ -58,6 +58,32 @@ KINDS = (
         "REGION[#K[..M]]",
         "in every instance of the region, or some, every process that sends passes the mean of bytes",
     ),
+    Kind(
+        "balance-threads",
+        "threads:BalanceThreads",
+        "REGION[#K[..M]]",
+        "in every team of threads opened in the region, or all, each thread computes for the mean of the team, from barrier to barrier",
+    ),
+    Kind(
+        "threads",
+        "threads:Threads",
+        "REGION=N",
+        "the teams opened in the region, or all, have N threads: they share the same work in equal blocks of the recorded order; what forks"
+        " and barriers take stays",
+    ),
+    Kind(
+        "schedule",
+        "threads:Schedule",
+        "REGION=dynamic[,N]",
+        "in the teams opened in the region, or all, whichever thread is free takes the next piece of work: pieces as calls and regions tell"
+        " them apart, or N equal ones of each thread's work",
+    ),
+    Kind(
+        "parallel",
+        "threads:Parallel",
+        "REGION[#K[..M]]",
+        "what the first thread of a process computes alone in the region, or in all, is done by as many threads as its largest team has",
+    ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
     Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),
     Kind(
@@ -92,7 +118,10 @@ the calls that move are taken to need none from those they pass. Moves that need
 """
 """What else the help says of them."""
 
-LISTED = {"balance-time": "", "balance-messages": "", "scale": "=", "speed": "="}
+LISTED = {
+    **dict.fromkeys(("balance-time", "balance-messages", "balance-threads", "parallel"), ""),
+    **dict.fromkeys(("scale", "speed", "threads", "schedule"), "="),
+}
 """Kinds that take several names joined by commas, as if each were asked by itself, and what ends the list."""
 
 

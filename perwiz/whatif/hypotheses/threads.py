@@ -1,0 +1,144 @@
+"""Threads of a process: how their work is shared out, over how many of them, and what runs in one alone."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.kernels import schedule as kernel
+from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE, PROCESS
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.computation import Computation
+from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
+from perwiz.whatif.hypotheses.stretch import Segments, level, shares
+from perwiz.whatif.hypotheses.teams import EVERY, innermost, members, phases, spread
+
+_MOST_THREADS, _MOST_PIECES = 4096, 10_000
+
+
+class Shared(Computation):
+    """What shares the work of teams out anew, from barrier to barrier."""
+
+    def shared(self, segments: Segments, length: I8, chosen: Parts) -> I8:
+        """Return the lengths of the chosen segments. Raises UsageError if the hypothesis does not fit the trace."""
+        raise NotImplementedError
+
+    def region(self) -> str:
+        """Return the text that tells the teams. Raises UsageError if the argument is not as it must be."""
+        return self.argument
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of the teams shared out."""
+        chosen = phases(segments, self.region())
+        out = length.copy()
+        out[chosen.segment] = self.shared(segments, length[chosen.segment], chosen)
+        return out
+
+
+class BalanceThreads(Shared):
+    """In every team, from barrier to barrier, each thread computes for the mean of the team."""
+
+    word = "balance-threads"
+
+    def shared(self, segments: Segments, length: I8, chosen: Parts) -> I8:
+        """Return the lengths, those of each part balanced; their sum is conserved to the ns."""
+        return level(length, chosen.group, chosen.part)
+
+
+class Threads(Shared):
+    """`REGION=8`: so many threads do what the recorded ones did, as `teams.spread` says; forks, barriers and joins stay."""
+
+    word, example = "threads", "REGION=8"
+
+    def region(self) -> str:
+        """Return the text before the number."""
+        return _split(self)[0]
+
+    def shared(self, segments: Segments, length: I8, chosen: Parts) -> I8:
+        """Return the lengths, spread over that many threads."""
+        value = _split(self)[1]
+        if not re.fullmatch("[0-9]{1,4}", value) or not 0 < int(value) <= _MOST_THREADS:
+            raise UsageError(f"{self}: must be like {self.word} {self.example} with 1 to {_MOST_THREADS} threads")
+        return shares(length, chosen.group, spread(_totals(length, chosen), chosen.part, int(value)))
+
+
+class Schedule(Shared):
+    """`REGION=dynamic` or `REGION=dynamic,100`: whichever thread is free takes the next piece of work, in the recorded order of threads.
+
+    Pieces are what the recording tells apart: what is between calls and boundaries of regions; or so many equal ones of each thread's work.
+    """
+
+    word, example = "schedule", "REGION=dynamic,100"
+
+    def region(self) -> str:
+        """Return the text before the schedule."""
+        return _split(self)[0]
+
+    def shared(self, segments: Segments, length: I8, chosen: Parts) -> I8:
+        """Return the lengths, the work of each thread what it gets."""
+        match = re.fullmatch("dynamic(?:,([0-9]{1,5}))?", _split(self)[1])
+        if not match or not 0 < int(match[1] or 1) <= _MOST_PIECES:
+            raise UsageError(f"{self}: must be like {self.word} {self.example} with 1 to {_MOST_PIECES} pieces of each thread's work")
+        group, piece = chosen.group[length > 0], length[length > 0]
+        if match[1]:
+            group, piece = _cut(_totals(length, chosen), int(match[1]))
+        elif not (np.bincount(group, minlength=1) > 1).any():
+            raise UsageError(
+                f"{self}: no region or call tells pieces of work apart, must say how many each thread has, as in {self.example}"
+            )
+        part = chosen.part[group]
+        begins, threads = (np.searchsorted(of, np.arange(int(chosen.part[-1]) + 2)) for of in (part, chosen.part))
+        total = np.zeros(len(chosen.part), "i8")
+        kernel.dynamic(begins, threads, piece, total)
+        return shares(length, chosen.group, total)
+
+
+class Parallel(Computation):
+    """What a process computes alone, outside of its teams, in `REGION` or `all`, is done by as many threads as its largest team has."""
+
+    word = "parallel"
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of the first thread outside of teams divided by the threads, rounded to ns."""
+        trace, of = segments.trace, members(segments.trace)
+        threads = np.ones(len(trace.locations), "i8")
+        master = trace.calls.location[of.fork]
+        np.maximum.at(threads, master, of.size)
+        threads[trace.locations.kind != PROCESS] = 1
+        alone = (innermost(segments, of)[segments.gap] == NONE) & (threads[segments.location] > 1) & (length > 0)
+        if self.argument == EVERY and EVERY not in trace.names:
+            alone &= between_init_and_finalize(segments)
+        else:
+            alone &= segments.within(selectors.steps(trace, self.argument)[0])
+        if not alone.any() and (self.argument != EVERY or not len(of.fork)):
+            raise UsageError(f"{self}: no process that has teams of threads computes there outside of them")
+        return np.where(alone, np.rint(length / threads[segments.location]), length).astype("i8")
+
+
+def _split(hypothesis: Shared) -> tuple[str, str]:
+    """Return what is before and behind the mark of an argument. Raises UsageError."""
+    name, mark, value = hypothesis.argument.rpartition("=")
+    if not mark:
+        raise UsageError(f"{hypothesis}: must be like {hypothesis.word} {hypothesis.example}")
+    return name, value
+
+
+def _totals(length: I8, chosen: Parts) -> I8:
+    """Return the ns of each group."""
+    total = np.zeros(len(chosen.part), "i8")
+    np.add.at(total, chosen.group, length)
+    return total
+
+
+def _cut(total: I8, count: int) -> tuple[I8, I8]:
+    """Return (group, length) of the pieces if each group is cut into so many as equal as can be, none of them empty.
+
+    10 in 3 -> 3 3 4;  2 in 3 -> 1 1
+    """
+    cuts = total[:, None] * np.arange(count + 1) // count
+    piece = np.diff(cuts, axis=1).ravel()
+    kept = piece > 0
+    return np.repeat(np.arange(len(total)), count)[kept], piece[kept]
