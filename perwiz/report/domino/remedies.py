@@ -35,12 +35,16 @@ REMEDIES = {
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
     "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
     "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
+    "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided); or share out what one thread does",
+    "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
+    "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync); wait only for what is needed",
     "other wait": "compute while it is under way, or let the partner come earlier",
 }
 """Situation -> what to write."""
 
 _OF_KIND = {
     "balance": "imbalance",
+    "threads": "thread imbalance",
     "slowest": "slow process",
     "order": "wrong order",
     "protocol": "eager limit",
@@ -57,6 +61,12 @@ _BY_KIND = {
     operations.N_TO_ONE: "early reduce",
     operations.PREFIX: "wait in prefix",
     operations.PROBE: "late probe",
+}
+_OF_THREADS = {
+    **dict.fromkeys(("omp_critical", "omp_lock", "omp_ordered", "pthread_mutex_lock"), "lock"),
+    **dict.fromkeys(("device_synchronize", "device_copy"), "device wait"),
+    **dict.fromkeys(("omp_barrier", "omp_implicit_barrier", "omp_join", "omp_taskwait"), "thread imbalance"),
+    **dict.fromkeys(("pthread_barrier_wait", "pthread_join"), "thread imbalance"),
 }
 _BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
 
@@ -119,6 +129,8 @@ def _of_wait(op: int, partner: int) -> str:
     kind, other = int(operations.KIND[op]), int(operations.KIND[partner])
     if op in _BARRIERS:
         return "wait at barrier"
+    if not operations.MPI[op]:
+        return _OF_THREADS.get(operations.OPS[op], "other wait")
     if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):
         return "wait at N x N"
     if kind in _BY_KIND or other in _BY_KIND:

@@ -1,4 +1,4 @@
-"""Computation spread evenly, and a process or a node that computes longer than others, as fast as all are on average."""
+"""Computation spread evenly over processes or threads, and a process or node that computes longer, as fast as all are on average."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
+from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import Asker, Change
 
 _REGIONS, _STEPS = 12, 24
-"""Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean."""
+"""Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean, or that open most teams."""
 _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
 _MOST = 1e9
@@ -30,6 +31,24 @@ def balance(asker: Asker) -> list[Change]:
     asked += [("region", name, f"computation in each {name}") for name in steps.regions(_REGIONS)]
     asked += [("step", step, f"computation of step {step}") for step in steps.steps(_STEPS)]
     out = [asker.change("balance", by, f"balance-time {text}", what) for by, text, what in asked]
+    return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def threads(asker: Asker) -> list[Change]:
+    """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone."""
+    trace = asker.run.trace
+    forks = members(trace).fork
+    if not len(forks) or EVERY in trace.names:
+        return []
+    asked = [
+        ("program", f"balance-threads {EVERY}", "computation of each team of threads"),
+        ("program", f"parallel {EVERY}", "what the first thread of a process computes alone, by all of its threads"),
+    ]
+    path = trace.calls.path[forks]
+    region, count = np.unique(trace.paths.region[path[path >= 0]], return_counts=True)
+    names = [trace.names[row] for row in region[np.argsort(-count, kind="stable")][:_REGIONS].tolist()]
+    asked += [("region", f"balance-threads {name}", f"computation of each team in {name}") for name in names]
+    out = [asker.change("threads", by, question, what) for by, question, what in asked]
     return [change for change in out if change.makespan < asker.run.makespan]
 
 

@@ -125,3 +125,22 @@ def test_every_change_has_a_remedy(name):
     for change in found.changes:
         assert change.kind in WORDS
         assert situation(found.run, change) in REMEDIES
+
+
+def test_threads():
+    """Process 0 alone: its thread has 8000 to do, the other 5400; and a lock that holds up the last to come to the barrier."""
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    b.link("fork", b.call(0, "omp_fork"), b.call(other, "omp_idle"))
+    b.compute(0, 100)
+    b.call(0, "omp_critical")
+    b.compute(0, 6000)
+    release = b.call(0, "omp_release")
+    b.compute(other, 500)
+    b.link("lock", release, b.call(other, "omp_critical"))
+    b.compute(other, 400)
+    b.team("omp_implicit_barrier", (0, other))
+    b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
+    assert situations(b.trace(), "wait", "call") == {"lock"}
+    assert situations(b.trace(), "threads", "program") == {"thread imbalance"}
+    assert situations(CATALOGUE["device"](), "wait", "call") == {"device wait", "serialisation"}
