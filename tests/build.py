@@ -52,10 +52,12 @@ def hand_model(**changes):
 
 
 def placed(trace, node, metahost=None):
-    """Return a trace with its locations on these nodes, by number, and in these metahosts, by default one."""
+    """Return a trace with its processes on these nodes, by number, and in these metahosts, by default one."""
     metahost = [0] * len(node) if metahost is None else metahost
-    locations = dataclasses.replace(trace.locations, node=np.array(node, "i4"), metahost=np.array(metahost, "i4"))
-    return dataclasses.replace(trace, locations=locations, nodes=tuple(f"n{k}" for k in range(max(node, default=-1) + 1)))
+    node, metahost = np.array(node, "i4"), np.array(metahost, "i4")
+    process = trace.locations.process
+    locations = dataclasses.replace(trace.locations, node=node[process], metahost=metahost[process])
+    return dataclasses.replace(trace, locations=locations, nodes=tuple(f"n{k}" for k in range(node.max(initial=-1) + 1)))
 
 
 @st.composite
@@ -1034,17 +1036,98 @@ def two_streams():
     return b.trace()
 
 
+class Threads:
+    """Lets the processes of a builder have threads that take part in teams, and streams: what each does next, at random."""
+
+    KINDS = ("fork", "join", "barrier", "lock", "task", "launch", "event", "wait", "work")
+
+    def __init__(self, b, draw):
+        self.b, self.draw = b, draw
+        self.workers = [[b.thread(rank) for _ in range(draw(st.integers(0, 2)))] for rank in range(b.processes)]
+        self.streams = [[b.stream(rank) for _ in range(draw(st.integers(0, 2)))] for rank in range(b.processes)]
+        self.idle = {}
+        for kind, places in (("omp_idle", self.workers), ("device_idle", self.streams)):
+            self.idle |= {place: b.call(place, kind, work=draw(self.works)) for of_process in places for place in of_process}
+        self.teams = {}
+        self.released = {}
+
+    works = st.sampled_from([0, 1, 40, 2000])
+
+    def one(self, places):
+        return places[self.draw(st.integers(0, len(places) - 1))]
+
+    def call(self, place, routine):
+        return self.b.call(place, routine, work=self.draw(self.works))
+
+    def step(self, kind, rank):
+        """Let a process take a step if it can."""
+        b, team, streams = self.b, self.teams.get(rank), self.streams[rank]
+        places = team or [rank]
+        if kind == "fork" and not team and self.workers[rank]:
+            fork = self.call(rank, "omp_fork")
+            self.teams[rank] = [rank, *self.workers[rank][: self.draw(st.integers(1, 2))]]
+            for worker in self.teams[rank][1:]:
+                b.link("fork", fork, self.idle[worker])
+        elif kind == "join" and team:
+            b.team("omp_implicit_barrier", team)
+            join = self.call(rank, "omp_join")
+            for worker in team[1:]:
+                self.idle[worker] = self.call(worker, "omp_idle")
+                b.link("join", self.idle[worker], join)
+            del self.teams[rank]
+        elif kind == "barrier" and team:
+            b.team("omp_barrier", team)
+        elif kind == "lock":
+            place = self.one(places)
+            acquire = self.call(place, "omp_critical")
+            if rank in self.released:
+                b.link("lock", self.released[rank], acquire)
+            b.compute(place, self.draw(st.integers(0, 9000)))
+            self.released[rank] = self.call(place, "omp_release")
+        elif kind == "task":
+            maker, place = self.one(places), self.one(places)
+            b.link("task", self.call(maker, "omp_task_create"), self.call(place, "omp_task"))
+            b.compute(place, self.draw(st.integers(0, 9000)))
+            b.link("taskwait", self.call(place, "omp_task"), self.call(maker, "omp_taskwait"))
+        elif kind == "launch" and streams:
+            stream = self.one(streams)
+            b.link("launch", self.call(self.one(places), self.draw(st.sampled_from(["device_launch", "device_copy"]))), self.idle[stream])
+            with b.region(stream, "kernel"):
+                b.compute(stream, self.draw(st.integers(0, 60_000)))
+            self.idle[stream] = self.call(stream, "device_idle")
+        elif kind == "event" and len(streams) > 1:
+            b.link("event", self.idle[streams[0]], self.idle[streams[1]])
+        elif kind == "wait" and streams:
+            b.link("done", self.idle[self.one(streams)], self.call(self.one(places), "device_synchronize"))
+        elif kind == "work":
+            place = self.one(places)
+            with b.region(place, self.draw(st.sampled_from(["a", "loop"]))):
+                b.compute(place, self.draw(st.integers(0, 60_000)))
+
+    def end(self):
+        """End the teams, and let each process wait for its threads and streams."""
+        for rank in range(self.b.processes):
+            self.step("join", rank)
+            for kind, routine, places in (("join", "pthread_join", self.workers), ("done", "device_synchronize", self.streams)):
+                for place in places[rank]:
+                    self.b.link(kind, self.idle[place], self.call(rank, routine))
+
+
 @st.composite
-def traces(draw, regions=True):
-    """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one."""
+def traces(draw, regions=True, threads=False):
+    """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one.
+
+    With `threads` its processes may have threads in teams, locks, tasks and streams.
+    """
     processes, latency = draw(st.integers(1, 4)), draw(st.sampled_from([0, 100, 4000]))
     b = Builder(processes, latency=latency, eager=draw(st.sampled_from([0, 1000, 10**9])), record=(latency // 4, 0, latency // 12))
+    others = Threads(b, draw) if threads else None
     half = b.comm("some", list(range(b.processes))[::-1][: max(1, b.processes - 1)])
     pending, inside = [], []
     rank = st.integers(0, b.processes - 1)
     works = st.sampled_from([0, 1, 700, 1500, 30_000])
     kinds = ["compute", "region", "send", "post", "region", "exchange", "wait", "collective", "compute", "region", "send", "lost"]
-    for kind in draw(st.lists(st.sampled_from(kinds), max_size=22)):
+    for kind in draw(st.lists(st.sampled_from([*kinds, *(Threads.KINDS if others else ())]), max_size=22)):
         one, other, work = draw(rank), draw(rank), draw(works)
         size = draw(st.sampled_from([0, 1, 999, 20_000, 100_000]))
         if kind == "compute":
@@ -1058,6 +1141,8 @@ def traces(draw, regions=True):
                 b.sendrecv(other, one, one, size, tag=5)
         elif kind == "post":
             pending += [b.isend(one, other, size, tag=1, work=work), b.irecv(other, one, tag=1)]
+        elif kind == "wait" and others and draw(st.booleans()):
+            others.step(kind, one)
         elif kind == "wait" and pending:
             request = pending.pop(draw(st.integers(0, len(pending) - 1)))
             b.wait(request.posted.rank, request, work=work)
@@ -1076,10 +1161,19 @@ def traces(draw, regions=True):
                 b.enter(*inside[-1])
         elif kind == "lost":
             b.send(one, other, size, tag=9, work=work)
+        elif others and kind in others.KINDS:
+            others.step(kind, one)
     for request in pending:
         if draw(st.booleans()):
             b.wait(request.posted.rank, request)
+    if others:
+        others.end()
     return b.trace("random")
+
+
+def programs(regions=True):
+    """Return a strategy for traces of random programs, of processes alone or with threads and streams."""
+    return st.one_of(traces(regions), traces(regions, threads=True))
 
 
 AWKWARD_NAMES = ["", " ", "MPI_Send", "SEND", "Send", "a b", "ünï\tcode \U0001f600", "x" * 1000, "user_SEND", "PRGN", "a_1", "=", "0-3"]
@@ -1153,7 +1247,7 @@ def graphs(draw):
             ends.append(v)
         for _ in range(draw(st.integers(0, 3))):
             source.append(draw(st.integers(0, v - 1)))
-            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.GAP, g.TRANSFER])))
+            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.LINK, g.GAP, g.TRANSFER, g.START])))
         start.append(len(source))
     none = np.empty(0, "i4")
     cause = np.full(len(source), NONE, "i4")
@@ -1184,14 +1278,18 @@ def far(trace, rank=2**31 - 1):
 
 
 def renamed(trace, new):
-    """Return the trace with rank r called new[r] everywhere, and the new row of each old call and region."""
+    """Return the trace with rank r called new[r] everywhere, and the new row of each old call, region and location.
+
+    Locations behind those of the processes keep their places.
+    """
     new = np.asarray(new, "i4")
-    old_place = np.argsort(new)
-    call_order = np.argsort(new[trace.calls.location], kind="stable")
+    place = np.append(new, np.arange(len(new), len(trace.locations), dtype="i4"))
+    old_place = np.argsort(place)
+    call_order = np.argsort(place[trace.calls.location], kind="stable")
     call = np.append(np.argsort(call_order), NONE)
-    region_order = np.argsort(new[trace.regions.location], kind="stable")
+    region_order = np.argsort(place[trace.regions.location], kind="stable")
     region = np.append(np.argsort(region_order), NONE)
-    first_old, first_new = trace.first_calls, np.searchsorted(np.sort(new[trace.calls.location]), np.arange(len(new) + 1))
+    first_old, first_new = trace.first_calls, np.searchsorted(np.sort(place[trace.calls.location]), np.arange(len(place) + 1))
 
     def ranks(values):
         return np.where(values >= 0, np.append(new, NONE)[np.maximum(values, -1)], values).astype("i4")
@@ -1201,19 +1299,21 @@ def renamed(trace, new):
         return kind(**{name: np.asarray(values, getattr(rows, name).dtype)[order] for name, values in columns.items()})
 
     def boundary(calls):
-        return calls - first_old[trace.regions.location] + first_new[new[trace.regions.location]]
+        return calls - first_old[trace.regions.location] + first_new[place[trace.regions.location]]
 
     requests, messages, members = trace.requests, trace.messages, trace.members
     by_post, by_send = np.argsort(call[requests.posted_by]), np.argsort(call[messages.send], kind="stable")
     comms = [(name, new[trace.communicators.members(c)]) for c, name in enumerate(trace.communicators.names)]
     swapped = dataclasses.replace(
         trace,
+        locations=dataclasses.replace(trace.locations, process=new[trace.locations.process][old_place]),
+        links=dataclasses.replace(trace.links, cause=call[trace.links.cause].astype("i4"), effect=call[trace.links.effect].astype("i4")),
         communicators=communicators(comms),
         calls=take(
             tables.Calls,
             trace.calls,
             call_order,
-            location=new[trace.calls.location],
+            location=place[trace.calls.location],
             peer=ranks(trace.calls.peer),
             root=ranks(trace.calls.root),
         ),
@@ -1230,7 +1330,7 @@ def renamed(trace, new):
             tables.Regions,
             trace.regions,
             region_order,
-            location=new[trace.regions.location],
+            location=place[trace.regions.location],
             parent=region[trace.regions.parent],
             first_call=boundary(trace.regions.first_call),
             end_call=boundary(trace.regions.end_call),
@@ -1241,4 +1341,4 @@ def renamed(trace, new):
             take(tables.Times, trace.timeline.locations, old_place),
         ),
     )
-    return swapped, call[:-1], region[:-1]
+    return swapped, call[:-1], region[:-1], place

@@ -82,7 +82,7 @@ def measure_waits(start, source, kind, weight, time, vertex):
     out = []
     for v in vertex:
         arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
-        local = max(t for k, t in arrival.items() if k == start[v] or kind[k] == TRANSFER)
+        local = max(t for k, t in arrival.items() if k == start[v] or kind[k] in (TRANSFER, START))
         del arrival[start[v]]
         late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER, START) and t > local}
         edge = max(late, key=lambda k: (late[k], -k), default=-1)
@@ -231,3 +231,13 @@ def components(edges, chained, skipped):
                     if a in found:
                         found.add(b)
     return {frozenset(w for w in reach if w in reach[v] and v in reach[w]) for v in reach}
+
+
+def dynamic(first_piece, first_thread, piece, total):
+    """Return what each thread has when, part by part, the one with least so far, of several the first, takes the next piece."""
+    out = list(total)
+    for part in range(len(first_piece) - 1):
+        for k in range(first_piece[part], first_piece[part + 1]):
+            free = min(range(first_thread[part], first_thread[part + 1]), key=lambda thread: (out[thread], thread))
+            out[free] += piece[k]
+    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naive import GAP, TRANSFER, into, sweep
+from naive import GAP, START, TRANSFER, into, sweep
 
 
 def bridge_windows(start, source, weight, time, left, windows):
@@ -17,9 +17,17 @@ def miss_windows(time, left, ended, cut, windows):
 
 
 def pass_without_wait(start, source, kind, weight, time, left, vertex):
-    """Return, per listed vertex, the longest path through it along its first edge and its gaps."""
-    kept = {v: [k for k in into(start, v) if k == start[v] or kind[k] in (GAP, TRANSFER)] for v in vertex}
+    """Return, per listed vertex, the longest path through it along its first edge and those of no partner."""
+    kept = {v: [k for k in into(start, v) if k == start[v] or kind[k] in (GAP, TRANSFER, START)] for v in vertex}
     return [max([0, *(time[source[k]] + weight[k] for k in kept[v])]) + left[v] for v in vertex]
+
+
+def pass_at_once(start, source, kind, weight, time, left, vertex):
+    """Return, per listed vertex, the longest path through it along its first edge and what begins it, none of which has a weight."""
+    kept = {
+        v: [(k, 0 if k == start[v] else min(weight[k], 0)) for k in into(start, v) if k == start[v] or kind[k] == START] for v in vertex
+    }
+    return [max(time[source[k]] + w for k, w in kept[v]) + left[v] for v in vertex]
 
 
 def last_use(start, source, count):
@@ -35,6 +43,8 @@ def end(graph, weight, change, ended):
         first, *others = into(graph.start, v)
         for k in others:
             weight[k] = weight[k] if graph.kind[k] >= spared else None
+            if spared != GAP and weight[k] is not None:
+                weight[k] = min(weight[k], 0)
         if spared != GAP:
             weight[first] = 0
     kept = [k for k, w in enumerate(weight) if w is not None]

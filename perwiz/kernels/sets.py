@@ -6,6 +6,7 @@ import cython
 from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
+START = cython.declare(cython.int, names.START)
 LOCAL = cython.declare(cython.int, names.LOCAL)
 
 
@@ -120,9 +121,9 @@ def sweep_zero_time(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges bind.
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges and starts bind.
 
-    The first of them has no weight there.
+    The first of them, and starts, have no weight there.
     """
     k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
@@ -134,6 +135,8 @@ def sweep_zero_time(
                 _raise_lanes(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
                 if k == start[v]:
                     _raise_lanes(time, slot[v], slot[source[k]], 0, ~lanes[v - first])
+                elif kind[k] == START:
+                    _raise_lanes(time, slot[v], slot[source[k]], min(weight[k], 0), ~lanes[v - first])
 
 
 def leave_window(

@@ -10,6 +10,7 @@ import cython
 from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
+START = cython.declare(cython.int, names.START)
 
 
 def bridge_windows(
@@ -100,4 +101,26 @@ def pass_without_wait(
         for k in range(start[vertex[i]], start[vertex[i] + 1]):
             if k == start[vertex[i]] or kind[k] >= GAP:
                 t = max(t, time[source[k]] + weight[k])
+        best[i] = max(best[i], t + left[vertex[i]])
+
+
+def pass_at_once(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    weight: cython.const[cython.longlong][::1],
+    time: cython.const[cython.longlong][::1],
+    left: cython.const[cython.longlong][::1],
+    vertex: cython.const[cython.int][::1],
+    best: cython.longlong[::1],
+) -> None:
+    """Raise `best` of each listed vertex to the longest path through it along what a call that takes no time keeps.
+
+    That is the first edge, and what begins it, both without a weight; nothing happens before time 0.
+    """
+    for i in range(len(vertex)):
+        t = time[source[start[vertex[i]]]]
+        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            if kind[k] == START:
+                t = max(t, time[source[k]] + min(weight[k], 0))
         best[i] = max(best[i], t + left[vertex[i]])

@@ -13,7 +13,6 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1, U2
-from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "alltoall" in name.lower() for name in operations.OPS])
@@ -47,8 +46,7 @@ def parts(trace: Trace, row: I8) -> Parts:
 
 def processes(trace: Trace) -> I8:
     """Return of how many processes each instance is, int64: of one if it is a barrier of the threads of a process, which send nothing."""
-    comm = trace.collectives.comm
-    return np.where(comm != NONE, trace.communicators.sizes()[comm], 1)
+    return np.append(trace.communicators.sizes(), 1)[trace.collectives.comm]
 
 
 def sizes(trace: Trace) -> I8:

@@ -159,7 +159,7 @@ def _correction(clocks: Treated | None) -> Correction | None:
     correction = clocks.correction
     old, new = correction.before.calls, correction.timeline.calls
     largest = max(int((new.enter - old.enter).max(initial=0)), int((new.leave - old.leave).max(initial=0)))
-    return Correction(correction.by_message + correction.by_collective, largest, correction.before.makespan)
+    return Correction(correction.jumps, largest, correction.before.makespan)
 
 
 def _endless(trace: Trace, waits: I8) -> int:
@@ -218,7 +218,8 @@ def _untied(trace: Trace) -> int:
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
-    alone[process[calls.location[members.call[np.repeat(size > 1, size) & _known_members(trace)]]]] = False
+    several = (size > 1) & operations.MPI[trace.collectives.op]
+    alone[process[calls.location[members.call[np.repeat(several, size) & _known_members(trace)]]]] = False
     return int(alone.sum()) if len(ranks) > 1 else 0
 
 

@@ -1,5 +1,5 @@
 """Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `step:NAME#3..7`, `site:MPI_Recv@NAME`, `rank:3`, `rank:0-7`,
-`node:NAME`, `pair:0>1`, `tag:3`, `op:MPI_Recv`, `all`, or several joined by commas.
+`rank:0.1` (thread or stream 1 of rank 0), `node:NAME`, `pair:0>1`, `tag:3`, `op:MPI_Recv`, `all`, or several joined by commas.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "op")
@@ -40,12 +40,14 @@ def joined(parts: Sequence[str]) -> str | None:
 
 
 def locations(trace: Trace, text: str) -> Mask:
-    """Return which locations `rank:R`, `rank:R-S` or `node:NAME` selects, bool per location.
+    """Return which locations `rank:R`, `rank:R-S` or `node:NAME` selects, bool per location, or `rank:R.T`: thread or stream T of rank R.
 
-    Raises UsageError for other texts, several of them, and unknown ranks or nodes.
+    Raises UsageError for other texts, several of them, and unknown ranks, threads or nodes.
     """
     if text.startswith("node:"):
         return _node(trace, text.removeprefix("node:"))
+    if match := re.fullmatch(r"rank:([0-9]{1,9})\.([0-9]{1,9})", text):
+        return _thread(trace, text, int(match[1]), int(match[2]))
     match = re.fullmatch(r"rank:([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
     if not match and re.fullmatch("(rank:)?[0-9]+( *, *(rank:)?[0-9]+)+", text):
         raise UsageError(f"'{text}': several ranks, must be one like rank:3")
@@ -58,6 +60,22 @@ def locations(trace: Trace, text: str) -> Mask:
         ranks = trace.locations.process
         have = f"ranks {ranks.min()} to {ranks.max()}" if len(ranks) else "no processes"
         raise UsageError(f"{text}: no such rank, the trace has {have}")
+    return mask
+
+
+def processors(trace: Trace, text: str) -> Mask:
+    """Return which locations `locations` selects, those of a whole process without its streams: a device is no processor of it."""
+    mask = locations(trace, text)
+    return mask & (trace.locations.kind != STREAM) if mask.sum() > 1 else mask
+
+
+def _thread(trace: Trace, text: str, rank: int, thread: int) -> Mask:
+    """Return which location is this thread or stream of a rank, bool per location."""
+    own = trace.locations.process == rank
+    mask = np.asarray(own & (trace.locations.thread == thread))
+    if not mask.any():
+        have = ", ".join(f"rank:{rank}.{other}" for other in np.unique(trace.locations.thread[own]))
+        raise UsageError(f"{text}: no such thread or stream, the trace has {have or f'no rank {rank}'}")
     return mask
 
 
@@ -207,7 +225,7 @@ def _part(trace: Trace, part: str) -> Mask:
     if kind == "region" and rest:
         return inside(trace, region(trace, rest))
     if kind == "step" and rest:
-        return _during(trace, steps(trace, rest)[0])
+        return during(trace, steps(trace, rest)[0])
     if kind == "site" and rest:
         return _at(trace, rest)
     if kind in ("rank", "node") and rest:
@@ -225,7 +243,7 @@ def _part(trace: Trace, part: str) -> Mask:
     )
 
 
-def _during(trace: Trace, rows: I8) -> Mask:
+def during(trace: Trace, rows: I8) -> Mask:
     """Return which calls were made during these region instances, bool per call."""
     depth = np.zeros(len(trace.calls) + 1, "i4")
     np.add.at(depth, trace.regions.first_call[rows], 1)

@@ -46,7 +46,7 @@ def test_engines__agree_on_random_graphs(drawn):
 
 @pytest.mark.slow
 @settings(max_examples=30)
-@given(build.traces(), st.data())
+@given(build.programs(), st.data())
 def test_engines__agree_on_graphs_of_random_traces(trace, data):
     graph = build_graph(trace, np.ones(len(trace.messages), bool), gaps=True)
     weight = data.draw(build.weights(graph, CUT, least=-50))

@@ -57,7 +57,7 @@ def test_twin__catalogue(name):
     compare(build.CATALOGUE[name]())
 
 
-@hypothesis.given(build.traces())
+@hypothesis.given(build.programs())
 def test_twin__random(trace):
     compare(trace)
 

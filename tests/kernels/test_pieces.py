@@ -36,7 +36,7 @@ def test_list_intervals__catalogue(name):
     compare(build.CATALOGUE[name]())
 
 
-@hypothesis.given(build.traces())
+@hypothesis.given(build.programs())
 def test_list_intervals__random(trace):
     compare(trace)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import build
 import naive
 import naive_whatif
-from perwiz.graph.graph import GAP, KINDS, LOCAL
+from perwiz.graph.graph import GAP, LOCAL, START
 from perwiz.kernels import sets
 
 CUT = -(1 << 61)
@@ -56,7 +56,7 @@ def test_sweeps__twin(drawn):
     slot, rows, _ = slots(graph, ended)
     known = np.array(naive.sweep(graph.start, graph.source, weight.tolist(), [0] * graph.vertices))
     first = min(returned, default=0)
-    for run, spared in ((sets.sweep_zero_wait, GAP), (sets.sweep_zero_time, len(KINDS))):
+    for run, spared in ((sets.sweep_zero_wait, GAP), (sets.sweep_zero_time, START)):
         time = np.full((rows, 3), 99, "i8")
         sets.load_times(graph.start, graph.source, slot, known, first, graph.vertices, time)
         run(graph.start, graph.source, graph.kind, weight, slot, first, lanes[group[first:]], time)

@@ -66,6 +66,16 @@ def test_pass_without_wait__twin(drawn):
     assert best.tolist() == expected
 
 
+@pytest.mark.slow
+@given(cases())
+def test_pass_at_once__twin(drawn):
+    graph, weight, time, _, vertex = drawn
+    left, best = np.arange(graph.vertices), np.full(len(vertex), CUT, "i8")
+    singles.pass_at_once(graph.start, graph.source, graph.kind, weight, time, left, np.array(vertex, "i4"), best)
+    given_ = graph.start, graph.source, graph.kind, weight.tolist(), time.tolist(), left.tolist(), vertex
+    assert best.tolist() == naive_whatif.pass_at_once(*given_)
+
+
 def test_bridge_windows__worked_by_hand():
     """0 --5--> 1 --2--> 2 --1--> 3 --1--> 4 and 0 --4--> 3, 1 --9--> 4: edge 0 3 steps over 1 and 2 (4 + 1), edge 1 4 over 2 and 3."""
     start, source = np.array([0, 0, 1, 2, 4, 6], "i4"), np.array([0, 1, 2, 0, 3, 1], "i4")

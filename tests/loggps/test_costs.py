@@ -162,14 +162,14 @@ def test_law__reweigh_rounds_it__catalogue(name, letter):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from(LETTERS), st.integers(0, 3000))
+@given(build.programs(), st.sampled_from(LETTERS), st.integers(0, 3000))
 def test_law__reweigh_rounds_it__random(trace, letter, value):
     check(trace, WHOLE, letter, value)
 
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(), build.models(whole=True), st.sampled_from(LETTERS), st.sampled_from(["", *PAIRS]))
+@given(build.programs(), build.models(whole=True), st.sampled_from(LETTERS), st.sampled_from(["", *PAIRS]))
 def test_law__reweigh_rounds_it__classes(trace, model, letter, pairs):
     """Where rows differ, twice the value is twice that of every row, of the class or of all."""
     trace = placed(trace, [0, 0, 1, 2][: len(trace.locations)], [0, 0, 0, 1][: len(trace.locations)])

@@ -96,7 +96,7 @@ def naive(trace, model):
 
 
 @pytest.mark.slow
-@given(build.traces())
+@given(build.programs())
 def test_twin__random(trace):
     check(trace)
 

@@ -53,7 +53,7 @@ def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
 
 
 @pytest.mark.slow
-@given(build.traces(), st.sampled_from([*MODELS, build.ODD]))
+@given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_no_hypothesis_gives_the_recording__random(trace, model):
     for engine in ("sweep", "replay"):
         assert same(predicted(trace, model=model, engine=engine).predicted, trace.timeline)
@@ -111,7 +111,7 @@ def test_less_never_delays__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_less_never_delays__random(trace):
     check_faster(trace)
 
@@ -145,7 +145,7 @@ def test_predicted_times_are_nested__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_predicted_times_are_nested__random(trace):
     for text in questions(trace):
         check_nested(trace, predicted(trace, text, model=build.ODD).predicted)
@@ -153,7 +153,7 @@ def test_predicted_times_are_nested__random(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from([*MODELS, build.ODD]))
+@given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
     """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
     for text in questions(trace):
@@ -163,8 +163,8 @@ def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
 
 @st.composite
 def renamings(draw):
-    trace = draw(build.traces())
-    return trace, draw(st.permutations(range(len(trace.locations))))
+    trace = draw(build.programs())
+    return trace, draw(st.permutations(range(len(np.unique(trace.locations.process)))))
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def renamings(draw):
 def test_renaming_ranks_changes_nothing(drawn):
     """Balancing is left out: there the first ranks get the ns that remain."""
     trace, new = drawn
-    other, call, region = build.renamed(trace, new)
+    other, call, region, location = build.renamed(trace, new)
     for text in [None, *questions(trace)]:
         if text and text.startswith("balance"):
             continue
@@ -184,7 +184,7 @@ def test_renaming_ranks_changes_nothing(drawn):
         elif text and text.partition(" ")[2].startswith("e"):
             text = text.partition(" ")[0] + " " + ",".join(f"e{call[int(part[1:])]}" for part in text.partition(" ")[2].split(","))
         after = predicted(other, *[text] * bool(text), model=build.ODD)
-        for part, rows in (("calls", call), ("regions", region), ("locations", new)):
+        for part, rows in (("calls", call), ("regions", region), ("locations", location)):
             one, two = getattr(before.predicted, part), getattr(after.predicted, part)
             assert one.enter.tolist() == two.enter[list(rows)].tolist()
             assert one.leave.tolist() == two.leave[list(rows)].tolist()
@@ -217,7 +217,7 @@ def test_hypotheses_compose(name):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_neutral_hypotheses_change_nothing(trace):
     texts = ["speed rank:0=1", "network request_overheads=1,progress=in calls", *[f"scale {name}=1" for name in trace.names]]
     for text in texts:
@@ -227,7 +227,7 @@ def test_neutral_hypotheses_change_nothing(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_balance_time_conserves_computation(trace):
     """To the ns: the sum over all processes, and outside the region every segment."""
     weighted = replayed(trace, model_file.load("default"), "none").weighted
@@ -241,7 +241,7 @@ def test_balance_time_conserves_computation(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_balance_time__stretches_balanced_compute_the_same(trace):
     """Up to the ns that remains: every process in every stretch; the whole program, every process."""
     weighted = replayed(trace, model_file.load("default"), "none").weighted
@@ -257,7 +257,7 @@ def test_balance_time__stretches_balanced_compute_the_same(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_balance_messages_conserves_bytes(trace):
     """To the byte, for each step; who sends, sends the mean, give or take the byte that remains."""
     weighted = replayed(trace, model_file.load("default"), "none").weighted

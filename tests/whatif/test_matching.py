@@ -209,7 +209,7 @@ def naive(side):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(regions=False), st.data())
+@given(build.programs(regions=False), st.data())
 def test_against_all_pairs(trace, data):
     """Times drawn at random, for wildcards of every kind."""
     receives = np.flatnonzero(np.isin(operations.KIND[trace.calls.op], (operations.RECV, operations.IRECV)))

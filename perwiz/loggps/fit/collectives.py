@@ -91,7 +91,7 @@ def _members(trace: Trace) -> I8:
     count = np.diff(np.append(table.first_member, len(members)))
     kind = operations.KIND[table.op]
     free = (kind == operations.N_TO_N) | (kind == operations.PREFIX)
-    whole = MOVES[table.op] & (count == trace.communicators.sizes()[table.comm]) & (count > 1) & (free | (table.root >= 0))
+    whole = MOVES[table.op] & (count == instances.processes(trace)) & (count > 1) & (free | (table.root >= 0))
     return np.flatnonzero(np.repeat(whole, count) & (members.done != NONE))
 
 

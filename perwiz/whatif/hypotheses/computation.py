@@ -46,8 +46,9 @@ class Scale(Computation):
 
 
 class Speed(Computation):
-    """`rank:3=2.0`: that process computes twice as fast; `rank:0-7=2.0`, `node:NAME=2.0`: those processes.
+    """`rank:3=2.0`: that process computes twice as fast, with its threads; `rank:0-7=2.0`, `node:NAME=2.0`: those processes.
 
+    `rank:3.1=2.0`: that thread or stream. What streams of devices do for a process is not faster with it.
     What is before MPI_Init or behind MPI_Finalize keeps its time: there a process starts.
     """
 
@@ -58,7 +59,7 @@ class Speed(Computation):
         which, factor = _number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
-        own = selectors.locations(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
+        own = selectors.processors(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
         return _times(self, length, own, 1 / max(factor, _SLOWEST))
 
 

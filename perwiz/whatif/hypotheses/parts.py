@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -37,6 +38,7 @@ def parts(segments: Segments, text: str) -> Parts:
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
     all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
+    What streams of devices do is no part of the whole program: no processor takes it over.
     A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
@@ -46,8 +48,9 @@ def parts(segments: Segments, text: str) -> Parts:
     if word == WHOLE and number not in ("", "1"):
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
-        segment = np.flatnonzero(between_init_and_finalize(segments))
-        return Parts(segment, segments.location[segment], np.zeros(len(segments.trace.locations), "i8"))
+        computes = segments.trace.locations.kind != STREAM
+        segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location])
+        return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)
 
 
@@ -99,5 +102,5 @@ def synchronisations(trace: Trace) -> I8:
     np.logical_and.at(whole, members.collective, members.call == members.done)
     every = len(np.unique(trace.locations.process))
     whole &= np.bincount(members.collective, minlength=len(table)) == every
-    whole &= operations.KIND[table.op] == operations.N_TO_N
+    whole &= (operations.KIND[table.op] == operations.N_TO_N) & operations.MPI[table.op]
     return np.sort(members.call[whole[members.collective]]).astype("i8")

@@ -51,7 +51,12 @@ class ZeroTime(Hypothesis):
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
         release(weighted, calls, START)
-        weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
+        graph = weighted.graph
+        weighted.weight[graph.start[graph.returned[calls]]] = 0
+        if len(weighted.trace.links):
+            begins = np.flatnonzero(graph.kind == START)
+            begins = begins[calls[graph.returning[graph.targets(begins)]]]
+            weighted.weight[begins] = np.minimum(weighted.weight[begins], 0)
         return weighted
 
 

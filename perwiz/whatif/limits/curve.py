@@ -232,7 +232,7 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
         selectors.region(trace, name)
         instances = selectors.instances(trace, name)
         return segments.within(instances)
-    return selectors.locations(trace, key)[segments.location] & between_init_and_finalize(segments)
+    return selectors.processors(trace, key)[segments.location] & between_init_and_finalize(segments)
 
 
 def _interval(key: str, recorded: float, least: float | None, most: float | None) -> tuple[float, float]:

@@ -53,9 +53,10 @@ def singles_of(weighted: Weighted, time: I8) -> Singles:
         begun = int(time[graph.begun].min())
         left, vertex = to_end(graph, weighted.weight), graph.returned[call]
         best = avoiding(graph, weighted.weight, time, left, vertex, vertex + 1)
-        out.zero_time[call] = np.maximum(best, time[graph.source[graph.start[vertex]]] + left[vertex]) - begun
-        kernel.pass_without_wait(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, best)
-        out.zero_wait[call] = best - begun
+        for passing, found in ((kernel.pass_at_once, out.zero_time), (kernel.pass_without_wait, out.zero_wait)):
+            through = best.copy()
+            passing(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, through)
+            found[call] = through - begun
     return out
 
 

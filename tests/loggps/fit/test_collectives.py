@@ -188,7 +188,7 @@ def check(trace):
 
 
 @pytest.mark.slow
-@given(build.traces())
+@given(build.programs())
 def test_laws__random(trace):
     check(trace)
 

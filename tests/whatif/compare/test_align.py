@@ -179,6 +179,6 @@ def test_law__as_many_as_both_have(one, other):
 def test_law__names_of_ranks(trace):
     """Renaming the ranks of both runs renames the pairs."""
     new = np.roll(np.arange(len(trace.locations)), 1)
-    other, call, _ = renamed(trace, new)
+    other, call, *_ = renamed(trace, new)
     found = align(other, other)
     assert found.first.tolist() == found.second.tolist() == sorted(call.tolist())

@@ -163,7 +163,7 @@ def test_same_as_predicted(trace, model):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(), st.sampled_from(MODELS))
+@given(build.programs(), st.sampled_from(MODELS))
 def test_same_as_predicted__random(trace, model):
     if trace.names:
         same_as_predicted(trace, trace.names, model)

@@ -80,7 +80,7 @@ def test_work__by_what_a_call_completes(make, expected):
 
 @pytest.mark.slow
 @settings(max_examples=100)
-@given(build.traces())
+@given(build.programs())
 def test_laws(trace):
     """Zero waiting never adds; all three together are the least; the parts are the whole; Q1 bounds what `zero-wait all` predicts."""
     for model in (hand_model(G=1), hand_model(S=0, G=0.5, gap="sending call", g=30), None):

@@ -168,7 +168,7 @@ def test_laws__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces())
+@given(build.programs())
 def test_laws__random(trace):
     for model in (build.ODD, FREE):
         check(trace, model)
@@ -185,7 +185,7 @@ def later(found, call, more):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(), st.data())
+@given(build.programs(), st.data())
 def test_law__slack_is_what_a_call_may_return_later(trace, data):
     found = critical(trace, build.ODD, clock="none")
     if not len(trace.calls):

@@ -189,7 +189,7 @@ def test_laws__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=30)
-@given(build.traces())
+@given(build.programs())
 def test_laws__random(trace):
     check(trace)
 

@@ -449,7 +449,7 @@ def every_place(trace, model, call):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(regions=False))
+@given(build.programs(regions=False))
 def test_no_place_is_better(trace):
     """Of all places that a move may go to: the nearest where the call waits no more for its partner, else the farthest if it helps."""
     model = hand_model(S=1000, L=100)

@@ -62,7 +62,7 @@ def test_the_same_order_changes_nothing__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_the_same_order_changes_nothing__random(trace):
     check_identity(trace)
 
@@ -70,7 +70,7 @@ def test_the_same_order_changes_nothing__random(trace):
 @st.composite
 def orders(draw):
     """Draw a trace, weighted, and it with two neighbouring blocks of a location swapped; None if that cannot be."""
-    trace = draw(st.one_of(build.traces(), st.sampled_from(sorted(build.CATALOGUE)).map(lambda name: build.CATALOGUE[name]())))
+    trace = draw(st.one_of(build.programs(), st.sampled_from(sorted(build.CATALOGUE)).map(lambda name: build.CATALOGUE[name]())))
     weighted = replayed(trace, build.ODD, "none").weighted
     if len(trace.calls) < 2:
         return weighted, None
@@ -147,7 +147,7 @@ def questions(trace, draw):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(build.traces(), st.data())
+@given(build.programs(), st.data())
 def test_advance_of_anything(trace, data):
     """It never fails but for a missing region, never deadlocks, and its call waits less; both engines agree; the written trace replays."""
     if not len(trace.calls):

@@ -147,7 +147,7 @@ def test_names_of_processes():
 
 
 @pytest.mark.slow
-@given(build.traces(), build.models())
+@given(build.programs(), build.models())
 def test_the_answer_lies_in_its_span(trace, model):
     found = predict(trace, "speed rank:0=2", model, clock="none")
     assert found.span.least <= found.predicted.makespan <= found.span.most

@@ -130,7 +130,7 @@ def test_variations__only_what_concerns_a_message():
 
 
 @pytest.mark.slow
-@given(build.traces(), st.sampled_from(["zero-wait all", "zero-time e0", "speed rank:0=2", "network L_ns=9000", "zero-wait e0"]))
+@given(build.programs(), st.sampled_from(["zero-wait all", "zero-time e0", "speed rank:0=2", "network L_ns=9000", "zero-wait e0"]))
 def test_law__the_answer_lies_inside(trace, question):
     if not len(trace.calls):
         return
@@ -140,7 +140,7 @@ def test_law__the_answer_lies_inside(trace, question):
 
 
 @pytest.mark.slow
-@given(build.traces())
+@given(build.programs())
 def test_law__the_recording_is_known(trace):
     found = predict(trace, (), OPEN).span
     assert (found.least, found.most) == (trace.timeline.makespan,) * 2 or predict(trace, (), OPEN).health.correction

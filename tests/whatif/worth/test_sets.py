@@ -15,10 +15,9 @@ from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
-from perwiz.graph.graph import GAP, KINDS
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.waits import release
+from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth import sets as sets_module
 from perwiz.whatif.worth.families import FAMILIES, family
@@ -37,9 +36,7 @@ def masks(found, calls):
 def swept(weighted, mask, question):
     """Return the makespan with some calls changed, the slow way."""
     weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
-    release(weighted, mask, GAP if question == "zero-wait" else len(KINDS))
-    if question == "zero-time":
-        weighted.weight[weighted.graph.start[weighted.graph.returned[mask]]] = 0
+    (ZeroWait if question == "zero-wait" else ZeroTime).of(weighted, mask)
     return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
 
 
@@ -81,7 +78,7 @@ def placed(trace):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from(["default", build.ODD]), st.booleans())
+@given(build.programs(), st.sampled_from(["default", build.ODD]), st.booleans())
 def test_sets__random_traces(trace, model, places):
     check(placed(trace) if places else trace, model)
 

@@ -13,7 +13,7 @@ import naive_whatif
 from build import hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
-from perwiz.graph.graph import GAP, KINDS, LOCAL
+from perwiz.graph.graph import GAP, LOCAL, START
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
@@ -93,7 +93,7 @@ def test_singles__random_graphs(drawn):
     found = singles_of(Weights(graph, weight), sweep(graph, weight))
     for e, v in enumerate(graph.returned):
         assert found.zero_wait[e] == naive_whatif.end(graph, weight.tolist(), ([v], GAP), graph.ended)
-        assert found.zero_time[e] == naive_whatif.end(graph, weight.tolist(), ([v], len(KINDS)), graph.ended)
+        assert found.zero_time[e] == naive_whatif.end(graph, weight.tolist(), ([v], START), graph.ended)
 
 
 @pytest.mark.slow
@@ -105,14 +105,14 @@ def test_singles__catalogue(name):
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces(), st.sampled_from(["default", build.ODD]))
+@given(build.programs(), st.sampled_from(["default", build.ODD]))
 def test_singles__random_traces(trace, model):
     check_trace(trace, model)
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(build.traces())
+@given(build.programs())
 def test_singles__under_hypotheses(trace):
     """What each call is worth once others do not wait and the network is another."""
     run = replayed(trace, build.ODD, "none", ["network S_bytes=8"])
