@@ -51,7 +51,11 @@ TERMS = (
         "computation spread evenly over processes; as an efficiency: mean computation over the longest",
         ("balance-time", "balance-messages"),
     ),
-    Term("threads", "as a change: computation of each team of threads spread evenly, or what one computes alone done by all"),
+    Term(
+        "threads",
+        "as a change: computation of each team of threads spread evenly, or what one computes alone done by all",
+        ("balance-threads", "schedule"),
+    ),
     Term("slowest", "a process, neighbours or a node that compute longer than others compute as long as all do on average"),
     Term("order", "what is waited for runs earlier on its own process: start it before what nobody waits for", plain=True),
     Term("protocol", "messages do not hold their sender until the receiver is there, as if below the eager limit"),

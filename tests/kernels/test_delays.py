@@ -57,7 +57,7 @@ def test_twin__catalogue(name):
     compare(build.CATALOGUE[name]())
 
 
-@hypothesis.given(build.programs())
+@hypothesis.given(build.traces())
 def test_twin__random(trace):
     compare(trace)
 

@@ -26,6 +26,6 @@ def test_twin__catalogue(name):
     compare(build.CATALOGUE[name]())
 
 
-@hypothesis.given(build.programs())
+@hypothesis.given(build.traces())
 def test_twin__random(trace):
     compare(trace)
