@@ -441,6 +441,7 @@ class Builder:
         requests = sorted(self.requests, key=lambda request: request.posted.row)
         collectives, members = self._collective_tables()
         regions, region_times = self._region_tables(path_rows)
+        links = sorted((effect.row, cause.row, kind) for kind, cause, effect in self.links)
         return Trace(
             path=path,
             format="built",
@@ -472,9 +473,9 @@ class Builder:
             members=members,
             links=table(
                 tables.Links,
-                kind=[kind for kind, *_ in self.links],
-                cause=[cause.row for _, cause, _ in self.links],
-                effect=[effect.row for *_, effect in self.links],
+                kind=[kind for *_, kind in links],
+                cause=[cause for _, cause, _ in links],
+                effect=[effect for effect, *_ in links],
             ),
             timeline=Timeline(
                 table(tables.Times, enter=[call.enter for call in calls], leave=[call.leave for call in calls]),
@@ -499,7 +500,8 @@ class Builder:
         return min(self.record[send.row % len(self.record)], call.leave - call.enter)
 
     def _collective_tables(self):
-        instances = [sorted(self.instances[key], key=self._place) for key in sorted(self.instances)]
+        keys = sorted(self.instances, key=lambda key: (key[0] == NONE, *key))
+        instances = [sorted(self.instances[key], key=self._place) for key in keys]
         heads = [members[0] for members in instances]
         first = np.cumsum([0, *map(len, instances)])[:-1] if instances else []
         pairs = [(number, call) for number, members in enumerate(instances) for call in members]
@@ -579,7 +581,7 @@ def plain_alog(trace, path):
     kept = []
     for line in path.read_text().splitlines():
         kind = int(line.split()[0])
-        if not -39 <= kind <= -30 and kind not in (cells.POSTED, cells.COMPLETED):
+        if not -39 <= kind <= -30 and not cells.LINK <= kind <= cells.COMPLETED:
             kept.append(line.partition(" @")[0])
     path.write_text("\n".join([*kept, ""]))
 

@@ -33,6 +33,8 @@ NOBODY, CALL_BEGIN, CALL_END, MESSAGE_RECORD, REGION_BEGIN, SINGLE = range(6)
 
 SINGLE is a stand-alone event inside a call, with that call's number.
 """
+LINK = 16
+"""From here on `owner` is LINK + the kind of a link that the call has, in place of SINGLE."""
 
 UNKNOWN = -2
 """A `location` or `state` that is not looked up yet."""

@@ -12,7 +12,7 @@ from perwiz.kernels import match as kernel
 from perwiz.kernels import names
 from perwiz.kernels import order as sorting
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1, U2, Mask
+from perwiz.trace.arrays import I4, I8, U1, U2, Ints, Mask
 from perwiz.trace.matching import is_sorted
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Calls, Collectives, Members
@@ -63,6 +63,36 @@ def collectives(calls: Calls, done: I4, process: I8, sequence: I8, traffic: U1, 
         incomplete=int((sizes != comms.sizes()[table.comm]).sum()),
         rootless=int((rooted & (table.root < 0)).sum()),
     )
+
+
+def with_teams(instances: CollectiveInstances, op: U2, call: I4, team: Ints) -> CollectiveInstances:
+    """Return instances with those of barriers of threads behind them, a row a team in ascending order, members in order of their calls.
+
+    `op` is the routine of each call, `call` are the barriers, none twice, `team` is a number that those which belong together share.
+    Where they disagree about the routine, they stay unmatched.
+
+    call      7 2 5 9     of routines b b b c
+    team      4 3 4 3
+    members   5 7         behind: 2 and 9 call b and c
+    """
+    order = np.lexsort((call, team))
+    call, team = call[order], team[order]
+    begins = np.diff(team, prepend=team[:1] - 1) != 0
+    start, instance = np.flatnonzero(begins), np.cumsum(begins) - 1
+    good = np.ones(len(start), bool)
+    good[instance[op[call] != op[call[start]][instance]]] = False
+    call, sizes = call[good[instance]].astype("i4"), np.diff(np.append(start, len(call)))[good]
+    first, none = np.cumsum(sizes) - sizes, np.full(len(sizes), NONE, "i4")
+    old, members = instances.collectives, instances.members
+    row = (np.repeat(np.arange(len(sizes)), sizes) + len(old)).astype("i4")
+    table = Collectives(
+        np.append(old.op, op[call[first]]),
+        np.append(old.comm, none),
+        np.append(old.root, none),
+        np.append(old.first_member, (first + len(members)).astype("i4")),
+    )
+    joined = Members(np.append(members.collective, row), np.append(members.call, call), np.append(members.done, call))
+    return dataclasses.replace(instances, collectives=table, members=joined, unmatched=instances.unmatched - len(call))
 
 
 def _instance_order(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I4 | I8, Mask, Mask]:

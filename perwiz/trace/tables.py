@@ -93,7 +93,7 @@ class Messages(Table):
 
 
 class Collectives(Table):
-    """One instance of a collective operation over a communicator, or of a barrier of the threads of a process."""
+    """One instance of a collective operation over a communicator or, behind those, of a barrier of the threads of a process."""
 
     op: U2 = column("routine, row of perwiz.trace.operations.OPS")
     comm: I4 = column("row of communicators, or -1: the team of its members")
@@ -110,7 +110,7 @@ class Members(Table):
 
 
 class Links(Table):
-    """Anything but a message or a collective that had to come first."""
+    """Anything but a message or a collective that had to come first, sorted by (effect, cause, kind)."""
 
     kind: U1 = column("row of LINKS")
     cause: I4 = column("call at whose entry it comes about")

@@ -25,6 +25,33 @@ def matched(sends, receives):
     return list(zip(table.send.tolist(), table.receive.tolist(), table.bytes.tolist(), strict=True)), differ
 
 
+def test_teams__behind_the_collectives():
+    """Barriers of three teams, one of which disagrees: number 3 calls two routines."""
+    b = build.Builder(2)
+    one = b.thread(0)
+    for place in (0, 0, one, one):
+        b.call(place, "omp_barrier")
+    b.call(0, "omp_implicit_barrier")
+    b.call(one, "omp_barrier")
+    b.barrier()
+    trace = b.trace()
+    found = matching_collectives.CollectiveInstances(trace.collectives, trace.members, unmatched=6, incomplete=0, rootless=0)
+    call = np.array([6, 0, 1, 5, 2, 7], "i4")
+    joined = matching_collectives.with_teams(found, trace.calls.op, call, np.array([9, 9, 4, 4, 3, 3]))
+    assert [operations.OPS[op] for op in joined.collectives.op] == ["MPI_Barrier", "omp_barrier", "omp_barrier"]
+    assert (joined.collectives.comm.tolist(), joined.collectives.root.tolist()) == ([0, -1, -1], [-1, -1, -1])
+    assert (joined.collectives.first_member.tolist(), joined.members.collective.tolist()) == ([0, 2, 4], [0, 0, 1, 1, 2, 2])
+    assert (joined.members.call.tolist(), joined.members.done.tolist()) == ([3, 4, 1, 5, 0, 6], [3, 4, 1, 5, 0, 6])
+    assert joined.unmatched == 2
+
+
+def test_teams__none():
+    trace = build.CATALOGUE["one_process"]()
+    found = matching_collectives.CollectiveInstances(trace.collectives, trace.members, unmatched=1, incomplete=0, rootless=0)
+    joined = matching_collectives.with_teams(found, trace.calls.op, np.empty(0, "i4"), np.empty(0, "i8"))
+    assert (joined.collectives, joined.members, joined.unmatched) == (trace.collectives, trace.members, 1)
+
+
 def test_messages__do_not_overtake():
     """Two of the same kind: first to first."""
     pairs = matched(ends((0, 0, 1, 7, 0, 10), (1, 0, 1, 7, 0, 20)), ends((5, 1, 0, 7, 0, 10), (6, 1, 0, 7, 0, 20)))

@@ -38,7 +38,6 @@ class Alog(Format):
             losses.PARAMETERS,
             losses.RECORDS,
             losses.TOPOLOGIES,
-            losses.LINKS,
             losses.SITES,
             losses.UNFINISHED,
             losses.CANCELLED,

@@ -12,6 +12,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.kernels import alog
+from perwiz.trace.tables import LINKS
 
 CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
 SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY, TEXT = range(-30, -38, -1)
@@ -31,8 +32,12 @@ OF_COMMUNICATOR, OF_REGION, OF_SOURCE, OF_NODE, OF_METAHOST, OF_PROPERTY = range
 node, of a metahost; or a property, `key=value`."""
 MOST_RECORDS = 1 << 20
 """Most records of the types above, read or written; what they say is kept in Python objects."""
+LINK = "waits for"
+"""Begins the description of stand-alone events inside calls, each of which tells a link: its kind follows."""
 _MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alog.CALL_END}
-"""Descriptions of the stand-alone events that continue the q= of a call, and the end of the call they continue."""
+_MORE |= {f"{LINK} {name}": alog.LINK + kind for kind, name in enumerate(LINKS)}
+"""Descriptions of the stand-alone events that say more of their calls, and what they have the attributes of: q= of an end of the call, or
+l= of a link."""
 _MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL, TEXT)
 _USED = np.zeros(101, bool)
 _USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - TEXT)]] = True
@@ -71,7 +76,7 @@ class Headers:
     clock_events: bool = False
     """Whether the writer is p4, to which -101 and -102 without tag and size are clock events."""
     more: dict[int, int] = dataclasses.field(default_factory=dict)
-    """Per event type that continues a list of requests: the owner of the list."""
+    """Per event type that says more of the call it stands in: the owner of its attributes."""
     states: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
     """Per begin event: end event and name; the first definition counts."""
     routines: dict[tuple[int, int], str] = dataclasses.field(default_factory=dict)

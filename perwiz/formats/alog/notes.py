@@ -11,7 +11,7 @@ from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
 from perwiz.kernels import alog, alog_lines
 from perwiz.trace.arrays import I8, Columns, Mask
-from perwiz.trace.tables import ANY, BUFFERED, NONE, READY, STANDARD, SYNCHRONOUS
+from perwiz.trace.tables import ANY, BUFFERED, LINKS, NONE, READY, STANDARD, SYNCHRONOUS
 
 _TEXT = -(1 << 61)
 """Values up to this one stand for text that is no integer."""
@@ -50,12 +50,14 @@ _KEYS = {
     "q": _NAME,
     "o": _Key("i4", 0, 1 << 60, text=True),
     "k": _Key("i4", 0, -1, text=True),
+    "l": _NUMBER,
 }
 _OWNERS = {
-    alog.CALL_BEGIN: ("c", "p", "t", "r", "s", "sb", "rb", "o", "k", "q"),
+    alog.CALL_BEGIN: ("c", "p", "t", "r", "s", "sb", "rb", "o", "k", "q", "l"),
     alog.CALL_END: ("q",),
     alog.MESSAGE_RECORD: ("c", "m", "b", "k", "q"),
     alog.REGION_BEGIN: ("i",),
+    **{alog.LINK + kind: ("l",) for kind in range(len(LINKS))},
 }
 
 
@@ -133,7 +135,7 @@ class Notes:
         return np.array(numbers, "i8")[inverse.reshape(-1)]
 
     def take(self, owner: int, key: str, first: I8, place: I8) -> tuple[I8, NDArray[np.signedinteger]]:
-        """Return (row, value) of every attribute `key` of calls (begin or end), messages or regions, and forget them.
+        """Return (row, value) of every attribute `key` of calls (begin, end or link), messages or regions, and forget them.
 
         `place` is the row of each location, `first` its first call.
         """
@@ -145,7 +147,7 @@ class Notes:
 
 
 def _on_call(owner: int) -> bool:
-    return owner in (alog.CALL_BEGIN, alog.CALL_END)
+    return owner in (alog.CALL_BEGIN, alog.CALL_END) or owner >= alog.LINK
 
 
 def _columns(owner: int) -> list[tuple[str, str]]:

@@ -165,7 +165,7 @@ class _Pass:
         self._grow(len(lines))
         self._run(lines, self._states)
         if notes is not None and len(notes):
-            self._continue_lists(lines)
+            self._say_more(lines)
             bad = self._notes.keep(text, lines, notes)
             self._found.add(first + bad, defects.BAD_ATTRIBUTE)
 
@@ -179,8 +179,8 @@ class _Pass:
         near = new[(lines.task[new] == 0) & (lines.process[new] < _PROCESSES)]
         self._location_of[lines.process[near]] = lines.location[near]
 
-    def _continue_lists(self, lines: alog.Records) -> None:
-        """A stand-alone event that continues a list of requests belongs to the call it stands in."""
+    def _say_more(self, lines: alog.Records) -> None:
+        """A stand-alone event that continues a list of requests, or tells a link, belongs to the call it stands in."""
         for event, owner in self._headers.more.items():
             lines.owner[(lines.owner == alog.SINGLE) & (lines.type == event)] = owner
 

@@ -19,7 +19,7 @@ from perwiz.trace import matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I8
 from perwiz.trace.defects import BAD_ATTRIBUTE
 from perwiz.trace.origin import Origin, from_json, from_words
-from perwiz.trace.tables import NONE, Calls, Labels, Requests, Times
+from perwiz.trace.tables import LINKS, NONE, Calls, Labels, Links, Requests, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 
@@ -28,7 +28,7 @@ class Builder:
 
     def __init__(self, recording: Recording, path: str) -> None:
         self.recording, self.path = recording, path
-        self.locations = RecordedLocations(recording.locations, recording.places)
+        self.locations = RecordedLocations(recording.locations, recording.places, recording.headers)
 
     def trace(self) -> Trace:
         """Return the trace."""
@@ -39,6 +39,7 @@ class Builder:
         self._requests()
         self._messages()
         self._collectives()
+        self._links()
         return self._assemble()
 
     def _calls(self) -> None:
@@ -104,9 +105,25 @@ class Builder:
         if not self.recording.headers.extended:
             times, process = Times(get["enter"], get["leave"]), self.locations.process.astype("i4")
             self.roots = roots.inferred(instances, self._call_table(), times, process, self.messages, self.comms)
-        self.instances = self.roots.instances
+        teams = np.flatnonzero((sequence >= 0) & (get["comm"] < 0) & operations.COLLECTIVE[get["op"]] & ~operations.MPI[get["op"]])
+        self.instances = matching_collectives.with_teams(self.roots.instances, get["op"], teams.astype("i4"), sequence[teams])
         get["root"] = get["root"].copy()
         get["root"][self.instances.members.call] = self.instances.collectives.root[self.instances.members.collective]
+
+    def _links(self) -> None:
+        """Tie the calls that name, by l=, what they wait for to the call that has that number; to the last of several."""
+        cause, told = self._notes(alog.CALL_BEGIN, "l")
+        of_kind = [self._notes(alog.LINK + kind, "l") for kind in range(len(LINKS))]
+        kind = np.repeat(np.arange(len(LINKS), dtype="u1"), [len(rows) for rows, _ in of_kind])
+        effect, wanted = (np.concatenate(column) for column in zip(*of_kind, strict=True))
+        order = np.argsort(told, kind="stable")
+        place = np.searchsorted(told[order], wanted, "right") - 1
+        known = np.flatnonzero(place >= 0)
+        known = known[told[order[place[known]]] == wanted[known]]
+        self.recording.defects.add(np.full(len(wanted) - len(known), -1), BAD_ATTRIBUTE)
+        kind, cause, effect = kind[known], cause[order[place[known]]], effect[known]
+        order = np.lexsort((kind, cause, effect))
+        self.links = Links(kind[order], cause[order].astype("i4"), effect[order].astype("i4"))
 
     def _call_table(self) -> Calls:
         names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")
@@ -157,7 +174,7 @@ class Builder:
         origin = _origin(properties.pop("made_by", "measured"), properties.pop(ORIGIN, None))
         uncompared, untold = (properties.pop(key, None) for key in (CLOCKS_UNCOMPARED, WILDCARDS_UNTOLD))
         times = Times(self.column["enter"], self.column["leave"])
-        locations, nodes = self.locations.table(recording.headers)
+        locations, nodes = self.locations.table()
         return Trace(
             path=self.path,
             format="ALOG, perwiz-ext 1" if recording.headers.extended else "ALOG",
@@ -172,11 +189,12 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
+            links=self.links,
             timeline=Timeline(times, regions.times, self.locations.instants, origin),
             labels=self._labels(),
             texts=recording.notes.texts,
             nodes=nodes,
-            offsets=self.locations.offsets(recording.headers),
+            offsets=self.locations.offsets(),
             defects=recording.defects.table(),
             counts=self._counts().with_lacking(_stored(properties.pop(COUNTS, "{}"))),
             properties=properties,

@@ -24,10 +24,6 @@ TIMED = [path for path in sorted(TRACES.iterdir()) if path.name not in ("README.
 UNREADABLE = {
     "empty": "nothing is recorded",
     "rootless_and_incomplete": "its instances mix routines, which no reader ties together",
-    "threads": "its links are not written",
-    "device": "its links are not written",
-    "small_team": "its links are not written",
-    "two_streams": "its links are not written",
 }
 
 
@@ -111,6 +107,31 @@ def test_ends__that_lost_each_other_find_no_other(tmp_path):
         holed = dataclasses.replace(trace, messages=messages)
         other = back(holed, tmp_path)
         assert (differences(holed, other), other.counts.unmatched_sends, other.counts.unmatched_receives) == ([], 2, 2)
+
+
+def test_links__of_every_kind_and_several_to_a_call(tmp_path):
+    """More threads than the file has order for: the rows of locations are told."""
+    b = build.Builder(2)
+    places = [b.thread(1), b.stream(0), b.thread(0)]
+    causes = [b.call(place, "omp_release") for place in places for _ in tables.LINKS]
+    effects = [b.call(rank, "omp_taskwait") for rank in (1, 0)]
+    for number, cause in enumerate(causes):
+        b.link(tables.LINKS[number % len(tables.LINKS)], cause, effects[number % 2])
+    trace = b.trace()
+    other = back(trace, tmp_path)
+    assert (len(other.links), other.locations.process.tolist(), other.locations.kind.tolist()) == (27, [0, 1, 1, 0, 0], [0, 0, 1, 2, 1])
+    assert differences(trace, other) == []
+
+
+def test_links__to_a_call_that_is_not_there(tmp_path):
+    """The line that says who let it go on is damaged, and so is the row of a location: both are as if they were not told."""
+    path = tmp_path / "threads.alog"
+    files.write(build.CATALOGUE["threads"](), str(path))
+    path.write_text(path.read_text().replace("0.500 @ l=0", "0.500").replace("row=2", "row=3"))
+    other = files.read(str(path))
+    assert (other.locations.process.tolist(), other.locations.thread.tolist()) == ([0, 0, 1, 1], [0, 1, 0, 1])
+    assert [tables.LINKS[kind] for kind in other.links.kind] == ["join", "lock", "join", "fork"]
+    assert [REASONS[reason] for reason in other.defects.reason] == ["extension attribute that cannot be used"]
 
 
 def test_communicators__unknown_is_not_the_world(tmp_path):

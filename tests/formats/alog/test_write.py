@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import zstandard
 
+import build
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats.alog import write as alog_write
 from perwiz.formats.alog.format import ALOG
@@ -550,6 +551,34 @@ def test_threads_and_places(written):
         '-37 0 3 1 0 0 "the second\\u0001"',
     ]
     assert [named(line) for line in lines if not header(line)][:2] == ["Init+ 0 1 1 0 0", "Init- 0 1 2 0 0"]
+
+
+def test_links(events, written):
+    """A line of the waiting call per link, with the number of the call it waits for; barriers of teams have a number, no communicator."""
+    made = build.CATALOGUE["threads"]()
+    lines = written(made)
+    assert [line for line in lines if line.startswith(("-9 ", "-32 "))] == [
+        "-9 0 0 9980 0 0 waits for fork",
+        "-9 0 0 9981 0 0 waits for join",
+        "-9 0 0 9984 0 0 waits for lock",
+        "-9 0 0 9998 0 0 process begins",
+        "-32 1 0 -1 0 0 metahost=0 row=1",
+        "-32 0 1 -1 0 0 metahost=0 row=2",
+    ]
+    assert [line for line in events(made) if re.search(r" 1 2 0 |[sl]=2", line)] == [
+        "9980 0 1 2 0 0.600 @ l=0",
+        "omp_idle- 0 1 2 0 0.600",
+        "omp_release+ 0 0 5 0 8.700 @ l=2",
+        "9984 0 1 4 0 8.800 @ l=2",
+        "9980 1 1 2 0 13.708 @ l=7",
+        "omp_idle- 1 1 2 0 13.708",
+    ]
+    assert [line for line in events(made) if "barrier+" in line] == [
+        "omp_implicit_barrier+ 0 0 7 0 8.800 @ s=0",
+        "omp_implicit_barrier+ 0 1 7 0 9.300 @ s=0",
+        "omp_implicit_barrier+ 1 0 5 0 14.408 @ s=1",
+        "omp_implicit_barrier+ 1 1 3 0 14.608 @ s=1",
+    ]
 
 
 def test_communicators__ranks_in_ranges(written):

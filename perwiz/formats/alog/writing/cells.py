@@ -31,12 +31,14 @@ def _if(*keys: str) -> str:
     return "".join(f"%({key})[ {key}=%({key})d%]" for key in keys)
 
 
+_CAUSE = "%(m)[ l=%(m)d%]"
 _MODE = "%(mode)[ k=%(mode)s%]"
 _MATCHED = f"{_MESSAGE} @{_if('c')} m=%(m)d{_if('b')}{_MODE}%(first)[ q=%(first)d%]"
 TEMPLATES = {
     **dict.fromkeys((events.BORN, events.DIED, events.LEAVE), _HEAD),
     events.ENTER: f"{_HEAD}%(i)[ @ i=%(i)d%]",
-    events.BEGIN: f"{_HEAD}%{{ @{_if('c', 'p', 't', 's', 'r', 'sb', 'rb')}{_MODE}%(first)[ {_LIST}%]%(label)[ o=%(label)s%]%}}",
+    events.BEGIN: f"{_HEAD}%{{ @{_if('c', 'p', 't', 's', 'r', 'sb', 'rb')}{_MODE}{_CAUSE}%(first)[ {_LIST}%]%(label)[ o=%(label)s%]%}}",
+    events.LINK: f"{_HEAD} @ l=%(m)d",
     events.END: f"{_HEAD}%(first)[ @ {_LIST}%]",
     **dict.fromkeys((events.POSTED, events.COMPLETED), f"{_HEAD} @ {_LIST}"),
     **dict.fromkeys((events.SEND, events.RECEIVE), _MATCHED),
@@ -47,8 +49,8 @@ MODES = (b"s", b"r", b"b", b"y")
 """The first texts: letters of the send modes, in the order of `Messages.mode`."""
 LARGEST = (1 << 31) - 1
 """Largest size a viewer reads."""
-POSTED, COMPLETED, BORN, DIED, USER = 9996, 9997, 9998, 9999, 10000
-"""Event types; from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
+LINK, POSTED, COMPLETED, BORN, DIED, USER = 9980, 9996, 9997, 9998, 9999, 10000
+"""Event types; from LINK on one a kind of link, from USER on two for each row of names. Those of op o are 2 * o + 1 and 2 * o + 2."""
 
 
 class Cells:
@@ -60,6 +62,8 @@ class Cells:
         self.first_calls = trace.first_calls
         self.send_request, self.receive_request = message_ends.requests_of_messages(trace)
         self.collective = _per_call(trace, trace.members.call, trace.members.collective)
+        self.causes = np.zeros(len(trace.calls), bool)
+        self.causes[trace.links.cause] = True
         self.label = _per_call(trace, trace.labels.call, trace.labels.text)
         self.instance = _instances(trace.collectives.comm)
         self.message_mode, self.call_mode = _modes(trace)
@@ -73,9 +77,10 @@ class Cells:
         """Return the cells, int64 of shape (number of events, number of COLUMNS)."""
         cells = np.full((len(kind), len(COLUMNS)), ABSENT)
         cells[:, TIME] = time
+        begins = self._born, self._enter, self._leave, self._died, self._begin, self._posted
         of_messages = self._send, self._lost_send, self._receive, self._lost_receive
-        fills = self._born, self._enter, self._leave, self._died, self._begin, self._posted, *of_messages, self._completed, self._end
-        for which, fill in zip(events.KINDS, fills, strict=True):
+        ends = self._completed, self._link, self._end
+        for which, fill in zip(events.KINDS, (*begins, *of_messages, *ends), strict=True):
             rows = np.flatnonzero(kind == which)
             if len(rows):
                 fill(cells, rows, row[rows])
@@ -104,6 +109,11 @@ class Cells:
         kind = USER + 2 * self.name[region].astype("i8") + ends
         self._place(cells, rows, kind, regions.location[region], regions.instance[region])
 
+    def _link(self, cells: I8, rows: I8, link: I4) -> None:
+        links, effect = self.trace.links, self.trace.links.effect[link]
+        self._place(cells, rows, LINK + links.kind[link].astype("i8"), self.trace.calls.location[effect], 2 * self._number(effect))
+        cells[rows, M] = links.cause[link]
+
     def _number(self, call: I4) -> I8:
         """Return the numbers of calls on their locations, from 1."""
         return call - self.first_calls[self.trace.calls.location[call]] + 1
@@ -124,6 +134,7 @@ class Cells:
         cells[rows, RB] = _where(calls.bytes_received[call], self.says_received[call])
         _put_not_negative(cells, rows, MODE, self.call_mode[call])
         _put_not_negative(cells, rows, LABEL, self.label[call], len(MODES))
+        cells[rows, M] = _where(call, self.causes[call])
         self._list(cells, rows, *self.lists.start(self.lists.posted, call))
 
     def _end(self, cells: I8, rows: I8, call: I4) -> None:

@@ -12,6 +12,7 @@ from perwiz.formats.alog.headers import (
     CLOCKS_UNCOMPARED,
     COUNTS,
     KINDS,
+    LINK,
     OF_COMMUNICATOR,
     OF_METAHOST,
     OF_NODE,
@@ -27,7 +28,7 @@ from perwiz.formats.losses import LONGEST_TEXT, ascii_text
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4
 from perwiz.trace.origin import to_json
-from perwiz.trace.tables import PROCESS, THREAD
+from perwiz.trace.tables import LINKS, PROCESS, THREAD
 from perwiz.trace.trace import Timeline, Trace
 
 _COLOUR = {
@@ -116,7 +117,8 @@ def _texts(trace: Trace, names: Mapping[int, str]) -> Iterator[str]:
 def _counts(trace: Trace, written: events.Events, states: int) -> Iterator[str]:
     """Yield the records -1 to -11 and the names of stand-alone events."""
     present = np.bincount(written.kind, minlength=len(events.KINDS)) > 0
-    single = [(kind, text) for kind, event, text in _SINGLE if present[event]]
+    single = [(cells.LINK + kind, f"{LINK} {LINKS[kind]}") for kind in np.unique(trace.links.kind).tolist()]
+    single += [(kind, text) for kind, event, text in _SINGLE if present[event]]
     messages = sum(present[[events.SEND, events.RECEIVE]] | present[[events.LOST_SEND, events.LOST_RECEIVE]])
     end = int(written.time.max(initial=0))
     columns = trace.locations.process, trace.locations.thread
@@ -204,17 +206,19 @@ def _pieces(words: list[str], most: int) -> Iterator[str]:
 def _placement(trace: Trace) -> Iterator[str]:
     """Yield a record per location that says more than its process and thread."""
     places = trace.locations
-    implied = np.full(len(places), THREAD)
+    implied, sorted_row = np.full(len(places), THREAD), np.empty(len(places), "i8")
     order = np.lexsort((places.thread, places.process))
+    sorted_row[order] = np.arange(len(order))
     implied[order[np.unique(places.process[order], return_index=True)[1]]] = PROCESS
-    told = places.kind != implied
-    for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0) | told):
+    told, moved = places.kind != implied, sorted_row != np.arange(len(places))
+    for row in np.flatnonzero((places.node >= 0) | (places.cpu >= 0) | (places.metahost != 0) | told | moved):
         node, cpu = places.node[row], places.cpu[row]
         words = [
             *([f"host={_host(trace.nodes[node])}"] if node >= 0 else []),
             *([f"cpu={cpu}"] if cpu >= 0 else []),
             f"metahost={places.metahost[row]}",
             *([f"kind={KINDS[places.kind[row]]}"] if told[row] else []),
+            *([f"row={row}"] if moved[row] else []),
         ]
         yield f"-32 {places.process[row]} {places.thread[row]} {node} 0 0 {' '.join(words)}"
 

@@ -15,10 +15,10 @@ from perwiz.formats.message_ends import boundaries, lost_receives, lost_sends, r
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.trace import Timeline, Trace
 
-KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, END) = range(12)
+KINDS = (BORN, ENTER, LEAVE, DIED, BEGIN, POSTED, SEND, LOST_SEND, RECEIVE, LOST_RECEIVE, COMPLETED, LINK, END) = range(13)
 """What an event is: of a location (BORN, DIED), a region (ENTER, LEAVE), a message (SEND, RECEIVE), a further line of a
-list of requests (POSTED, COMPLETED) or a call. Within a step the events stand in this order."""
-_RANK = np.array([0, 1, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7])
+list of requests (POSTED, COMPLETED), a link (LINK) or a call. Within a step the events stand in this order."""
+_RANK = np.array([0, 1, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8])
 
 
 @dataclasses.dataclass
@@ -41,6 +41,7 @@ def order(trace: Trace, timeline: Timeline, lists: Lists) -> Events:
         *_of_regions(trace, timeline),
         *_of_calls(trace, timeline, lists),
         *_of_messages(trace, timeline),
+        *_of_links(trace, timeline),
     ]
     size = sum(len(row) for _, row, _, _ in pieces)
     events = Events(np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8"), np.empty(0, "i8"))
@@ -48,7 +49,7 @@ def order(trace: Trace, timeline: Timeline, lists: Lists) -> Events:
     for kind, row, time, step in pieces:
         rows = slice(begin, begin + len(row))
         events.kind[rows], events.row[rows], events.time[rows] = kind, row, time
-        place[rows] = 8 * step + _RANK[kind]
+        place[rows] = len(KINDS) * step + _RANK[kind]
         begin += len(row)
     del pieces
     events.order = np.lexsort((place, events.time))
@@ -95,6 +96,11 @@ def _of_messages(trace: Trace, timeline: Timeline) -> list[_Piece]:
         (SEND, rows, sent, _step(trace, messages.send)),
         (RECEIVE, rows, received, _step(trace, messages.receive_done)),
     ]
+
+
+def _of_links(trace: Trace, timeline: Timeline) -> list[_Piece]:
+    effect = trace.links.effect
+    return [(LINK, np.arange(len(effect), dtype="i4"), timeline.calls.leave[effect], _step(trace, effect))]
 
 
 def _step(trace: Trace, call: NDArray[np.signedinteger]) -> I8:
