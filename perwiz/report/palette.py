@@ -5,9 +5,10 @@ No two are equally light, so they can be told apart in grey, and by the colour-b
 
 from __future__ import annotations
 
-GROUPS = ("send", "receive", "both", "complete", "collective", "other")
-"""Groups of MPI routines, in the order of `picture.lanes.GROUPS`, by their names in the page."""
+GROUPS = ("send", "receive", "both", "complete", "collective", "other", "unused")
+"""Groups of routines, in the order of `picture.lanes.GROUPS`, by their names in the page."""
 LIGHT = {
+    "unused": "#F0F0F0",
     "send": "#08418C",
     "receive": "#5DB8EC",
     "both": "#008F68",
@@ -24,6 +25,7 @@ LIGHT = {
 }
 """On white; idle is computation, mark a bar or line that is no call; start, calls, transfer and gap are other pieces of a critical path."""
 DARK = {
+    "unused": "#1F252B",
     "send": "#3D9BDB",
     "receive": "#8FCDF2",
     "both": "#2BB98D",

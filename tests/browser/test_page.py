@@ -293,6 +293,31 @@ def test_policy__forbids_what_a_page_could_do(browser, srtest):
     assert any("Content Security Policy" in text for text in browser.complaints())
 
 
+def test_device__kernels_by_name_beneath_their_process(browser, tmp_path):
+    """What the stream does is told where the pointer is; the process closes; idle is lighter than computation."""
+    browser.open(written(tmp_path / "device.html", build.CATALOGUE["device"]()))
+    rows = "perwiz.view.rows().map((row) => row.kind + ' ' + row.label)"
+    opened = ["open process 0", "lane rank 0", "lane stream 0.1", "open process 1", "lane rank 1"]
+    assert browser.run(rows) == opened
+    assert "idle thread or device" in browser.run("document.querySelector('.legend').innerText")
+    assert "8 calls" in browser.run("document.getElementById('head').innerText")
+    x, y, per = browser.run(
+        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(), v = perwiz.view, row = v.rows()[2];"
+        " return [r.x + v.gutter, r.y + 20 + row.y + row.height / 2, (r.width - v.gutter) / (v.to - v.from)]; })()"
+    )
+    browser.mouse("mouseMoved", x + 5000 * per, y)
+    browser.frame()
+    assert browser.run("document.getElementById('tip').innerText").split("\n") == [
+        *("kernel", "stream", "0.1", "instance", "2", "begins", "4.100 us", "lasts", "2.500 us")
+    ]
+    browser.run("document.querySelector('canvas').focus()")
+    seen(browser, "device")
+    browser.key("g")
+    browser.frame()
+    assert browser.run(rows) == ["closed process 0", "closed process 1"]
+    quiet(browser)
+
+
 def test_many_ranks__are_grouped(browser, tmp_path):
     """Blocks of ranks are closed at first; a click on one opens it."""
     page = written(tmp_path / "ring.html", ring(256))

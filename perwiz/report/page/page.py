@@ -14,6 +14,7 @@ from perwiz.report.page.html import Panel
 from perwiz.report.page.panels import PANELS, timeline_runs
 from perwiz.report.page.panels.timeline import BUDGET
 from perwiz.report.page.tables import PanelData, size
+from perwiz.report.picture.lanes import noun
 from perwiz.whatif.compare.compare import Comparison
 
 
@@ -39,6 +40,7 @@ def head(report: Report) -> PanelData:
         "trace": words.shown(trace.path, 300),
         "processes": len(np.unique(trace.locations.process)),
         "calls": len(trace.calls),
+        "noun": noun(trace),
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
         "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],

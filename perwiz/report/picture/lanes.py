@@ -19,12 +19,12 @@ from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import choice
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8
-from perwiz.trace.tables import Locations, Times
+from perwiz.trace.tables import STREAM, THREAD, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
-GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other MPI", "waiting")
-"""What shares a colour: groups of MPI routines, and what of any call is waiting."""
-WAITING = GROUPS.index("waiting")
+GROUPS = ("send", "receive", "send-receive", "wait, test, probe", "collective", "other calls", "idle thread or device", "waiting")
+"""What shares a colour: groups of routines, threads and devices that have nothing to do, and what of any other call is waiting."""
+IDLE, WAITING = GROUPS.index("idle thread or device"), GROUPS.index("waiting")
 
 _GROUP_OF_KIND = {
     operations.SEND: 0,
@@ -44,6 +44,7 @@ _GROUP_OF_KIND = {
     operations.AWAITS: 3,
 }
 GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in operations.KIND], "u1")
+GROUP[[operations.OP[name] for name in ("omp_idle", "pthread_idle", "device_idle")]] = IDLE
 """Row of GROUPS per op."""
 
 _ARCHIVE = "traces.otf2"
@@ -85,6 +86,10 @@ class Scene:
     """Rows of regions: the instances of parallel regions."""
     messages: I8
     """Rows of the messages to draw."""
+    kernels: I8
+    """Rows of regions: what streams of devices do."""
+    links: I8
+    """Rows of the links to draw: all between two lanes, or none of too many."""
     early: bool
     """Whether messages are received before they are sent in the first panel."""
     marks: str
@@ -126,12 +131,15 @@ def scene(trace: Trace, timelines: Sequence[Timeline], zeroed: I8, size: Size) -
     if len(outside):
         raise UsageError(f"{trace.path}: no call e{outside[0]}, must be one of the {len(trace.calls)} calls from e0 on")
     cut = origin(trace, timelines)
+    links = _links(trace)
     bare = Scene(
         lane=lanes(trace.locations),
         labels=labels(trace.locations),
         zeroed=np.unique(zeroed),
         bands=np.flatnonzero(trace.parallel[trace.region_names]),
         messages=np.empty(0, np.int64),
+        kernels=kernels(trace),
+        links=links[: len(links) * (len(links) <= choice.FEW_MESSAGES)],
         early=bool(len(early(trace, timelines[0], np.arange(len(trace.messages))))),
         marks="none",
         recorded=timelines[0].makespan,
@@ -177,6 +185,17 @@ def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> I8:
     return choice.messages(wait, length, place, drawn.size.width * lane * len(drawn.lane))
 
 
+def _links(trace: Trace) -> I8:
+    """Return the rows of links between two locations."""
+    links, location = trace.links, trace.calls.location
+    return np.flatnonzero(location[links.cause] != location[links.effect])
+
+
+def kernels(trace: Trace) -> I8:
+    """Return the rows of the regions that lie in no other, on streams of devices."""
+    return np.flatnonzero((trace.locations.kind[trace.regions.location] == STREAM) & (trace.regions.parent < 0))
+
+
 def early(trace: Trace, timeline: Timeline, messages: I8) -> I8:
     """Return those of some messages that are received before they are sent, as rows of the table of messages."""
     send, done = trace.messages.send[messages], trace.messages.receive_done[messages]
@@ -209,6 +228,7 @@ def calls(trace: Trace, timeline: Timeline, scene: Scene, wait: I8 | None = None
     """Return the bars of all calls, each in its group of routines; with `wait`, ns per call, each begins with one of waiting."""
     times, location, group = timeline.calls, trace.calls.location, GROUP[trace.calls.op]
     whole = bars(scene, timeline, times, np.arange(len(group)), location, group)
+    wait = None if wait is None else waiting(trace, wait)
     if wait is None or not wait.any():
         return whole
     until = np.minimum(times.enter + wait, times.leave)
@@ -216,6 +236,11 @@ def calls(trace: Trace, timeline: Timeline, scene: Scene, wait: I8 | None = None
     parts = Times(np.concatenate((times.enter[waits], until[rest])), np.concatenate((until[waits], times.leave[rest])))
     place, kind = location[np.concatenate((waits, rest))], np.concatenate((np.full(len(waits), WAITING), group[rest]))
     return dataclasses.replace(bars(scene, timeline, parts, np.arange(len(kind)), place, kind), merged=whole.merged)
+
+
+def waiting(trace: Trace, wait: I8) -> I8:
+    """Return what of the waits of calls, ns, is shown as such: that of threads and devices that have nothing to do is not."""
+    return np.where(GROUP[trace.calls.op] == IDLE, 0, wait)
 
 
 def start(timeline: Timeline) -> int:
@@ -231,11 +256,10 @@ def lanes(locations: Locations) -> I8:
 
 
 def labels(locations: Locations) -> list[str]:
-    """Return the text per lane: `rank 3`, or `rank 3.1` for thread 1 when any process has threads."""
+    """Return the text per lane: `rank 3`, `rank 3.1` for another of its threads, `stream 3.2` for a stream of its device."""
     order = np.lexsort((locations.thread, locations.process))
-    threads = bool(locations.thread.any())
-    pairs = zip(locations.process[order].tolist(), locations.thread[order].tolist(), strict=True)
-    return [f"rank {process}.{thread}" if threads else f"rank {process}" for process, thread in pairs]
+    rows = zip(*(column[order].tolist() for column in (locations.process, locations.thread, locations.kind)), strict=True)
+    return [f"{'stream' if kind == STREAM else 'rank'} {words.rank(process, thread)}" for process, thread, kind in rows]
 
 
 def label_step(lane_height: float, text_height: float) -> int:
@@ -254,12 +278,22 @@ def unit(time: int) -> tuple[int, str]:
 
 
 def title(trace: Trace) -> str:
-    """Return the name of the trace and its size: `ring.alog: 4 processes, 80 MPI calls`; of a Score-P archive also the folder."""
+    """Return the name of the trace and its size: `ring.alog: 4 processes, 80 MPI calls`; of a Score-P archive also the folder.
+
+    Threads and streams are told where there are some: `2 processes, 2 more threads, 19 calls`.
+    """
     folder, name = os.path.split(os.path.abspath(trace.path))
     if name == _ARCHIVE:
         name = os.path.join(os.path.basename(folder), name)
-    processes = words.several(len(np.unique(trace.locations.process)), "process")
-    return f"{words.shown(name, 70)}: {processes}, {words.several(len(trace.calls), 'MPI call')}"
+    count = np.bincount(trace.locations.kind, minlength=3).tolist()
+    told = [words.several(number, noun) for number, noun in zip(count[THREAD:], ("more thread", "stream"), strict=True) if number]
+    sizes = [words.several(len(np.unique(trace.locations.process)), "process"), *told, words.several(len(trace.calls), noun(trace))]
+    return f"{words.shown(name, 70)}: {', '.join(sizes)}"
+
+
+def noun(trace: Trace) -> str:
+    """Return what one of the calls of a trace is called."""
+    return "MPI call" if operations.MPI[trace.calls.op].all() else "call"
 
 
 def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
@@ -270,6 +304,8 @@ def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
     if len(drawn.messages) < len(trace.messages):
         first = "those received before they were sent, then " if drawn.early else ""
         lines.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
+    if len(drawn.links) < len(links := _links(trace)):
+        lines.append(f"{len(links)} links between threads, or to and from devices, are not drawn")
     if drawn.marks == "strips":
         lines.append(
             f"{words.several(len(drawn.zeroed), drawn.meaning)} marked by strips above the bars, pale where they cover little of a dot"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.report import palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
@@ -21,8 +22,13 @@ COLOURS = tuple(palette.LIGHT[group] for group in (*palette.GROUPS, "wait"))
 """One per group of `lanes.GROUPS`."""
 COMPUTATION, MESSAGE, ZEROED, EARLY, SHADES = palette.LIGHT["idle"], palette.MESSAGE, palette.CHOSEN, palette.CHOSEN, palette.SHADES
 MESSAGE_STROKE, MESSAGE_ALPHA = 0.5, 0.65
+LINK: dict[str, Any] = {"linewidths": 0.6, "linestyles": "dotted", "alpha": 0.8}
 _BAND, _BAR, _THIN = 1.0, 0.66, 0.2
 _FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42
+_NAMED, _MOST_NAMES = 20, 200
+"""Lanes of so many dots have room for names, and so many are written at most."""
+_NAME, _LETTER = 6.5, 0.62
+"""Points of a name, and width of a letter in parts of that."""
 _MOST_VECTORS = 5000
 """More bars than this are pixels even in an SVG or PDF."""
 _POINT = 72 / 150
@@ -35,8 +41,12 @@ def panel(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene, call
     bands = lanes.bars(scene, timeline, timeline.regions, scene.bands, regions.location, regions.instance % 2)
     _boxes(axes, bands, scene, _BAND, SHADES)
     _boxes(axes, lanes.bars(scene, timeline, timeline.locations, every, every.astype(np.int32), every * 0), scene, _THIN, (COMPUTATION,))
+    kernels = lanes.bars(scene, timeline, timeline.regions, scene.kernels, regions.location, regions.instance * 0)
+    _boxes(axes, kernels, scene, _shares(kernels), (COMPUTATION,))
     _boxes(axes, calls, scene, _shares(calls), COLOURS)
+    _names(axes, trace, timeline, scene)
     _messages(axes, trace, timeline, scene)
+    _links(axes, trace, timeline, scene)
     if scene.marks == "none":
         return
     none = np.zeros(len(trace.calls), np.int64)
@@ -70,6 +80,30 @@ def _add(axes: Axes, corners: Any, **look: Any) -> None:
     from matplotlib.collections import PolyCollection
 
     axes.add_collection(PolyCollection(corners, rasterized=len(corners) > _MOST_VECTORS, **look), autolim=False)
+
+
+def _names(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:
+    """Write the names of what streams do into their bars where there is room, the longest first."""
+    if scene.size.lane < _NAMED:
+        return
+    regions, times, rows = trace.regions, timeline.regions, scene.kernels
+    left, right = scene.columns(timeline, times.enter[rows]).clip(0), scene.columns(timeline, times.leave[rows])
+    dots = (right - left) * scene.size.width / scene.size.columns
+    for k in np.argsort(-dots, kind="stable")[:_MOST_NAMES].tolist():
+        name = words.shown(trace.names[trace.region_names[rows[k]]], 40)
+        if dots[k] * _POINT > len(name) * _LETTER * _NAME:
+            place = scene.times((left[k] + right[k]) / 2), scene.lane[regions.location[rows[k]]]
+            axes.text(*place, name, size=_NAME, ha="center", va="center", zorder=3, parse_math=False, clip_on=True)
+
+
+def _links(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:
+    """Draw a dotted line per link, from the entry of the call that lets another go on to the return of that one."""
+    from matplotlib.collections import LineCollection
+
+    cause, effect, location = trace.links.cause[scene.links], trace.links.effect[scene.links], trace.calls.location
+    x = np.stack([scene.columns(timeline, timeline.calls.enter[cause]), scene.columns(timeline, timeline.calls.leave[effect])], 1)
+    ends: Any = np.stack([scene.times(x), scene.lane[np.stack([location[cause], location[effect]], 1)]], 2)
+    axes.add_collection(LineCollection(ends, colors=MESSAGE, zorder=3, **LINK), autolim=False)
 
 
 def _messages(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:

@@ -19,6 +19,7 @@ from perwiz.report.picture import lanes, marks
 from perwiz.report.picture.bars import Bars
 from perwiz.report.picture.figure import DPI, Line, beside, inches, save, sheet
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Timeline, Trace
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ _WIDTH, _LEFT, _RIGHT = 12.0, 0.75, 0.3
 _NARROW, _NARROW_LEFT = 6.0, 0.12
 """Inches of a picture whose texts begin at its edge, and where that is."""
 _HEAD, _TITLE, _AXIS, _LEGEND_ROW, _LEGEND_COLUMN = 0.5, 0.17, 0.5, 0.22, 1.75
-_LEGEND_COLUMNS, _TEXT = 6, 0.15
+_LEGEND_COLUMNS, _TEXT, _LABEL = 6, 0.15, 10
+"""Columns; inches of a label, and letters that it has room for at its full size."""
 _LANE, _LOWEST, _HIGHEST, _TALLEST = 0.32, 0.8, 14.0, 2.5
 _FEWEST, _MOST_BOXES = 100, 400_000
 
@@ -167,7 +169,8 @@ def _frame(axes: Axes, title: str, scene: lanes.Scene, last: bool) -> None:
     count = max(1, len(scene.labels))
     axes.set_ylim(count - 0.4, -0.6)
     step = lanes.label_step(scene.size.lane / DPI, _TEXT)
-    axes.set_yticks(range(0, len(scene.labels), step), scene.labels[::step], size=8)
+    longest = max(map(len, scene.labels), default=0)
+    axes.set_yticks(range(0, len(scene.labels), step), scene.labels[::step], size=8 * min(1, _LABEL / max(longest, 1)))
     axes.tick_params("y", length=0)
     axes.annotate(title, (0, 1), (0, 17), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
 
@@ -222,7 +225,7 @@ def _notes(traces: Sequence[Trace], scenes: Sequence[lanes.Scene], calls: Sequen
 def _seen(trace: Trace, row: Row, scene: lanes.Scene) -> NDArray[np.integer[Any]]:
     """Return the groups of routines that a panel shows."""
     drawn = row.timeline.calls.leave > lanes.start(row.timeline) + scene.origin if scene.origin else slice(None)
-    waiting = [lanes.WAITING] if row.wait is not None and row.wait[drawn].any() else []
+    waiting = [lanes.WAITING] if row.wait is not None and lanes.waiting(trace, row.wait)[drawn].any() else []
     return np.append(np.unique(lanes.GROUP[trace.calls.op[drawn]]), waiting).astype("i8")
 
 
@@ -242,6 +245,9 @@ def _handles(traces: Sequence[Trace], rows: Sequence[Row], scenes: Sequence[lane
         handles.append((tuple(Patch(color=shade) for shade in marks.SHADES), meaning))
     if len(scene.messages):
         handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8), "message"))
+    if len(scene.links):
+        kinds = ", ".join(LINKS[kind] for kind in np.unique(trace.links.kind[scene.links]))
+        handles.append((Line2D([], [], color=marks.MESSAGE, linewidth=0.8, linestyle="dotted"), kinds))
     if any(len(lanes.early(shown, row.timeline, drawn.messages)) for shown, row, drawn in panels):
         handles.append((Line2D([], [], color=marks.EARLY, linewidth=0.8), "received before it was sent"))
     if len(scene.zeroed) and scene.marks != "none":

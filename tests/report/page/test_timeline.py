@@ -64,6 +64,20 @@ def test_times__a_coarser_unit_if_they_do_not_fit(run):
     assert document(shown, Overlays(), budget=10**9)["unit"] == 1
 
 
+def test_lanes__of_threads_and_streams():
+    """Kernels come as bands, links by their calls; what has neither says nothing of them."""
+    trace = build.CATALOGUE["device"]()
+    (run,) = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())["runs"]
+    assert (run["kinds"], run["threads"], run["names"]) == ([0, 0, 2], [0, 0, 1], ["kernel"])
+    assert [naive_html.column(run["bands"][name]) for name in ("location", "instance")] == [[2, 2], [1, 2]]
+    assert run["links"]["kinds"] == ["launch", "done"]
+    links = [naive_html.column(run["links"][name]) for name in ("kind", "cause", "effect")]
+    assert list(zip(*links, strict=True)) == [(0, 0, 5), (0, 1, 6), (1, 7, 2)]
+    trace = build.CATALOGUE["late_sender"]()
+    (run,) = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())["runs"]
+    assert (run["kinds"], run["links"]) == (None, None)
+
+
 def waiting(waits):
     return {row: (int(waits.partner[row]), int(waits.time[row])) for row in np.flatnonzero(waits.time).tolist()}
 

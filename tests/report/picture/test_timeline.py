@@ -9,6 +9,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
+import build
 from perwiz.errors import UsageError
 from perwiz.report import palette
 from perwiz.report.page import html
@@ -128,7 +129,15 @@ def words(path):
         ("MPI_Test", "wait, test, probe"),
         ("MPI_Bcast", "collective"),
         ("MPI_Scan", "collective"),
-        ("MPI_other", "other MPI"),
+        ("MPI_other", "other calls"),
+        ("omp_fork", "other calls"),
+        ("device_launch", "other calls"),
+        ("omp_barrier", "collective"),
+        ("omp_critical", "wait, test, probe"),
+        ("device_synchronize", "wait, test, probe"),
+        ("omp_idle", "idle thread or device"),
+        ("pthread_idle", "idle thread or device"),
+        ("device_idle", "idle thread or device"),
     ],
 )
 def test_group(routine, group):
@@ -198,7 +207,8 @@ def test_boxes():
 def test_lanes__by_rank_and_thread():
     where = locations([1, 0, 1, 0], [0, 1, 1, 0])
     assert lanes.lanes(where).tolist() == [2, 1, 3, 0]
-    assert lanes.labels(where) == ["rank 0.0", "rank 0.1", "rank 1.0", "rank 1.1"]
+    assert lanes.labels(where) == ["rank 0", "rank 0.1", "rank 1", "rank 1.1"]
+    assert lanes.labels(build.CATALOGUE["device"]().locations) == ["rank 0", "stream 0.1", "rank 1"]
     assert lanes.labels(locations([1, 0], [0, 0])) == ["rank 0", "rank 1"]
 
 
@@ -338,6 +348,35 @@ def test_calls__begin_with_waiting():
     assert lanes.WAITING not in lanes.calls(trace, trace.timeline, scene).group
 
 
+def test_calls__that_are_idle_do_not_wait():
+    """A stream that waits for another one has nothing to do: its wait is not shown as one."""
+    trace = build.CATALOGUE["device"]()
+    scene, wait = lanes.scene(trace, [trace.timeline], i8([]), SIZE), np.full(len(trace.calls), 40)
+    bars = lanes.calls(trace, trace.timeline, scene, wait)
+    assert [{lanes.GROUPS[k] for k in bars.group[bars.lane == lane]} for lane in range(3)] == [
+        {"waiting", "wait, test, probe", "other calls", "send"},
+        {"idle thread or device"},
+        {"waiting", "receive"},
+    ]
+
+
+def test_links__between_lanes_if_few():
+    """The link that program order has anyway is not drawn; of more than 60 none is, which is said."""
+    b = build.Builder(1)
+    worker = b.thread(0)
+    releases = [b.call(0, "omp_release") for _ in range(60)]
+    for release in releases:
+        b.link("lock", release, b.call(worker, "omp_lock"))
+    b.link("lock", releases[0], b.call(0, "omp_lock"))
+    trace = b.trace()
+    scene = lanes.scene(trace, [trace.timeline], i8([]), SIZE)
+    assert (len(trace.links), len(scene.links), lanes.notes(trace, scene, 0)) == (61, 60, [])
+    b.link("lock", releases[0], b.call(worker, "omp_lock"))
+    trace = b.trace()
+    scene = lanes.scene(trace, [trace.timeline], i8([]), SIZE)
+    assert (len(scene.links), lanes.notes(trace, scene, 0)) == (0, ["61 links between threads, or to and from devices, are not drawn"])
+
+
 # Words
 
 
@@ -408,7 +447,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "1 of 3 calls are shorter than a dot: per dot the colour is the kind that lasts longest, the height the share of time in calls",
     ):
         assert text in texts
-    assert not {"collective", "send-receive", "other MPI"} & set(texts)
+    assert not {"collective", "send-receive", "other calls"} & set(texts)
 
 
 def test_plot__messages_received_too_early(tmp_path):
@@ -422,6 +461,22 @@ def test_plot__messages_received_too_early(tmp_path):
     assert "received before it was sent" not in words(tmp_path / "a.svg")
 
 
+def test_plot__a_device(tmp_path):
+    """Kernels have their names, the stream its own; what is idle and the links are told."""
+    trace = build.CATALOGUE["device"]()
+    plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"))
+    texts = words(tmp_path / "a.svg")
+    assert {"built: 2 processes, 1 stream, 8 calls", "stream 0.1", "idle thread or device", "launch, done"} <= set(texts)
+    assert texts.count("kernel") == 2
+
+
+def test_plot__threads(tmp_path):
+    trace = build.CATALOGUE["threads"]()
+    plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"))
+    texts = words(tmp_path / "a.svg")
+    assert {"built: 2 processes, 2 more threads, 18 calls", "rank 0.1", "idle thread or device", "fork, join, lock"} <= set(texts)
+
+
 def test_plot__legend_only_of_what_occurs(tmp_path):
     trace = make(ends=[5000])
     plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"))
@@ -433,7 +488,7 @@ def test_plot__begins_after_a_long_init(tmp_path):
     plot(trace, [Row("recorded", trace.timeline)], str(tmp_path / "a.svg"), [1])
     texts = words(tmp_path / "a.svg")
     assert {"0.800", "1.000", "makespan 1.000 ms", "collective", "zeroed wait"} <= set(texts)
-    assert not {"0.000", "0.600", "other MPI"} & set(texts)
+    assert not {"0.000", "0.600", "other calls"} & set(texts)
     assert "0 to 800.0 us, until the last process left MPI_Init, is not drawn" in texts
 
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report.page.tables import PanelData, column, size
-from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, origin
+from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, kernels, origin
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
@@ -27,7 +28,7 @@ BUDGET = 3_800_000
 CALLS = 1_000_000
 """Calls of a run that are kept."""
 BANDS = 50_000
-"""Instances of parallel regions that are kept."""
+"""Instances of parallel regions, and regions of streams, that are kept."""
 _NAME = 300
 
 
@@ -128,6 +129,7 @@ class _Run:
             "calls": len(trace.calls),
             "processes": places.process.tolist(),
             "threads": places.thread.tolist() if places.thread.any() else None,
+            "kinds": places.kind.tolist() if places.kind.any() else None,
             "nodes": places.node.tolist(),
             "node_names": [words.shown(name, _NAME) for name in trace.nodes],
             "metahosts": places.metahost.tolist(),
@@ -144,6 +146,7 @@ class _Run:
             "path": column(trace.calls.path[keep]),
             "site": column(trace.site[keep]) if len(trace.site) else None,
             "messages": self._messages(),
+            "links": self._links() if len(trace.links) else None,
             "bands": self._bands(),
         }
 
@@ -159,6 +162,20 @@ class _Run:
             "bytes": column(table.bytes[rows]),
         }
 
+    def _links(self) -> PanelData:
+        """Return the links between two locations."""
+        table, location = self.trace.links, self.trace.calls.location
+        cause, effect = self.place[table.cause], self.place[table.effect]
+        rows = np.flatnonzero((cause >= 0) & (effect >= 0) & (location[table.cause] != location[table.effect]))
+        rows = rows[self.sorted(cause[rows], effect[rows])]
+        used, kind = np.unique(table.kind[rows], return_inverse=True)
+        return {
+            "kinds": [LINKS[k] for k in used.tolist()],
+            "kind": column(kind),
+            "cause": column(cause[rows], running=True),
+            "effect": column(effect[rows], running=True),
+        }
+
     def sorted(self, first: I8, second: I8) -> I8:
         """Return the order of pairs of calls by their locations, then by the first call; -1 is no call."""
         location = np.append(self.location, -1)
@@ -167,16 +184,21 @@ class _Run:
     def _bands(self) -> PanelData:
         regions, rows = self.trace.regions, self.bands
         return {
-            "all": int(self.trace.parallel[self.trace.region_names].sum()),
+            "all": len(_eligible(self.trace)),
             "location": column(regions.location[rows], running=True),
             "path": column(regions.path[rows]),
             "instance": column(regions.instance[rows], running=True),
         }
 
 
+def _eligible(trace: Trace) -> I8:
+    """Return the instances of parallel regions and the outermost regions of streams."""
+    return np.union1d(np.flatnonzero(trace.parallel[trace.region_names]), kernels(trace))
+
+
 def _bands(trace: Trace) -> I8:
-    """Return the instances of parallel regions that are kept: all, or of too many the longest."""
-    rows = np.flatnonzero(trace.parallel[trace.region_names])
+    """Return those of them that are kept: all, or of too many the longest."""
+    rows = _eligible(trace)
     times = trace.timeline.regions
     length = (times.leave - times.enter)[rows]
     return rows if len(rows) <= BANDS else np.sort(rows[np.argpartition(length, len(rows) - BANDS)[len(rows) - BANDS :]])

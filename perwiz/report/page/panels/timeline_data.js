@@ -1,5 +1,6 @@
 // The timeline's columns as arrays, the tables that make any zoom quick, and what can be asked of them. Times are in units of the page.
-const TL_KINDS = 7, TL_WAIT = 6;  // routine groups 0 to 5, and waiting
+const TL_KINDS = 8, TL_IDLE = 6, TL_WAIT = 7;  // routine groups 0 to 5, idle threads and devices, and waiting
+const TL_STREAM = 2;  // a kind of locations
 
 async function tlLoad(doc) {
   const runs = await Promise.all(doc.runs.map(tlRun));
@@ -23,6 +24,7 @@ async function tlLoad(doc) {
 async function tlRun(doc) {
   const cols = await page.columns({id: doc.id, op: doc.op, path: doc.path, site: doc.site});
   const messages = await page.columns({send: doc.messages.send, receive: doc.messages.receive, bytes: doc.messages.bytes});
+  const links = doc.links && await page.columns({kind: doc.links.kind, cause: doc.links.cause, effect: doc.links.effect});
   const bands = await page.columns({location: doc.bands.location, path: doc.bands.path, instance: doc.bands.instance});
   const first = new Int32Array(doc.counts.length + 1), location = new Int32Array(cols.op.length);
   doc.counts.forEach((count, k) => { first[k + 1] = first[k] + count; location.fill(k, first[k], first[k + 1]); });
@@ -30,8 +32,9 @@ async function tlRun(doc) {
   doc.path_parents.forEach((parent, k) => { if (parent >= 0) names[k] = names[parent] + "/" + names[k]; });
   const op = new Uint8Array(cols.op), group = new Uint8Array(op.length);
   for (let k = 0; k < op.length; k++) group[k] = doc.op_groups[op[k]];
-  const run = {doc, first, location, op, group, path: cols.path, id: cols.id, site: cols.site, messages, bands, regions: names, count: op.length};
+  const run = {doc, first, location, op, group, path: cols.path, id: cols.id, site: cols.site, messages, links, bands, regions: names, count: op.length};
   run.label = (row) => "e" + (run.id ? run.id[row] : row);
+  run.isStream = (k) => doc.kinds !== null && doc.kinds[k] === TL_STREAM;
   run.rank = (k) => doc.processes[k] + (doc.threads && doc.threads[k] ? "." + doc.threads[k] : "");
   run.ofId = (id) => {
     if (!run.id) return id < run.count ? id : -1;
@@ -170,7 +173,7 @@ function tlBinned(table, bin, t0, dt, width, acc, weight) {
 function tlExact(one, from, end, t0, dt, width, acc, weight) {
   const {enter, leave, wait, order, run} = one, group = run.group;
   for (let k = from; k < end; k++) {
-    const row = order ? order[k] : k, ready = wait ? enter[k] + Math.min(wait[row], leave[k] - enter[k]) : enter[k];
+    const row = order ? order[k] : k, ready = wait && group[row] !== TL_IDLE ? enter[k] + Math.min(wait[row], leave[k] - enter[k]) : enter[k];
     if (ready > enter[k]) tlFill((enter[k] - t0) / dt, (ready - t0) / dt, width, acc, TL_WAIT, weight);
     if (leave[k] > ready || ready === enter[k]) tlFill((ready - t0) / dt, (leave[k] - t0) / dt, width, acc, group[row], weight);
   }
@@ -190,7 +193,8 @@ function tlFill(a, b, width, acc, kind, weight) {
   acc[last * TL_KINDS + kind] += (b - last) * weight;
 }
 
-// The tree of places: metahosts and nodes where there are several, blocks of ranks where many processes have no node.
+// The tree of places: metahosts and nodes where there are several, blocks of ranks where many processes have no node, and processes that
+// have threads or streams.
 function tlPlaces(run) {
   const {doc} = run, order = doc.processes.map((_, k) => k);
   order.sort((a, b) => doc.processes[a] - doc.processes[b] || (doc.threads ? doc.threads[a] - doc.threads[b] : 0));
@@ -198,13 +202,15 @@ function tlPlaces(run) {
   if (several(doc.metahosts)) keys.push((k) => doc.metahost_names[doc.metahosts[k]] || "metahost " + doc.metahosts[k]);
   if (several(doc.nodes)) keys.push((k) => doc.nodes[k] < 0 ? "node unknown" : doc.node_names[doc.nodes[k]] || "node " + doc.nodes[k]);
   const top = {label: "", key: "", kids: [], members: order};
-  if (!keys.length && order.length > 32) {
-    const block = 2 ** Math.ceil(Math.log2(order.length / 16)), place = new Map(order.map((k, at) => [k, Math.floor(at / block)]));
+  const ranks = [...new Set(order.map((k) => doc.processes[k]))];
+  if (!keys.length && ranks.length > 32) {
+    const block = 2 ** Math.ceil(Math.log2(ranks.length / 16)), place = new Map(ranks.map((rank, at) => [rank, Math.floor(at / block)]));
     keys.push((k) => {
-      const mine = order.slice(place.get(k) * block, (place.get(k) + 1) * block);
-      return "ranks " + run.rank(mine[0]) + "\u2013" + run.rank(mine[mine.length - 1]);
+      const mine = ranks.slice(place.get(doc.processes[k]) * block, (place.get(doc.processes[k]) + 1) * block);
+      return "ranks " + mine[0] + "\u2013" + mine[mine.length - 1];
     });
   }
+  if (ranks.length < order.length) keys.push((k) => "process " + doc.processes[k]);
   for (const k of order) {
     let at = top;
     for (const name of keys) {
@@ -214,7 +220,7 @@ function tlPlaces(run) {
       kid.members.push(k);
       at = kid;
     }
-    at.kids.push({label: "rank " + run.rank(k), key: at.key + "/" + k, place: k, members: [k]});
+    at.kids.push({label: (run.isStream(k) ? "stream " : "rank ") + run.rank(k), key: at.key + "/" + k, place: k, members: [k]});
   }
   return top;
 }

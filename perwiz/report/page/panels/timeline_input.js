@@ -1,3 +1,15 @@
+// The region of a stream under a point, as its row of bands, or -1.
+function tlKernel({run, bands}, {row, moment, gutter}) {
+  if (!row || row.kind !== "lane" || gutter || !run.isStream(row.place)) return -1;
+  return run.bands.location.findIndex((place, k) => place === row.place && bands.enter[k] <= moment && moment <= bands.enter[k] + bands.length[k]);
+}
+
+function tlKernelTold({run, bands}, k, unit) {
+  const {time, node} = page;
+  return [node("b", {}, run.regions[run.bands.path[k]]), page.facts([["stream", run.rank(run.bands.location[k])], ["instance", run.bands.instance[k]],
+    ["begins", time(bands.enter[k] * unit)], ["lasts", time(bands.length[k] * unit)]])];
+}
+
 // Mouse and keys of a pane.
 function tlListen(one, tl) {
   const {canvas} = one, {node} = page, {view, data, tip} = tl;
@@ -23,12 +35,13 @@ function tlListen(one, tl) {
   function hover(event) {
     const at = under(event), run = data.runs.indexOf(one.timeline.run);
     one.canvas.style.cursor = at.call >= 0 || (at.row && at.row.kind !== "lane" && at.gutter) ? "pointer" : "default";
-    tip.hidden = at.call < 0 && !(at.row && at.row.kind === "closed");
+    const tables = data.runs[run], kernel = at.call < 0 ? tlKernel(one.timeline, at) : -1;
+    tip.hidden = at.call < 0 && kernel < 0 && !(at.row && at.row.kind === "closed");
     if (tip.hidden) return;
-    const tables = data.runs[run];
     tip.replaceChildren(...(at.call >= 0
       ? [node("b", {}, tables.label(at.call) + " " + tables.doc.ops[tables.op[at.call]]), page.facts(tl.facts(run, at.call, one.timeline, false))]
-      : [node("b", {}, at.row.label), " " + at.row.members.length + " processes; click the name to open"]));
+      : kernel >= 0 ? tlKernelTold(one.timeline, kernel, data.unit)
+      : [node("b", {}, at.row.label), " " + at.row.members.length + (tables.doc.threads ? " lanes" : " processes") + "; click the name to open"]));
     const width = tip.offsetWidth, height = tip.offsetHeight;
     tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8)) + "px";
     tip.style.top = (event.clientY + 18 + height > innerHeight ? Math.max(4, event.clientY - height - 12) : event.clientY + 18) + "px";

@@ -1,5 +1,5 @@
 // Paints a pane of the timeline: bars as pixels, whatever the zoom; over them bands, messages, paths, names and marks as lines.
-const TL_AXIS = 20, TL_HEAD = 16, TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "wait"];
+const TL_AXIS = 20, TL_HEAD = 16, TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
 
 function tlPixel(name) {
   const [r, g, b] = page.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
@@ -82,7 +82,7 @@ function tlBars(pixels, width, height, row, view, acc, alive, ink) {
       let colour = ink.idle;
       if (y < least) colour = ink.kinds[best];
       else if (y < edges[TL_WAIT]) colour = ink.kinds[TL_WAIT];
-      else for (let kind = 0; kind < TL_WAIT; kind++) if (y < edges[kind]) { colour = ink.kinds[kind]; break; }
+      else for (let kind = 0; kind <= TL_IDLE; kind++) if (y < edges[kind]) { colour = ink.kinds[kind]; break; }
       pixels[at * width + x] = colour;
     }
   }
@@ -100,8 +100,8 @@ function tlOver(pane, view, size) {
   context.beginPath();
   context.rect(view.gutter, TL_AXIS, size.plot, size.height - TL_AXIS);
   context.clip();
-  if (view.layers.steps) tlBands(pane, view, size);
-  if (view.layers.messages) tlMessages(pane, view, size);
+  tlBands(pane, view, size);
+  if (view.layers.messages) { tlMessages(pane, view, size); tlLinks(pane, view, size); }
   tlCalls(pane, view, size, (row, slot) => tlName(pane, view, size, row, slot));
   if (view.layers.critical && pane.timeline === view.data.timelines[0]) tlCritical(pane, view, size);
   if (view.layers.domino && pane.timeline.run === view.data.runs[0]) tlDomino(pane, view);
@@ -123,6 +123,8 @@ function tlBands(pane, view, size) {
     if (enter[k] > view.to || enter[k] + length[k] < view.from) continue;
     const row = pane.rowOf.get(location[k]);
     if (!row || row.kind !== "lane" || row.height < 5) continue;
+    const kernel = timeline.run.isStream(location[k]);
+    if (!kernel && !view.layers.steps) continue;
     const y = pane.y(row), a = Math.round(pane.x(enter[k])), b = Math.round(pane.x(enter[k] + length[k]));
     if (y < 0 || y > size.height || b - a < 3 || last.get(row) === a) continue;
     last.set(row, a);
@@ -131,7 +133,7 @@ function tlBands(pane, view, size) {
     context.globalAlpha = 1;
     context.strokeRect(a + 0.5, y - 0.5, b - a, row.height - 1);
     const text = timeline.run.regions[path[k]].split("/").pop() + " " + instance[k];
-    if (row === pane.seen[0] && b - a > 60) context.fillText(text, Math.max(a, view.gutter) + 4, y + row.height / 2, b - a - 8);
+    if ((kernel ? row.height >= 12 : row === pane.seen[0]) && b - a > 60) context.fillText(text, Math.max(a, view.gutter) + 4, y + row.height / 2, b - a - 8);
   }
 }
 
@@ -157,7 +159,7 @@ function tlName(pane, view, size, row, slot) {
   context.fillStyle = ink.paperCss;
   context.fillRect(b - 0.5, pane.y(row), 0.5, row.height - 2);
   if (b - a < 34 || row.height < 12) return;
-  const waits = timeline.wait && pane.x(timeline.enter[slot] + timeline.wait[call]) - a > 24;
+  const waits = timeline.wait && run.group[call] !== TL_IDLE && pane.x(timeline.enter[slot] + timeline.wait[call]) - a > 24;
   const name = run.doc.ops[run.op[call]].replace("MPI_", "");
   const text = [name + " " + run.label(call), name].find((words) => context.measureText(words).width < b - a - 8);
   context.fillStyle = ink.on[waits ? TL_WAIT : run.group[call]];
@@ -176,6 +178,21 @@ function tlMessages(pane, view, size) {
   context.globalAlpha = 0.7;
   for (const k of rows) tlArrow(pane, send[k], receive[k], 1);
   context.globalAlpha = 1;
+}
+
+// Links between threads, and to and from devices, where there are few: dotted.
+function tlLinks(pane, view, size) {
+  const {context, timeline} = pane, {links} = timeline.run;
+  if (!links) return;
+  const seen = [];
+  for (let k = 0; k < links.kind.length && seen.length <= size.plot / 8; k++) {
+    if (timeline.enter[timeline.at(links.cause[k])] < view.to && timeline.leave[timeline.at(links.effect[k])] > view.from) seen.push(k);
+  }
+  if (seen.length > size.plot / 8) return;
+  context.strokeStyle = context.fillStyle = view.ink.messageCss;
+  context.setLineDash([1.5, 2.5]);
+  for (const k of seen) tlArrow(pane, links.cause[k], links.effect[k], 1);
+  context.setLineDash([]);
 }
 
 function tlArrow(pane, from, to, width) {

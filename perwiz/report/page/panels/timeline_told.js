@@ -6,7 +6,7 @@ function tlLeft(data) {
     if (gone) said.push(gone + " of " + doc.calls + " calls, the shortest, are left out");
     const lost = doc.messages.all - run.messages.send.length, bands = doc.bands.all - run.bands.path.length;
     if (lost) said.push(lost + " of " + doc.messages.all + " messages, whose calls are left out, too");
-    if (bands) said.push(bands + " of " + doc.bands.all + " parallel steps, the shortest, are left out");
+    if (bands) said.push(bands + " of " + doc.bands.all + " parallel steps and kernels, the shortest, are left out");
   });
   if (data.origin) said.push("the view begins where the last process has left MPI_Init");
   if (unit > 1) said.push("times here are rounded to " + page.time(unit) + "; figures in the panels are exact");
@@ -23,7 +23,7 @@ function tlTeller(tl) {
     const tables = data.runs[run], slot = timeline.at(call), place = tables.location[call], said = [];
     const name = (row) => tables.label(row) + " " + tables.doc.ops[tables.op[row]] + ", rank " + tables.rank(tables.location[row]);
     const link = (row) => links ? node("button", {class: "link", onclick: () => tl.show({run, call: row})}, name(row)) : name(row);
-    said.push(["rank", tables.rank(place)]);
+    said.push([tables.isStream(place) ? "stream" : "rank", tables.rank(place)]);
     if (tables.path[call] >= 0) said.push(["region", tables.regions[tables.path[call]]]);
     if (tables.site && tables.site[call] >= 0) said.push(["source", tables.doc.sites[tables.site[call]]]);
     said.push(["entered", time(timeline.enter[slot] * unit)], ["lasts", time((timeline.leave[slot] - timeline.enter[slot]) * unit)]);
@@ -42,6 +42,11 @@ function tlTeller(tl) {
     for (let k = start[call]; k < Math.min(start[call] + (links ? 6 : 2), start[call + 1]); k++) {
       const mine = send[list[k]] === call, other = mine ? receive[list[k]] : send[list[k]];
       said.push([mine ? "sends" : "receives", node("span", {}, page.size(bytes[list[k]]) + (mine ? " to " : " from "), link(other))]);
+    }
+    if (links && tables.links) {
+      const {kind, cause, effect} = tables.links, near = [];
+      for (let k = 0; k < kind.length && near.length < 6; k++) if (cause[k] === call || effect[k] === call) near.push(k);
+      for (const k of near) said.push([tables.doc.links.kinds[kind[k]] + (cause[k] === call ? " to" : " by"), link(cause[k] === call ? effect[k] : cause[k])]);
     }
     return said;
   }
