@@ -8,18 +8,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from perwiz.kernels import nesting as kernel
+from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.waits import Waits
 
-END, REGION, CALL, WAIT, ARRIVED, SEND, RECEIVE, LATE_SEND, EARLY_RECEIVE = range(9)
-"""Kinds of events: the end of a slice, the begin of one, or an end of an arrow: its tail (SEND, EARLY_RECEIVE) or head."""
+END, REGION, CALL, WAIT, ARRIVED, RELEASED = range(6)
+"""Kinds of events: the end of a slice, or the begin of one."""
+SEND, RECEIVE, LATE_SEND, EARLY_RECEIVE, CAUSE, EFFECT, LATE_CAUSE, EARLY_EFFECT = range(6, 14)
+"""Further kinds: an end of the arrow of a message, or of a link: its tail (SEND, EARLY_RECEIVE; CAUSE, EARLY_EFFECT) or head."""
+_RESTS = (ARRIVED, RELEASED)
+"""What a call does once it has all that it waits for."""
 _SLICES_AT_ONCE = 1 << 17
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Events:
-    """Equally long columns: kind; row of regions, of calls (CALL, WAIT, ARRIVED) or of messages; time, ns; location; its track, from 0."""
+    """Equally long columns: kind; row of regions, of calls (CALL, WAIT, ARRIVED, RELEASED), of messages or of links; time, ns; location; its track, from 0."""
 
     kind: U1
     row: I4
@@ -42,7 +47,7 @@ def batches(trace: Trace, timeline: Timeline, waits: Waits | None) -> Iterator[E
     begin in. A message leaves right behind the begin of its call, and arrives right before the end of the one that completes it. What
     that one does once it has all its messages is a slice in it if it had to wait for them: Perfetto turns an arrow round whose head is
     in a slice that begins before the one of its tail. The arrow of a message received before it is sent leads the other way, as the tail
-    of an arrow must come first.
+    of an arrow must come first. Links have arrows like those of messages.
     """
     calls, regions = trace.first_calls, np.searchsorted(trace.regions.location, np.arange(len(trace.locations) + 1))
     arrows = _Arrows(trace, timeline)
@@ -56,11 +61,12 @@ def batches(trace: Trace, timeline: Timeline, waits: Waits | None) -> Iterator[E
 
 
 class _Arrows:
-    """Finds the messages that some calls send, and those whose receive they complete."""
+    """Finds the messages that some calls send, and those whose receive they complete; likewise links, as rows behind all messages."""
 
     def __init__(self, trace: Trace, timeline: Timeline) -> None:
-        send, done = trace.messages.send, trace.messages.receive_done
-        self._send, self._ends = send, {}
+        send = np.concatenate([trace.messages.send, trace.links.cause])
+        done = np.concatenate([trace.messages.receive_done, trace.links.effect])
+        self._messages, self._send, self._ends = len(trace.messages), send, {}
         sent, received = timeline.calls.enter[send], timeline.calls.leave[done]
         self._early = (received < sent) | ((received == sent) & (done < send))
         for kind, call in ((SEND, send), (RECEIVE, done)):
@@ -68,16 +74,18 @@ class _Arrows:
             self._ends[kind] = order, call[order]
 
     def of(self, kind: int, calls: I4) -> tuple[U1, I4, I8]:
-        """Return kind and message of each arrow that begins, or ends, in some calls, and which of them that is."""
+        """Return kind and row, of messages or links, of each arrow that begins, or ends, in some calls, and which of them that is."""
         order, call = self._ends[kind]
         first = np.searchsorted(call, calls)
         count = np.searchsorted(call, calls, "right") - first
         which = np.repeat(np.arange(len(calls)), count)
-        message = order[np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)]
-        return np.where(self._early[message], kind + LATE_SEND - SEND, kind).astype("u1"), message, which
+        arrow = order[np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)]
+        link = arrow >= self._messages
+        kinds = np.where(self._early[arrow], kind + LATE_SEND - SEND, kind) + np.where(link, CAUSE - SEND, 0)
+        return kinds.astype("u1"), arrow - np.where(link, self._messages, 0).astype("i4"), which
 
     def sent(self, timeline: Timeline, calls: slice) -> I8:
-        """Return when the last of the messages that each of a range of calls receives was sent, ns; far in the past if there is none."""
+        """Return when the last of what each of a range of calls receives was sent, ns; far in the past if there is none."""
         order, call = self._ends[RECEIVE]
         received = slice(*np.searchsorted(call, (calls.start, calls.stop)).tolist())
         out = np.full(calls.stop - calls.start, np.iinfo("i8").min)
@@ -86,9 +94,9 @@ class _Arrows:
 
 
 def _batch(trace: Trace, timeline: Timeline, waits: Waits | None, arrows: _Arrows, calls: slice, regions: slice) -> Iterator[Events]:
-    slices, track = _slices(trace, timeline, _inside(timeline, waits, arrows, calls), calls, regions), 0
+    slices, track = _slices(trace, timeline, _inside(trace, timeline, waits, arrows, calls), calls, regions), 0
     late = np.zeros(calls.stop - calls.start, bool)
-    late[slices.row[slices.kind == ARRIVED] - calls.start] = True
+    late[slices.row[np.isin(slices.kind, _RESTS)] - calls.start] = True
     while len(slices.kind):
         bounds, missed = _nested(slices)
         for piece in chunks(len(bounds)):
@@ -114,14 +122,16 @@ class _Slices:
 _Inside = list[tuple[int, I8, I8, I8]]
 
 
-def _inside(timeline: Timeline, waits: Waits | None, arrows: _Arrows, calls: slice) -> _Inside:
+def _inside(trace: Trace, timeline: Timeline, waits: Waits | None, arrows: _Arrows, calls: slice) -> _Inside:
     """Return (kind, which calls of a range, enter, leave) of the slices that lie in calls: their waits, and what they do afterwards."""
     enter, leave = timeline.calls.enter[calls], timeline.calls.leave[calls]
     waited = enter if waits is None else np.minimum(enter + waits.time[calls], leave)
     sent = arrows.sent(timeline, calls)
     arrived = np.minimum(np.maximum(waited, sent), leave - 1)
     rests, later = np.flatnonzero(waited > enter), np.flatnonzero((arrived > enter) & (sent > np.iinfo("i8").min))
-    return [(WAIT, rests, enter[rests], waited[rests]), (ARRIVED, later, arrived[later], leave[later])]
+    mpi = operations.MPI[trace.calls.op[calls][later]]
+    ends = [(kind, later[which], arrived[later[which]], leave[later[which]]) for kind, which in ((ARRIVED, mpi), (RELEASED, ~mpi))]
+    return [(WAIT, rests, enter[rests], waited[rests]), *ends]
 
 
 def _slices(trace: Trace, timeline: Timeline, inside: _Inside, calls: slice, regions: slice) -> _Slices:
@@ -157,7 +167,7 @@ def _events(slices: _Slices, bounds: I8, track: int, arrows: _Arrows, late: Mask
     events = Events(np.where(ends, END, kind).astype("u1"), row, time, slices.location[slice_of], np.full(len(slice_of), track))
     called = np.flatnonzero(kind == CALL)
     tails = called[~ends[called]]
-    heads = np.concatenate([np.flatnonzero((kind == ARRIVED) & ends), called[ends[called] & ~late[row[called] - first]]])
+    heads = np.concatenate([np.flatnonzero(np.isin(kind, _RESTS) & ends), called[ends[called] & ~late[row[called] - first]]])
     parts, keys = [events], [4 * np.arange(len(slice_of)) + 1]
     for end, holders, place in ((SEND, tails, 2), (RECEIVE, heads, 0)):
         kinds, message, which = arrows.of(end, row[holders])

@@ -8,35 +8,44 @@ import numpy as np
 
 from perwiz import words
 from perwiz.formats.templates import ABSENT, Templates
-from perwiz.report.perfetto.events import CALL, REGION, SEND, Events
+from perwiz.report.perfetto.events import CALL, CAUSE, REGION, SEND, Events
 from perwiz.report.perfetto.tracks import Tracks
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Trace
 from perwiz.whatif.waits import Waits
 
 LONGEST = 300
 """Characters of a name; the middle of a longer one is left out."""
 _TRACK = ("pid", "tid", "time")
-_VALUES = ("name", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site", "bytes")
+_VALUES = ("name", "kind", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site", "bytes")
 _COLUMNS = _TRACK + _VALUES
 _PLACE = '"pid":%(pid)d,"tid":%(tid)d,"ts":%(time)u'
 _TAIL = ',\n{"ph":"s",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d,"args":{"bytes":%(bytes)d,"tag":%(tag)d}}'
 _HEAD = ',\n{"ph":"f","bp":"e",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d}'
 _EARLY = '"received no later than sent","id"'
+_OUT = ',\n{"ph":"s",' + _PLACE + ',"cat":"link","name":"%(name)s","id":%(number)d}'
+_IN = ',\n{"ph":"f","bp":"e",' + _PLACE + ',"cat":"link","name":"%(name)s","id":%(number)d}'
+_TOO_EARLY = "%(name)s, no later than what it waits for"
 _TEMPLATES = (
     ',\n{"ph":"E",' + _PLACE + "}",
     ',\n{"ph":"B",' + _PLACE + ',"cat":"region","name":"%(name)s","args":{"instance":%(instance)d}}',
-    ',\n{"ph":"B",' + _PLACE + ',"cat":"mpi","name":"%(name)s","args":{"call":"e%(number)d"'
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"%(kind)s","name":"%(name)s","args":{"call":"e%(number)d"'
     '%(partner)[,"partner":"rank %(partner)d"%]%(tag)[,"tag":%(tag)d%]%(comm)[,"comm":"%(comm)s"%]%(root)[,"root":"rank %(root)d"%]'
     '%(sent)[,"bytes_sent":%(sent)d%]%(received)[,"bytes_received":%(received)d%]%(wait)[,"wait_ns":%(wait)d%]'
     '%(cause)[,"waits_for":"e%(cause)d"%]%(instance)[,"collective":%(instance)d%]%(site)[,"site":"%(site)s"%]}}',
     ',\n{"ph":"B",' + _PLACE + ',"cat":"wait","name":"wait"}',
     ',\n{"ph":"B",' + _PLACE + ',"cat":"receive","name":"receive"}',
+    ',\n{"ph":"B",' + _PLACE + ',"cat":"released","name":"released"}',
     _TAIL,
     _HEAD,
     _HEAD.replace('"message","id"', _EARLY),
     _TAIL.replace('"message","id"', _EARLY),
+    _OUT,
+    _IN,
+    _IN.replace("%(name)s", _TOO_EARLY),
+    _OUT.replace("%(name)s", _TOO_EARLY),
 )
 """Per kind of event, each behind the comma and the line of the one before."""
 
@@ -50,8 +59,9 @@ class Calls:
     """What the calls of one trace show, whatever the run: their names, partners, collectives."""
 
     def __init__(self, trace: Trace) -> None:
-        several = (operations.OPS, trace.names, trace.communicators.names, trace.sites)
-        self.op, self.name, self.comm, self.site = np.cumsum([0, *map(len, several)])[:4].tolist()
+        kinds = [name.partition("_")[0].lower() for name in operations.OPS]
+        several = (operations.OPS, trace.names, trace.communicators.names, trace.sites, LINKS, kinds)
+        self.op, self.name, self.comm, self.site, self.link, self.kind = np.cumsum([0, *map(len, several)])[:6].tolist()
         pool = [quoted(text)[1:-1].encode("ascii") for texts in several for text in texts]
         self.templates = Templates(_COLUMNS, _TEMPLATES, pool)
         calls, messages = trace.calls, trace.messages
@@ -67,7 +77,7 @@ class Rows:
 
     def __init__(self, trace: Trace, calls: Calls, tracks: Tracks, run: int, waits: Waits | None, size: I8) -> None:
         self._trace, self._calls, self._tracks, self._run, self._waits, self._size = trace, calls, tracks, run, waits, size
-        more = size - trace.messages.bytes
+        self._arrows, more = len(trace.messages) + len(trace.links), size - trace.messages.bytes
         self._sent, self._received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
         np.add.at(self._sent, trace.messages.send, more)
         np.add.at(self._received, trace.messages.receive_done, more)
@@ -81,8 +91,9 @@ class Rows:
         for kind, fill in ((REGION, self._regions), (CALL, self._called)):
             lines = np.flatnonzero(events.kind == kind)
             fill(cells, lines, events.row[lines])
-        lines = np.flatnonzero(events.kind >= SEND)
-        self._messages(cells, lines, events.row[lines])
+        for first, end, fill in ((SEND, CAUSE, self._messages), (CAUSE, len(_TEMPLATES), self._links)):
+            lines = np.flatnonzero((events.kind >= first) & (events.kind < end))
+            fill(cells, lines, events.row[lines])
         return self._calls.templates.fill(events.kind, cells)
 
     def _put(self, cells: I8, lines: I8, column: str, values: Ints, least: int | None = None) -> None:
@@ -98,6 +109,7 @@ class Rows:
     def _called(self, cells: I8, lines: I8, row: I4) -> None:
         calls, pool = self._trace.calls, self._calls
         self._put(cells, lines, "name", pool.op + calls.op[row].astype("i8"))
+        self._put(cells, lines, "kind", pool.kind + calls.op[row].astype("i8"))
         self._put(cells, lines, "number", row)
         for column, values in (("partner", pool.partner), ("tag", calls.tag), ("root", calls.root), ("instance", pool.collective)):
             self._put(cells, lines, column, values[row], 0)
@@ -112,6 +124,10 @@ class Rows:
 
     def _messages(self, cells: I8, lines: I8, row: I4) -> None:
         messages = self._trace.messages
-        self._put(cells, lines, "number", self._run * len(messages) + row.astype("i8"))
+        self._put(cells, lines, "number", self._run * self._arrows + row.astype("i8"))
         self._put(cells, lines, "bytes", self._size[row])
         self._put(cells, lines, "tag", messages.tag[row])
+
+    def _links(self, cells: I8, lines: I8, row: I4) -> None:
+        self._put(cells, lines, "number", self._run * self._arrows + len(self._trace.messages) + row.astype("i8"))
+        self._put(cells, lines, "name", self._calls.link + self._trace.links.kind[row].astype("i8"))

@@ -8,11 +8,15 @@ import numpy as np
 
 from perwiz.report.picture import lanes
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.tables import PROCESS
 from perwiz.trace.trace import Trace
 
 
 class Tracks:
-    """A group per run or, if locations share nodes of which there are several, one per run and node; in it a track per location."""
+    """A group per run or, if locations share nodes of which there are several, one per run and node; in it a track per location.
+
+    Where processes have threads or streams, a group per run and process.
+    """
 
     def __init__(self, trace: Trace, runs: int) -> None:
         places = trace.locations
@@ -22,12 +26,21 @@ class Tracks:
         self._order = np.argsort(lanes.lanes(places))
         self._places, self._runs = len(places), runs
         self._groups, self._group = named, group.reshape(-1)
-        if len(keys) <= 1 or len(keys) == len(places):
+        if (places.kind != PROCESS).any():
+            self._by_process(trace, named if len(keys) > 1 else None)
+        elif len(keys) <= 1 or len(keys) == len(places):
             self._groups, self._group = [""], np.zeros(len(places), np.int64)
             if len(keys) > 1:
                 self._names = [
                     f"{label}, {named[group.reshape(-1)[row]]}" for label, row in zip(self._names, self._order.tolist(), strict=True)
                 ]
+
+    def _by_process(self, trace: Trace, nodes: list[str] | None) -> None:
+        places = trace.locations
+        ranks, first, group = np.unique(places.process, return_index=True, return_inverse=True)
+        node = self._group[first].tolist()
+        self._groups = [f"process {rank}" + (f", {nodes[k]}" if nodes else "") for rank, k in zip(ranks.tolist(), node, strict=True)]
+        self._group = group.reshape(-1)
 
     def pid(self, run: int, location: Ints) -> I8:
         """Return the numbers of the groups of some locations in a run, int64, from 1."""

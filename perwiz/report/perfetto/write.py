@@ -1,7 +1,8 @@
 """One or more runs over the same calls as Trace Event JSON, which Perfetto and chrome://tracing show.
 
-Every run is a group of tracks, or one per node. A track shows the user regions, calls and waits of a location as slices in each other;
-arrows lead from the call that sends a message to the call that completes its receive. Times are those of the run, to the nanosecond.
+Every run is a group of tracks, or one per node, or one per process that has threads. A track shows the user regions, calls and waits of a
+location as slices in each other; arrows lead from the call that sends a message to the call that completes its receive, and from a call
+that lets another go on to that one. Times are those of the run, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("lists of the ranks of communicators", len(trace.communicators)),
         ("names that are shortened or escaped", sum(json.loads(quoted(name)) != name for name in losses.names(trace))),
     )
-    return losses.counted(trace, losses.SHOWN_BY_NO_VIEWER, others)
+    return losses.counted(trace, [kind for kind in losses.SHOWN_BY_NO_VIEWER if kind != losses.LINKS], others)
 
 
 def _first(timeline: Timeline) -> int:

@@ -16,6 +16,7 @@ from build import table
 from perwiz.errors import TraceError, UsageError
 from perwiz.report.perfetto import write as perfetto
 from perwiz.report.perfetto.write import View
+from perwiz.report.picture import lanes
 from perwiz.trace import operations, tables
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict
@@ -77,7 +78,7 @@ def test_two_runs(written):
     faster = dataclasses.replace(trace.timeline, calls=table(tables.Times, enter=[10_000, 1_000], leave=[12_001, 13_000]))
     text = written(trace, View("before", trace.timeline, waits), View("after", faster, bytes=np.array([900])))
     slices, arrows = viewers.trace_events(text)
-    assert [(s.group, s.track, s.args["call"], s.leave) for s in slices if s.category == "mpi"] == [
+    assert [(s.group, s.track, s.args["call"], s.leave) for s in slices if is_call(s)] == [
         ("before", "rank 0", "e0", 12_001),
         ("before", "rank 1", "e1", 15_000),
         ("after", "rank 0", "e0", 12_001),
@@ -90,42 +91,58 @@ def test_two_runs(written):
     }
 
 
+def is_call(part):
+    return "call" in part.args
+
+
 def call_of(part):
     """Return the call that a slice is, or lies in."""
-    while part.category != "mpi":
+    while not is_call(part):
         part = part.parent
     return int(part.args["call"][1:])
 
 
 def held(trace, view, text):
     """Check a file of one run against the tables: every call, region and message once, at its place and time."""
-    process, thread = trace.locations.process, trace.locations.thread
-    ranks = [f"{p}.{t}" if thread.any() else f"{p}" for p, t in zip(process, thread, strict=True)]
+    names, places = lanes.labels(trace.locations), lanes.lanes(trace.locations)
+    tracks = [names[place] for place in places]
     slices, arrows = viewers.trace_events(text)
-    calls, times = {call_of(s): s for s in slices if s.category == "mpi"}, view.timeline.calls
-    assert len([s for s in slices if s.category == "mpi"]) == len(calls) == len(trace.calls)
+    calls, times = {call_of(s): s for s in slices if is_call(s)}, view.timeline.calls
+    assert len([s for s in slices if is_call(s)]) == len(calls) == len(trace.calls)
     for row, found in calls.items():
         assert (found.enter, found.leave) == (times.enter[row], times.leave[row])
-        assert (found.name, found.track) == (operations.OPS[trace.calls.op[row]], f"rank {ranks[trace.calls.location[row]]}")
+        assert (found.name, found.track) == (operations.OPS[trace.calls.op[row]], tracks[trace.calls.location[row]])
+        assert found.category == found.name.split("_")[0].lower()
     regions = sorted((s.track.split(",")[0], s.name, s.enter, s.leave) for s in slices if s.category == "region")
     names = [trace.names[trace.paths.region[path]] for path in trace.regions.path]
-    places = [ranks[row] for row in trace.regions.location]
+    places = [tracks[row] for row in trace.regions.location]
     columns = places, names, view.timeline.regions.enter.tolist(), view.timeline.regions.leave.tolist()
-    assert regions == sorted((f"rank {place}", *rest) for place, *rest in zip(*columns, strict=True))
+    assert regions == sorted(zip(*columns, strict=True))
     waits = {call_of(s): s.leave - s.enter for s in slices if s.category == "wait"}
     if view.waits is not None:
         known = np.minimum(view.waits.time, times.leave - times.enter)
         assert waits == {row: known[row] for row in np.flatnonzero(known > 0).tolist()}
-    assert len(arrows) == len(trace.messages)
+    causes, effects = (np.append(*ends).tolist() for ends in _ends(trace))
+    assert len(arrows) == len(causes)
     for row, (name, tail, sent, head, received) in arrows.items():
-        send, done = int(trace.messages.send[row]), int(trace.messages.receive_done[row])
+        send, done = causes[row], effects[row]
+        link = row >= len(trace.messages)
+        forwards, backwards = "message", "received no later than sent"
+        if link:
+            forwards = tables.LINKS[trace.links.kind[row - len(trace.messages)]]
+            backwards = f"{forwards}, no later than what it waits for"
         ends = [(call_of(tail), sent), (call_of(head), received)]
         assert sent <= received
         forth = [(send, times.enter[send]), (done, times.leave[done])]
-        assert ends == (forth if ends[0][0] == send and name == "message" else forth[::-1])
-        assert name == ("message" if times.enter[send] < times.leave[done] or name == "message" else "received no later than sent")
-        assert name != "message" or times.enter[send] <= times.leave[done]
+        assert ends == (forth if ends[0][0] == send and name == forwards else forth[::-1])
+        assert name == (forwards if times.enter[send] < times.leave[done] or name == forwards else backwards)
+        assert name != forwards or times.enter[send] <= times.leave[done]
         assert head.enter >= tail.enter or times.leave[done] <= times.enter[send] + 1 or call_of(head) == send
+
+
+def _ends(trace):
+    """Return (messages, links) of all calls that send or cause, and of all that receive or go on."""
+    return (trace.messages.send, trace.links.cause), (trace.messages.receive_done, trace.links.effect)
 
 
 @pytest.mark.parametrize("name", build.CATALOGUE)
@@ -147,7 +164,7 @@ def test_law(tmp_path_factory, trace):
         held(found.trace, view, path.read_text())
     perfetto.write(found.trace, views, str(path))
     slices, arrows = viewers.trace_events(path.read_text())
-    assert len([s for s in slices if s.category == "mpi"]) == 2 * len(trace.calls)
+    assert len([s for s in slices if is_call(s)]) == 2 * len(trace.calls)
     assert len(arrows) == 2 * len(trace.messages)
 
 
@@ -211,13 +228,32 @@ def test_hostile_names(written, name):
     assert max(map(len, text.splitlines())) < 1500
 
 
+def test_threads_and_streams_are_of_their_process(written):
+    """A group per process; arrows lead from launches to what they begin, and from there to the call that waits for its end."""
+    trace = build.CATALOGUE["device"]()
+    slices, arrows = viewers.trace_events(written(trace))
+    assert {(s.group, s.track) for s in slices} == {
+        *(("recorded, process 0", track) for track in ("rank 0", "stream 0.1")),
+        ("recorded, process 1", "rank 1"),
+    }
+    assert {row: (name, tail.name, sent, head.name, received) for row, (name, tail, sent, head, received) in arrows.items() if row} == {
+        1: ("done", "device_idle", 6600, "released", 6700),
+        2: ("launch", "device_launch", 0, "device_idle", 50),
+        3: ("launch", "device_launch", 400, "device_idle", 4100),
+    }
+    places = dataclasses.replace(trace.locations, node=np.array([1, 0, 1], "i4"))
+    shared = dataclasses.replace(trace, nodes=("a", "b"), locations=places)
+    slices, _ = viewers.trace_events(written(shared))
+    assert {s.group for s in slices} == {"recorded, process 0, b", "recorded, process 1, a"}
+
+
 def test_nodes_are_groups(written):
     """Two nodes, three processes, a thread: a group per node; one process a node: one group, and names say where."""
     trace = build.CATALOGUE["no_messages"]()
     places = dataclasses.replace(trace.locations, node=np.array([1, 0, 1], "i4"), thread=np.array([0, 0, 1], "i4"))
     shared = dataclasses.replace(trace, nodes=("a", "b"), locations=places)
     slices, _ = viewers.trace_events(written(shared))
-    assert {(s.group, s.track) for s in slices} == {("recorded, b", "rank 0.0"), ("recorded, a", "rank 1.0"), ("recorded, b", "rank 2.1")}
+    assert {(s.group, s.track) for s in slices} == {("recorded, b", "rank 0"), ("recorded, a", "rank 1"), ("recorded, b", "rank 2.1")}
     places = dataclasses.replace(trace.locations, node=np.array([1, 0, -1], "i4"), metahost=np.array([0, 1, 1], "i4"))
     alone = dataclasses.replace(trace, nodes=("a", "b"), locations=places, metahosts=("here",))
     slices, _ = viewers.trace_events(written(alone))
@@ -251,7 +287,7 @@ def test_what_a_call_shows(written):
     b.bcast(1, bytes=64)
     trace = dataclasses.replace(b.trace(), site=np.array([0, -1, -1, -1], "i4"), sites=('a "b".c:7',))
     slices, _ = viewers.trace_events(written(trace))
-    args = {s.args["call"]: s.args for s in slices if s.category == "mpi"}
+    args = {s.args["call"]: s.args for s in slices if is_call(s)}
     assert args["e0"]["site"] == 'a "b".c:7'
     assert args["e2"]["partner"] == "rank 0"
     assert "tag" not in args["e2"]
