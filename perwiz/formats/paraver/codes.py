@@ -1,4 +1,7 @@
-"""The numbers that Extrae gives to MPI routines and to what a process does, for Paraver."""
+"""The numbers that Extrae gives to routines of MPI, threads and devices, and to what a process does, for Paraver.
+
+Those of threads and devices are in its src/common/events.h and src/merger/paraver/{omp,pthread,cuda}_prv_*.c.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,31 @@ LABELS = {
     50000003: "MPI Other",
     50000004: "MPI One-sided",
     50000005: "MPI I/O",
+    60000001: "Parallel (OMP)",
+    60000005: "OpenMP barrier",
+    60000007: "OpenMP unnamed-Lock",
+    60000011: "OpenMP Worksharing work dispatcher",
+    60000016: "OpenMP Worksharing join",
+    60000022: "OMP task wait",
+    60000024: "Instantiated OpenMP task function",
+    60000033: "OpenMP ordered",
+    61000002: "pthread_create",
+    61000003: "pthread_join",
+    61000008: "pthread_mutex_lock",
+    61000009: "pthread_mutex_unlock",
+    61000010: "pthread_cond_signal",
+    61000012: "pthread_cond_wait",
+    61000013: "pthread_barrier_wait",
+    63000001: "CUDA library call",
 }
-"""Types of events that begin, or with value 0 end, an MPI call."""
+"""Types of events that begin, or with the value of `ENDED` end, a call."""
+PARALLEL = 60000001
+"""The type of events that open a parallel region, where its threads are called, and close it, where they have ended."""
+LOCKED = 6
+"""The value that says that a lock is held."""
 IDLE, RUNNING, NOT_CREATED, WAITING, SENDING, SYNCHRONIZATION, TEST, FORK, WAIT, BLOCKED, ISEND, IRECV, IO, GROUP = range(14)
 """States of a process."""
-OTHERS, SENDRECV, REMOTE = 15, 16, 25
+OTHERS, SENDRECV, TRANSFER, REMOTE = 15, 16, 17, 25
 STATES = {
     IDLE: ("Idle", (117, 195, 255)),
     RUNNING: ("Running", (0, 0, 255)),
@@ -39,6 +62,7 @@ STATES = {
     14: ("Tracing Disabled", (2, 255, 177)),
     OTHERS: ("Others", (192, 224, 0)),
     SENDRECV: ("Send Receive", (66, 66, 66)),
+    TRANSFER: ("Memory transfer", (255, 0, 96)),
     REMOTE: ("One-sided op", (116, 116, 116)),
 }
 """Name and colour of each state, those of Extrae."""
@@ -95,15 +119,46 @@ _KNOWN = {
 }
 
 
+_THREADS = {
+    "omp_fork": (PARALLEL, 3, FORK),
+    "omp_join": (60000016, 1, SYNCHRONIZATION),
+    "omp_barrier": (60000005, 1, SYNCHRONIZATION),
+    "omp_implicit_barrier": (60000005, _OWN, SYNCHRONIZATION),
+    "omp_critical": (60000007, 3, SYNCHRONIZATION),
+    "omp_lock": (60000007, _OWN, SYNCHRONIZATION),
+    "omp_release": (60000007, 5, SYNCHRONIZATION),
+    "omp_ordered": (60000033, 3, SYNCHRONIZATION),
+    "omp_task_create": (60000024, _OWN, FORK),
+    "omp_task": (60000011, 1, FORK),
+    "omp_taskwait": (60000022, 1, SYNCHRONIZATION),
+    "pthread_create": (61000002, 1, FORK),
+    "pthread_join": (61000003, 1, FORK),
+    "pthread_mutex_lock": (61000008, 1, SYNCHRONIZATION),
+    "pthread_release": (61000009, 1, SYNCHRONIZATION),
+    "pthread_cond_signal": (61000010, 1, SYNCHRONIZATION),
+    "pthread_cond_wait": (61000012, 1, SYNCHRONIZATION),
+    "pthread_barrier_wait": (61000013, 1, SYNCHRONIZATION),
+    "device_launch": (63000001, 1, FORK),
+    "device_copy": (63000001, 3, TRANSFER),
+    "device_synchronize": (63000001, 4, SYNCHRONIZATION),
+}
+"""Type, value and state of the calls of threads and devices; from _OWN on values of kinds that Extrae does not tell apart."""
+
+
 def _code(op: int, name: str) -> tuple[int, int]:
-    """Return type and value of the event that begins a call of a routine."""
+    """Return type and value of the event that begins a call of a routine; those of idle threads and devices have none."""
+    if not operations.MPI[op]:
+        kind, value, _ = _THREADS.get(name, (0, op, IDLE))
+        return kind, value if value != _OWN else _OWN + op
     window = name.startswith(("MPI_Win_", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"))
     own = 50000005 if name.startswith("MPI_File_") else 50000004 if window else 50000003
     return _KNOWN.get(name, (own, _OWN + op))
 
 
 def _state(op: int) -> int:
-    """Return what a process does in a call of a routine."""
+    """Return what a process, thread or stream does in a call of a routine."""
+    if not operations.MPI[op]:
+        return _THREADS.get(operations.OPS[op], (0, 0, IDLE))[2]
     of_type = {50000002: GROUP, 50000004: REMOTE, 50000005: IO}
     kind = int(operations.KIND[op])
     return _OF_KIND[kind] if kind != operations.OTHER and kind in _OF_KIND else of_type.get(int(TYPE[op]), OTHERS)
@@ -111,5 +166,8 @@ def _state(op: int) -> int:
 
 TYPE, VALUE = (np.array(column, "i8") for column in zip(*(_code(op, name) for op, name in enumerate(operations.OPS)), strict=True))
 """Per op: type and value of the event that begins a call."""
+ENDED = np.zeros(len(operations.OPS), "i8")
+"""Per op: value of the event that ends a call: a parallel region stays open behind its fork, and a lock is held."""
+ENDED[[operations.OP[name] for name in ("omp_fork", "omp_critical", "omp_lock")]] = 3, LOCKED, LOCKED
 STATE = np.array([_state(op) for op in range(len(operations.OPS))], "i8")
 """Per op: what a process does in a call."""

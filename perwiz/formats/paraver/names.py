@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from perwiz import words
 from perwiz.formats.losses import ascii_text
 from perwiz.formats.paraver import codes
 from perwiz.trace import operations
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 
 _OPTIONS = """DEFAULT_OPTIONS
@@ -70,9 +72,9 @@ class LocationNumbers:
         """Return the file of names."""
         trace, locations = self._trace, self._trace.locations
         nodes = [ascii_text(trace.nodes[node], "_") or "unnamed" if node >= 0 else "unknown" for _, node in self._keys.tolist()]
-        threads = bool(locations.thread.any())
-        pairs = zip(locations.process[self._order].tolist(), locations.thread[self._order].tolist(), strict=True)
-        names = [f"rank {process}.{thread}" if threads else f"rank {process}" for process, thread in pairs]
+        columns = (column[self._order].tolist() for column in (locations.process, locations.thread, locations.kind))
+        places = zip(*columns, strict=True)
+        names = [f"{'stream' if kind == STREAM else 'rank'} {words.rank(process, thread)}" for process, thread, kind in places]
         cpus = [f"{cpu}.{nodes[node - 1]}" for cpu, node in sorted(zip(self.cpu.tolist(), self.node.tolist(), strict=True))]
         levels = (("CPU", cpus), ("NODE", nodes), ("THREAD", names))
         return "\n".join(f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names) for level, names in levels)
@@ -91,8 +93,10 @@ def _events(trace: Trace) -> Iterator[str]:
     for kind, label in codes.LABELS.items():
         own = [op for op in used if codes.TYPE[op] == kind]
         if own:
-            yield _event(9, kind, label, [*((int(codes.VALUE[op]), operations.OPS[op]) for op in own), (0, "Outside MPI")])
-    if operations.COLLECTIVE[used].any():
+            values = [(int(codes.VALUE[op]), operations.OPS[op]) for op in own]
+            values += [(codes.LOCKED, "locked")] * bool((codes.ENDED[own] == codes.LOCKED).any())
+            yield _event(9, kind, label, [*values, (0, "Outside MPI" if operations.MPI[own[0]] else "End")])
+    if (operations.COLLECTIVE & operations.MPI)[used].any():
         yield "EVENT_TYPE\n" + "".join(f"1    {kind}    {label}\n" for kind, label in _COLLECTIVE.items())
         names = [(row + 1, ascii_text(name) or "unnamed") for row, name in enumerate(trace.communicators.names)]
         yield _event(1, codes.COMMUNICATOR, "Communicator in MPI Global OP", names)

@@ -14,12 +14,12 @@ from perwiz.trace.arrays import I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST = range(8)
+_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST, _REST, _RISE = range(10)
 """What a moment is: a location is not there yet, begins (later: ends); a region is entered, left; a call begins, ends; a message is
-gone. Each is one line or more, so that a process has a state at all times."""
-_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2], "i8")
+gone; a thread or stream begins, ends to be idle. Each is one line or more, so that a process has a state at all times."""
+_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2, 2, 3], "i8")
 """The order of moments of one time and one place in the program."""
-_RECORD = ("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root")
+_RECORD = ("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root", "closed")
 _MESSAGE_ENDS = ("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag")
 _COLUMNS = (*_RECORD, *_MESSAGE_ENDS)
 _PLACE = "%(cpu)d:1:%(task)d:%(thread)d:"
@@ -32,10 +32,14 @@ _TEMPLATES = (
     f"{_EVENT}\n",
     f"%(until)[{_STATE}%]{_EVENT}%(sent)[:{codes.SENT}:%(sent)d%]%(received)[:{codes.RECEIVED}:%(received)d%]"
     f"%(comm)[:{codes.COMMUNICATOR}:%(comm)d%]%(root)[:{codes.ROOT}:%(root)d%]\n",
-    f"%(until)[{_STATE}%]{_EVENT}\n",
+    f"%(until)[{_STATE}%]{_EVENT}%(closed)[:{codes.PARALLEL}:%(closed)d%]\n",
     f"3:{_PLACE}%(posted)d:%(gone)d:%(to_cpu)d:1:%(to_task)d:%(to_thread)d:%(awaited)d:%(came)d:%(bytes)d:%(tag)d\n",
     f"{_EVENT}\n",
+    *[f"%(until)[{_STATE}%]"] * 2,
 )
+
+
+_JOIN = operations.OP["omp_join"]
 
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
@@ -46,7 +50,7 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("partners, tags and sizes of calls without a message", np.count_nonzero(lost)),
         ("messages over another communicator than the world", np.count_nonzero(trace.messages.comm > 0)),
     )
-    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
+    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.LINKS, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
     return losses.counted(trace, kinds, others)
 
 
@@ -105,7 +109,8 @@ def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
     calls, times = np.arange(len(trace.calls)), timeline.calls
     step, send = 2 * (calls + trace.calls.location) + 1, trace.messages.send
     messages = np.arange(len(trace.messages))
-    return [(_BEGIN, calls, times.enter, step), (_END, calls, times.leave, step), (_MESSAGE, messages, _gone(trace, timeline), step[send])]
+    begins, ends = (np.where(codes.TYPE[trace.calls.op] > 0, *kinds) for kinds in ((_BEGIN, _REST), (_END, _RISE)))
+    return [(begins, calls, times.enter, step), (ends, calls, times.leave, step), (_MESSAGE, messages, _gone(trace, timeline), step[send])]
 
 
 def _gone(trace: Trace, timeline: Timeline) -> I8:
@@ -135,7 +140,8 @@ class _Cells:
         """Return the lines of some moments."""
         cells = np.full((len(kind), len(_COLUMNS)), ABSENT)
         cells[:, _COLUMNS.index("time")] = time
-        fills = (self._before, self._first, self._entered, self._left, self._begins, self._ends, self._message, self._last)
+        calls = self._begins, self._ends
+        fills = (self._before, self._first, self._entered, self._left, *calls, self._message, self._last, *calls)
         for which, fill in enumerate(fills):
             lines = np.flatnonzero(kind == which)
             for name, values in fill(row[lines]).items() if len(lines) else ():
@@ -165,13 +171,14 @@ class _Cells:
 
     def _ends(self, row: Ints) -> dict[str, Ints | int]:
         calls = self._trace.calls
-        lasting = _lasting(self._leave[row], self._next[row])
-        return {**self._place(calls.location[row]), "type": codes.TYPE[calls.op[row]], "value": 0, **lasting}
+        op, lasting = calls.op[row], _lasting(self._leave[row], self._next[row])
+        closed = np.where(op == _JOIN, 0, ABSENT)
+        return {**self._place(calls.location[row]), "type": codes.TYPE[op], "value": codes.ENDED[op], "closed": closed, **lasting}
 
     def _begins(self, row: Ints) -> dict[str, Ints | int]:
         calls = self._trace.calls
         op, root = calls.op[row], calls.root[row]
-        collective = operations.COLLECTIVE[op]
+        collective = operations.COLLECTIVE[op] & operations.MPI[op]
         is_root = (root >= 0) & (root == self._trace.locations.process[calls.location[row]])
         return {
             **self._place(calls.location[row]),

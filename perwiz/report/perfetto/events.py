@@ -24,7 +24,7 @@ _SLICES_AT_ONCE = 1 << 17
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Events:
-    """Equally long columns: kind; row of regions, of calls (CALL, WAIT, ARRIVED, RELEASED), of messages or of links; time, ns; location; its track, from 0."""
+    """Equally long columns: kind; row of regions, of calls (CALL to RELEASED), messages or links; time, ns; location; its track, from 0."""
 
     kind: U1
     row: I4

@@ -75,7 +75,7 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("lists of the ranks of communicators", len(trace.communicators)),
         ("names that are shortened or escaped", sum(json.loads(quoted(name)) != name for name in losses.names(trace))),
     )
-    return losses.counted(trace, [kind for kind in losses.SHOWN_BY_NO_VIEWER if kind != losses.LINKS], others)
+    return losses.counted(trace, losses.SHOWN_BY_NO_VIEWER, others)
 
 
 def _first(timeline: Timeline) -> int:

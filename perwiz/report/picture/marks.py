@@ -88,12 +88,21 @@ def _names(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> 
         return
     regions, times, rows = trace.regions, timeline.regions, scene.kernels
     left, right = scene.columns(timeline, times.enter[rows]).clip(0), scene.columns(timeline, times.leave[rows])
-    dots = (right - left) * scene.size.width / scene.size.columns
+    middle, dots = scene.times((left + right) / 2), (right - left) * scene.size.width / scene.size.columns
     for k in np.argsort(-dots, kind="stable")[:_MOST_NAMES].tolist():
         name = words.shown(trace.names[trace.region_names[rows[k]]], 40)
         if dots[k] * _POINT > len(name) * _LETTER * _NAME:
-            place = scene.times((left[k] + right[k]) / 2), scene.lane[regions.location[rows[k]]]
-            axes.text(*place, name, size=_NAME, ha="center", va="center", zorder=3, parse_math=False, clip_on=True)
+            axes.text(
+                middle[k],
+                scene.lane[regions.location[rows[k]]],
+                name,
+                size=_NAME,
+                ha="center",
+                va="center",
+                zorder=3,
+                parse_math=False,
+                clip_on=True,
+            )
 
 
 def _links(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:

@@ -154,8 +154,11 @@ def held(trace, timeline, text):
         events = found.events[place]
         calls = [event for event in events if event[1] in codes.LABELS]
         op = trace.calls.op[mine]
-        pairs = zip(enter[mine], leave[mine], codes.TYPE[op], codes.VALUE[op], strict=True)
-        assert calls == [event for begin, end, kind, value in pairs for event in ((begin, kind, value), (end, kind, 0))]
+        wanted, numbers = [], (column[op] for column in (codes.TYPE, codes.VALUE, codes.ENDED))
+        for begin, end, op_, kind, value, ended in zip(enter[mine], leave[mine], op, *numbers, strict=True):
+            wanted += [(begin, kind, value), (end, kind, ended)] if kind else []
+            wanted += [(end, codes.PARALLEL, 0)] if operations.OPS[op_] == "omp_join" else []
+        assert calls == wanted
         regions = np.flatnonzero(trace.regions.location == row)
         names = trace.paths.region[trace.regions.path[regions]] + 1
         wanted = collections.Counter(zip(timeline.regions.enter[regions] + later, names, strict=True))
@@ -221,6 +224,59 @@ def test_codes():
         50000005,
     )
     assert set(codes.STATE.tolist()) <= codes.STATES.keys()
+    assert {int(kind) for kind in codes.TYPE if kind} == codes.LABELS.keys()
+
+
+THREADS = """\
+1:2:1:1:2:0:600:0
+1:1:1:1:1:500:600:7
+2:1:1:1:1:500:60000001:3
+2:1:1:1:1:600:60000001:3
+1:2:1:1:2:600:5600:1
+1:1:1:1:1:2600:2700:5
+2:1:1:1:1:2600:60000007:3
+2:1:1:1:1:2700:60000007:6
+2:1:1:1:1:8700:60000007:5
+2:1:1:1:1:8800:60000007:0
+1:1:1:1:1:8800:9400:5
+2:1:1:1:1:8800:60000005:%(implicit)d
+2:1:1:1:1:9400:60000005:0
+2:1:1:1:1:9400:60000016:1
+1:2:1:1:2:9400:9500:0
+2:1:1:1:1:9500:60000016:0:60000001:0
+"""
+
+
+def test_threads():
+    """The threads of a task; idle is a state, without an event. A parallel region is open from its fork to its join, a lock held to its
+    release; barriers of threads have no communicator."""
+    prv, pcf, row = written(build.CATALOGUE["threads"]())
+    assert prv.startswith("#Paraver (01/01/1970 at 00:00):14808_ns:1(4):1:2(2:1,2:1),1\n")
+    lines = prv.splitlines()
+    implicit = 1000 + operations.OP["omp_implicit_barrier"]
+    wanted = (THREADS % {"implicit": implicit}).splitlines()
+    places = [lines.index(line) for line in wanted]
+    assert sorted(places) == places
+    assert viewers.names(row)["THREAD"] == ["rank 0", "rank 0.1", "rank 1", "rank 1.1"]
+    known = viewers.values(pcf)
+    assert known[60000007] == ("OpenMP unnamed-Lock", {3: "omp_critical", 5: "omp_release", 6: "locked", 0: "End"})
+    assert known[60000005] == ("OpenMP barrier", {implicit: "omp_implicit_barrier", 0: "End"})
+    assert 50100004 not in known
+
+
+def test_device():
+    """A stream runs its kernels, or is idle; the host launches, then synchronises."""
+    prv, pcf, row = written(build.CATALOGUE["device"]())
+    assert [line for line in prv.splitlines() if line.startswith("1:2:")] == [
+        *("1:2:1:1:2:0:50:0", "1:2:1:1:2:50:4050:1", "1:2:1:1:2:4050:4100:0", "1:2:1:1:2:4100:6600:1", "1:2:1:1:2:6600:6700:0"),
+    ]
+    assert [line for line in prv.splitlines() if ":63000001:" in line] == [
+        *("2:1:1:1:1:0:63000001:1", "2:1:1:1:1:100:63000001:0", "2:1:1:1:1:400:63000001:1", "2:1:1:1:1:500:63000001:0"),
+        *("2:1:1:1:1:1500:63000001:4", "2:1:1:1:1:6700:63000001:0"),
+    ]
+    assert viewers.values(pcf)[63000001][1] == {1: "device_launch", 4: "device_synchronize", 0: "End"}
+    assert viewers.names(row)["THREAD"] == ["rank 0", "stream 0.1", "rank 1"]
+    assert "17    Memory transfer\n" in pcf
 
 
 def test_places():
@@ -237,7 +293,7 @@ def test_places():
     assert viewers.names(row) == {
         "CPU": ["1.front_end", "2.front_end", "3.b"],
         "NODE": ["front_end", "b"],
-        "THREAD": ["rank 3.0", "rank 7.0", "rank 7.1"],
+        "THREAD": ["rank 3", "rank 7", "rank 7.1"],
     }
 
 
