@@ -59,7 +59,7 @@ def collectives(calls: Calls, done: I4, process: I8, sequence: I8, traffic: U1, 
     return CollectiveInstances(
         table,
         members,
-        unmatched=int(operations.COLLECTIVE[calls.op].sum()) - len(members),
+        unmatched=int((operations.COLLECTIVE & operations.MPI)[calls.op].sum()) - len(members),
         incomplete=int((sizes != comms.sizes()[table.comm]).sum()),
         rootless=int((rooted & (table.root < 0)).sum()),
     )
@@ -69,7 +69,7 @@ def with_teams(instances: CollectiveInstances, op: U2, call: I4, team: Ints) -> 
     """Return instances with those of barriers of threads behind them, a row a team in ascending order, members in order of their calls.
 
     `op` is the routine of each call, `call` are the barriers, none twice, `team` is a number that those which belong together share.
-    Where they disagree about the routine, they stay unmatched.
+    Where they disagree about the routine, they are unmatched.
 
     call      7 2 5 9     of routines b b b c
     team      4 3 4 3
@@ -81,6 +81,7 @@ def with_teams(instances: CollectiveInstances, op: U2, call: I4, team: Ints) -> 
     start, instance = np.flatnonzero(begins), np.cumsum(begins) - 1
     good = np.ones(len(start), bool)
     good[instance[op[call] != op[call[start]][instance]]] = False
+    unmatched = int(np.count_nonzero(~good[instance]))
     call, sizes = call[good[instance]].astype("i4"), np.diff(np.append(start, len(call)))[good]
     first, none = np.cumsum(sizes) - sizes, np.full(len(sizes), NONE, "i4")
     old, members = instances.collectives, instances.members
@@ -92,7 +93,7 @@ def with_teams(instances: CollectiveInstances, op: U2, call: I4, team: Ints) -> 
         np.append(old.first_member, (first + len(members)).astype("i4")),
     )
     joined = Members(np.append(members.collective, row), np.append(members.call, call), np.append(members.done, call))
-    return dataclasses.replace(instances, collectives=table, members=joined, unmatched=instances.unmatched - len(call))
+    return dataclasses.replace(instances, collectives=table, members=joined, unmatched=instances.unmatched + unmatched)
 
 
 def _instance_order(comm: I4, rank: I4, comms: Communicators, sequence: I8) -> tuple[I4 | I8, Mask, Mask]:
