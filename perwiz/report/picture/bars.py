@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, Mask
 
 SHARES = 4
 """Steps in which a bar tells how much of its columns calls cover."""
@@ -28,6 +28,10 @@ class Bars:
 
     def __len__(self) -> int:
         return len(self.lane)
+
+    def take(self, which: Mask) -> Bars:
+        """Return some of them."""
+        return Bars(*(getattr(self, name)[which] for name in ("lane", "group", "left", "right", "share")), merged=self.merged)
 
 
 def bars(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,8 @@ _BAND, _BAR, _THIN = 1.0, 0.66, 0.2
 _FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42
 _NAMED, _MOST_NAMES = 20, 200
 """Lanes of so many dots have room for names, and so many are written at most."""
-_NAME, _LETTER = 6.5, 0.62
-"""Points of a name, and width of a letter in parts of that."""
+_NAME, _LETTER, _SHORTEST, _LONGEST = 6.5, 0.62, 5, 40
+"""Points of a name, and width of a letter in parts of that; letters that there must be room for, and that are written at most."""
 _MOST_VECTORS = 5000
 """More bars than this are pixels even in an SVG or PDF."""
 _POINT = 72 / 150
@@ -44,6 +45,8 @@ def panel(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene, call
     kernels = lanes.bars(scene, timeline, timeline.regions, scene.kernels, regions.location, regions.instance * 0)
     _boxes(axes, kernels, scene, _shares(kernels), (COMPUTATION,))
     _boxes(axes, calls, scene, _shares(calls), COLOURS)
+    between = calls.take((calls.group == lanes.IDLE) & (calls.share < 1))
+    _boxes(axes, dataclasses.replace(between, group=between.group * 0), scene, _THIN, (COMPUTATION,))
     _names(axes, trace, timeline, scene)
     _messages(axes, trace, timeline, scene)
     _links(axes, trace, timeline, scene)
@@ -90,8 +93,9 @@ def _names(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> 
     left, right = scene.columns(timeline, times.enter[rows]).clip(0), scene.columns(timeline, times.leave[rows])
     middle, dots = scene.times((left + right) / 2), (right - left) * scene.size.width / scene.size.columns
     for k in np.argsort(-dots, kind="stable")[:_MOST_NAMES].tolist():
-        name = words.shown(trace.names[trace.region_names[rows[k]]], 40)
-        if dots[k] * _POINT > len(name) * _LETTER * _NAME:
+        room = int(dots[k] * _POINT / (_LETTER * _NAME))
+        name = words.shown(trace.names[trace.region_names[rows[k]]], min(room, _LONGEST))
+        if len(name) <= room and room >= _SHORTEST:
             axes.text(
                 middle[k],
                 scene.lane[regions.location[rows[k]]],

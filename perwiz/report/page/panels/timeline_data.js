@@ -44,14 +44,16 @@ async function tlRun(doc) {
   return run;
 }
 
-// Per call the messages that begin or end in it: rows list[start[call]] to list[start[call + 1]] - 1. Made when first asked for.
-function tlMessagesOf(run) { return run.touching = run.touching || tlTouching(run); }
+// Per call the messages, or links, that begin or end in it: rows list[start[call]] to list[start[call + 1]] - 1. Made when first asked for.
+function tlMessagesOf(run) { return run.touching = run.touching || tlTouching(run.messages.send, run.messages.receive, run.count); }
 
-function tlTouching({messages, count}) {
-  const start = new Int32Array(count + 2), list = new Int32Array(2 * messages.send.length);
-  for (const ends of [messages.send, messages.receive]) for (let k = 0; k < ends.length; k++) start[ends[k] + 2]++;
+function tlLinksOf(run) { return run.tied = run.tied || tlTouching(run.links.cause, run.links.effect, run.count); }
+
+function tlTouching(from, to, count) {
+  const start = new Int32Array(count + 2), list = new Int32Array(2 * from.length);
+  for (const ends of [from, to]) for (let k = 0; k < ends.length; k++) start[ends[k] + 2]++;
   for (let k = 2; k < start.length; k++) start[k] += start[k - 1];
-  for (const ends of [messages.send, messages.receive]) for (let k = 0; k < ends.length; k++) list[start[ends[k] + 1]++] = k;
+  for (const ends of [from, to]) for (let k = 0; k < ends.length; k++) list[start[ends[k] + 1]++] = k;
   return {start, list};
 }
 

@@ -101,7 +101,7 @@ function tlOver(pane, view, size) {
   context.rect(view.gutter, TL_AXIS, size.plot, size.height - TL_AXIS);
   context.clip();
   tlBands(pane, view, size);
-  if (view.layers.messages) { tlMessages(pane, view, size); tlLinks(pane, view, size); }
+  if (view.layers.messages) tlMessages(pane, view, size);
   tlCalls(pane, view, size, (row, slot) => tlName(pane, view, size, row, slot));
   if (view.layers.critical && pane.timeline === view.data.timelines[0]) tlCritical(pane, view, size);
   if (view.layers.domino && pane.timeline.run === view.data.runs[0]) tlDomino(pane, view);
@@ -166,33 +166,26 @@ function tlName(pane, view, size, row, slot) {
   if (text) context.fillText(text, a + 4, pane.y(row) + row.height / 2);
 }
 
+// Messages, and dotted the links of threads and devices, of the calls in sight, where there are few.
 function tlMessages(pane, view, size) {
-  const {context, timeline} = pane, calls = [];
+  const {context, timeline} = pane, {run} = timeline, calls = [];
   tlCalls(pane, view, size, (row, slot) => calls.push(timeline.row(slot)));
   if (!calls.length) return;
-  const {start, list} = tlMessagesOf(timeline.run), {send, receive} = timeline.run.messages;
-  const rows = new Set();
+  tlLines(pane, view, size, calls, tlMessagesOf(run), run.messages.send, run.messages.receive);
+  if (!run.links) return;
+  context.setLineDash([1.5, 2.5]);
+  tlLines(pane, view, size, calls, tlLinksOf(run), run.links.cause, run.links.effect);
+  context.setLineDash([]);
+}
+
+function tlLines(pane, view, size, calls, {start, list}, from, to) {
+  const {context} = pane, rows = new Set();
   for (const call of calls) for (let k = start[call]; k < start[call + 1]; k++) rows.add(list[k]);
   if (rows.size > size.plot / 4) return;
   context.strokeStyle = context.fillStyle = view.ink.messageCss;
   context.globalAlpha = 0.7;
-  for (const k of rows) tlArrow(pane, send[k], receive[k], 1);
+  for (const k of rows) tlArrow(pane, from[k], to[k], 1);
   context.globalAlpha = 1;
-}
-
-// Links between threads, and to and from devices, where there are few: dotted.
-function tlLinks(pane, view, size) {
-  const {context, timeline} = pane, {links} = timeline.run;
-  if (!links) return;
-  const seen = [];
-  for (let k = 0; k < links.kind.length && seen.length <= size.plot / 8; k++) {
-    if (timeline.enter[timeline.at(links.cause[k])] < view.to && timeline.leave[timeline.at(links.effect[k])] > view.from) seen.push(k);
-  }
-  if (seen.length > size.plot / 8) return;
-  context.strokeStyle = context.fillStyle = view.ink.messageCss;
-  context.setLineDash([1.5, 2.5]);
-  for (const k of seen) tlArrow(pane, links.cause[k], links.effect[k], 1);
-  context.setLineDash([]);
 }
 
 function tlArrow(pane, from, to, width) {

@@ -44,9 +44,11 @@ function tlTeller(tl) {
       said.push([mine ? "sends" : "receives", node("span", {}, page.size(bytes[list[k]]) + (mine ? " to " : " from "), link(other))]);
     }
     if (links && tables.links) {
-      const {kind, cause, effect} = tables.links, near = [];
-      for (let k = 0; k < kind.length && near.length < 6; k++) if (cause[k] === call || effect[k] === call) near.push(k);
-      for (const k of near) said.push([tables.doc.links.kinds[kind[k]] + (cause[k] === call ? " to" : " by"), link(cause[k] === call ? effect[k] : cause[k])]);
+      const {kind, cause, effect} = tables.links, {start, list} = tlLinksOf(tables);
+      for (let k = start[call]; k < Math.min(start[call] + 6, start[call + 1]); k++) {
+        const mine = cause[list[k]] === call, name = tables.doc.links.kinds[kind[list[k]]];
+        said.push([name + (mine ? " to" : " by"), link(mine ? effect[list[k]] : cause[list[k]])]);
+      }
     }
     return said;
   }
