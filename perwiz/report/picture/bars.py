@@ -31,7 +31,7 @@ class Bars:
 
     def take(self, which: Mask) -> Bars:
         """Return some of them."""
-        return Bars(*(getattr(self, name)[which] for name in ("lane", "group", "left", "right", "share")), merged=self.merged)
+        return Bars(self.lane[which], self.group[which], self.left[which], self.right[which], self.share[which], self.merged)
 
 
 def bars(
