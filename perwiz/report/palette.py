@@ -23,7 +23,8 @@ LIGHT = {
     "transfer": "#8A2275",
     "gap": "#B98A00",
 }
-"""On white; idle is computation, mark a bar or line that is no call; start, calls, transfer and gap are other pieces of a critical path."""
+"""On white; idle is computation, unused a thread or device without work, mark a bar or line that is no call; start, calls, transfer and gap
+are other pieces of a critical path."""
 DARK = {
     "unused": "#1F252B",
     "send": "#3D9BDB",

@@ -28,8 +28,9 @@ _BAND, _BAR, _THIN = 1.0, 0.66, 0.2
 _FRAME, _STRIP, _ABOVE = 0.74, 0.1, 0.42
 _NAMED, _MOST_NAMES = 20, 200
 """Lanes of so many dots have room for names, and so many are written at most."""
-_NAME, _LETTER, _SHORTEST, _LONGEST = 6.5, 0.62, 5, 40
-"""Points of a name, and width of a letter in parts of that; letters that there must be room for, and that are written at most."""
+_NAME, _LETTER, _SHORTEST, _LONGEST = 6.5, 0.62, 10, 40
+"""Points of a name, and width of a letter in parts of that; letters that a longer one is shortened to
+at least, and that are written at most."""
 _MOST_VECTORS = 5000
 """More bars than this are pixels even in an SVG or PDF."""
 _POINT = 72 / 150
@@ -92,21 +93,12 @@ def _names(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> 
     regions, times, rows = trace.regions, timeline.regions, scene.kernels
     left, right = scene.columns(timeline, times.enter[rows]).clip(0), scene.columns(timeline, times.leave[rows])
     middle, dots = scene.times((left + right) / 2), (right - left) * scene.size.width / scene.size.columns
+    look: dict[str, Any] = {"size": _NAME, "ha": "center", "va": "center", "zorder": 3, "parse_math": False, "clip_on": True}
     for k in np.argsort(-dots, kind="stable")[:_MOST_NAMES].tolist():
-        room = int(dots[k] * _POINT / (_LETTER * _NAME))
-        name = words.shown(trace.names[trace.region_names[rows[k]]], min(room, _LONGEST))
-        if len(name) <= room and room >= _SHORTEST:
-            axes.text(
-                middle[k],
-                scene.lane[regions.location[rows[k]]],
-                name,
-                size=_NAME,
-                ha="center",
-                va="center",
-                zorder=3,
-                parse_math=False,
-                clip_on=True,
-            )
+        room = min(int(dots[k] * _POINT / (_LETTER * _NAME)), _LONGEST)
+        name = words.shown(trace.names[trace.region_names[rows[k]]], max(room, _SHORTEST))
+        if len(name) <= room:
+            axes.text(middle[k], scene.lane[regions.location[rows[k]]], name, **look)
 
 
 def _links(axes: Axes, trace: Trace, timeline: Timeline, scene: lanes.Scene) -> None:

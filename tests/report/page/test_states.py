@@ -128,6 +128,12 @@ def test_system__metahosts_nodes_and_threads():
     assert list(zip(system["names"], system["parent"], system["place"], strict=True)) == labels
 
 
+def test_system__streams_beside_threads():
+    trace = build.CATALOGUE["device"]()
+    names = html_states._system(trace, *html_states._order(trace))["names"]
+    assert names == ("all processes", "rank 0", "thread 0", "stream 1", "rank 1", "thread 0")
+
+
 def test_system__too_many_processes_are_put_together(monkeypatch):
     monkeypatch.setattr(html_states, "PLACES", 3)
     found, data = data_of(build.ring())

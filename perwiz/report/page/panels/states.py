@@ -19,6 +19,7 @@ from perwiz.report import blocks
 from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import PanelData, column, size
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 
 BUDGET = 1_000_000
@@ -180,7 +181,8 @@ def _system(trace: Trace, order: I8, block: int) -> PanelData:
                 made.append((path[depth], above, -1))
             above = row_of[key]
         last = int(table.process[order[min(place * block + block, len(order)) - 1]])
-        label = f"thread {table.thread[row]}" if table.thread.any() else f"rank {table.process[row]}"
+        word = "stream" if table.kind[row] == STREAM else "thread"
+        label = f"{word} {table.thread[row]}" if table.thread.any() else f"rank {table.process[row]}"
         made.append((f"ranks {table.process[row]} to {last}" if block > 1 else label, above, place))
     names, parent, places = zip(*made, strict=True)
     return {"names": names, "parent": parent, "place": places, "row": order[::block].tolist(), "block": block}
