@@ -202,6 +202,12 @@ def everything():
     )
 
 
+def test_offsets__measured_before_the_first_record(tmp_path):
+    offsets = build.table(tables.Offsets, location=[0, 0], time=[-5408, -7], offset=[0.5, -1.25], drift=[0, 0], error=[0, 0])
+    trace = dataclasses.replace(build.CATALOGUE["no_messages"](), offsets=offsets)
+    assert differences(trace, back(trace, tmp_path)) == []
+
+
 def test_texts__as_they_are(tmp_path):
     trace = everything()
     other = back(trace, tmp_path)

@@ -61,6 +61,8 @@ _SINGLE = (
 
 def microseconds(ns: int) -> str:
     """Return a time in us: whole, or with three decimals."""
+    if ns < 0:
+        return f"-{microseconds(-ns)}"
     return f"{ns // 1000}.{ns % 1000:03d}" if ns % 1000 else f"{ns // 1000}"
 
 
