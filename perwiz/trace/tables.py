@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from perwiz.trace.arrays import F8, I4, I8, U1, U2
 from perwiz.trace.table import Table, column
 
@@ -115,6 +117,12 @@ class Links(Table):
     kind: U1 = column("row of LINKS")
     cause: I4 = column("call at whose entry it comes about")
     effect: I4 = column("call that does not return before")
+
+    @classmethod
+    def in_order(cls, kind: U1, cause: I4, effect: I4) -> Links:
+        """Return the table of links given in any order."""
+        order = np.lexsort((kind, cause, effect))
+        return cls(kind[order], cause[order], effect[order])
 
 
 class Times(Table):

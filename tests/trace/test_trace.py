@@ -7,7 +7,7 @@ import pytest
 
 from build import Builder, communicators
 from perwiz.errors import TraceError
-from perwiz.trace.tables import Times
+from perwiz.trace.tables import Links, Times
 from perwiz.trace.trace import Ranks
 
 
@@ -36,6 +36,13 @@ def test_times_that_contradict_program_order(enter, leave, said):
     with pytest.raises(TraceError) as caught:
         dataclasses.replace(trace, timeline=dataclasses.replace(trace.timeline, calls=times))
     assert str(caught.value) == f"hybrid.otf2: {said}"
+
+
+def test_links__in_order():
+    """By effect, then cause, then kind."""
+    kind, cause, effect = (np.array(column, dtype) for column, dtype in (([4, 0, 2, 1], "u1"), ([5, 5, 7, 3], "i4"), ([9, 9, 6, 9], "i4")))
+    links = Links.in_order(kind, cause, effect)
+    assert (links.kind.tolist(), links.cause.tolist(), links.effect.tolist()) == ([2, 1, 0, 4], [7, 3, 5, 5], [6, 9, 9, 9])
 
 
 def test_less_than_no_bytes():

@@ -121,9 +121,7 @@ class Builder:
         known = np.flatnonzero(place >= 0)
         known = known[told[order[place[known]]] == wanted[known]]
         self.recording.defects.add(np.full(len(wanted) - len(known), -1), BAD_ATTRIBUTE)
-        kind, cause, effect = kind[known], cause[order[place[known]]], effect[known]
-        order = np.lexsort((kind, cause, effect))
-        self.links = Links(kind[order], cause[order].astype("i4"), effect[order].astype("i4"))
+        self.links = Links.in_order(kind[known], cause[order[place[known]]].astype("i4"), effect[known].astype("i4"))
 
     def _call_table(self) -> Calls:
         names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")

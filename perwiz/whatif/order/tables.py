@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace.arrays import I4, I8, Ints, Mask
-from perwiz.trace.tables import Times
+from perwiz.trace.tables import Links, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 
@@ -62,9 +62,7 @@ def trace_in_order(program: Program, place: I8, rows: tuple[I8, I8, I8], changed
         members=dataclasses.replace(
             old.members, call=_behind(call, old.members.call).astype("i4"), done=_behind(call, old.members.done).astype("i4")
         ),
-        links=dataclasses.replace(
-            old.links, cause=_behind(call, old.links.cause).astype("i4"), effect=_behind(call, old.links.effect).astype("i4")
-        ),
+        links=Links.in_order(old.links.kind, *(_behind(call, ends).astype("i4") for ends in (old.links.cause, old.links.effect))),
         regions=move_rows(
             old.regions,
             region,

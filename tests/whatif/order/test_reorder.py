@@ -104,6 +104,7 @@ def test_another_order(drawn):
     assert calls == [getattr(new.calls, f.name).tolist() for f in dataclasses.fields(new.calls)]
     assert (np.diff(new.messages.send) >= 0).all()
     assert (np.diff(new.requests.posted_by) >= 0).all()
+    assert (np.diff(new.links.effect) >= 0).all()
     took = [t.timeline.calls.leave - t.timeline.calls.enter for t in (old, new)]
     assert took[0].tolist() == took[1][other.call].tolist()
     assert old.timeline.locations == new.timeline.locations
