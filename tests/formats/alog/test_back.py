@@ -124,14 +124,14 @@ def test_links__of_every_kind_and_several_to_a_call(tmp_path):
 
 
 def test_links__to_a_call_that_is_not_there(tmp_path):
-    """The line that says who let it go on is damaged, and so is the row of a location: both are as if they were not told."""
+    """Lines that say who let them go on are damaged, and so is the row of a location: all are as if they were not told."""
     path = tmp_path / "threads.alog"
     files.write(build.CATALOGUE["threads"](), str(path))
-    path.write_text(path.read_text().replace("0.500 @ l=0", "0.500").replace("row=2", "row=3"))
+    path.write_text(path.read_text().replace("0.500 @ l=0", "0.500").replace("9.400 @ l=14", "9.400").replace("row=2", "row=3"))
     other = files.read(str(path))
     assert (other.locations.process.tolist(), other.locations.thread.tolist()) == ([0, 0, 1, 1], [0, 1, 0, 1])
-    assert [tables.LINKS[kind] for kind in other.links.kind] == ["join", "lock", "join", "fork"]
-    assert [REASONS[reason] for reason in other.defects.reason] == ["extension attribute that cannot be used"]
+    assert [tables.LINKS[kind] for kind in other.links.kind] == ["lock", "join", "fork"]
+    assert [REASONS[reason] for reason in other.defects.reason] == ["extension attribute that cannot be used"] * 2
 
 
 def test_communicators__unknown_is_not_the_world(tmp_path):
