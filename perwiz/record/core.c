@@ -161,10 +161,9 @@ static __attribute__((noinline)) Thread *start_thread(void)
     }
     else
         mark(me, from);
-    lock();
-    me->following = pw_threads;
-    pw_threads = me;
-    unlock();
+    me->following = __atomic_load_n(&pw_threads, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&pw_threads, &me->following, me, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
     pthread_setspecific(pw_ending, me);
     return pw_me = me;
 }

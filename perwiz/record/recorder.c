@@ -21,6 +21,8 @@
 
 #include "regions.c"
 
+#include "openmp.c"
+
 #include "clocks.c"
 
 #include "profile.c"

@@ -64,16 +64,35 @@ enum {
 #define BUFFERED (2 << 9)
 #define SYNCHRONOUS (3 << 9)
 
-/* Records that are no MPI calls come before those that are. */
-enum { OP_NONE, OP_MARK, OP_BEGIN, OP_END, OP_FIRST };
+/* Records that are no calls come first, then calls of threads, then those of MPI. */
+enum {
+    OP_NONE,
+    OP_MARK,
+    OP_BEGIN,
+    OP_END,
+    OP_TASK_END,
+    OP_FORK,
+    OP_IDLE,
+    OP_JOIN,
+    OP_BARRIER,
+    OP_IMPLICIT_BARRIER,
+    OP_CRITICAL,
+    OP_LOCK,
+    OP_ORDERED,
+    OP_RELEASE,
+    OP_TASK_CREATE,
+    OP_TASK,
+    OP_TASKWAIT,
+    OP_FIRST,
+};
 
-/* One MPI call: one line of the cache. The reader's dtype is in files.c. */
+/* One call of MPI or of threads: one line of the cache. The reader's dtype is in files.c. */
 typedef struct {
     int64_t enter, leave; /* ns; leave is 0 while the call lasts */
     uint64_t site;        /* address it returns to */
     int64_t sent, received;
     union {
-        int64_t request;
+        int64_t request; /* of threads: the team, the task or the lock */
         struct {
             int32_t source, tag;
         } from; /* Sendrecv: what came */
@@ -116,6 +135,43 @@ typedef struct {
 /* Regions with subtotals, the first of them what is outside of all; how deep they nest. */
 enum { PHASES = 64, NESTED = 32, EVENTS = 4 };
 
+/* A team that this thread opened. */
+typedef struct {
+    int64_t team;
+    uint64_t site;
+    int64_t begun, ended; /* ended: this thread's own part */
+} Fork;
+
+/* A team that this thread is in. */
+typedef struct {
+    int64_t id;
+    int worker;
+    Fork *fork; /* that it opened itself */
+} Membership;
+
+/* A barrier, taskwait or task group that this thread waits in: of which team or task, since when tasks belong to the group. */
+enum { WAITS = 64 };
+typedef struct {
+    int op;
+    int64_t id, group;
+    uint64_t site;
+} Wait;
+
+/* What a thread does in OpenMP. */
+typedef struct {
+    int busy;      /* it writes */
+    int idle;      /* it has an open row that says so */
+    int64_t since; /* when it began to wait, 0: it works */
+    int64_t asked; /* when it asked for a mutex */
+    int64_t tasks; /* numbers given so far */
+    uint64_t waited; /* of the tasks around, the innermost last: whether the thread waited when they began */
+    int forks, teams, waits, groups;
+    Fork fork[NESTED];
+    Membership team[NESTED];
+    Wait wait[WAITS];
+    int64_t group[NESTED];
+} Omp;
+
 typedef struct Thread {
     File calls, parts;
     Counter *table; /* of the region this thread is in; counters only */
@@ -138,6 +194,7 @@ typedef struct Thread {
     MPI_Request *requests;
     int *indices;
     int room;
+    Omp omp;
     struct Thread *following;
 } Thread;
 

@@ -11,12 +11,13 @@ typedef struct {
 static Region *pw_regions;
 static int pw_region_count;
 
-static int region_new(const char *name, int parallel)
+/* `placed`: its name goes on with the place it begins at. */
+static int region_new(const char *name, int parallel, int placed)
 {
     pw_regions = memory(pw_regions, (size_t)(pw_region_count + 1) * sizeof *pw_regions);
     pw_regions[pw_region_count] = (Region){name, strdup(name), parallel};
     Line line = {0};
-    put(&line, "{\"region\":%d,\"parallel\":%s,\"name\":", pw_region_count, parallel ? "true" : "false");
+    put(&line, "{\"region\":%d,\"parallel\":%s,\"placed\":%s,\"name\":", pw_region_count, parallel ? "true" : "false", placed ? "true" : "false");
     put_string(&line, name);
     put(&line, "}");
     write_line(&line);
@@ -33,7 +34,7 @@ static int region_of(const char *name, int parallel)
         for (k = 0; k < count && (pw_regions[k].parallel != parallel || strcmp(pw_regions[k].name, name)); k++)
             ;
     if (k == count)
-        k = region_new(name, parallel);
+        k = region_new(name, parallel, 0);
     unlock();
     return k;
 }

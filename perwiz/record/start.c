@@ -115,6 +115,7 @@ static void write_process(int64_t begun)
         pw_ranks,
         (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)pw_places[pw_rank].clock);
     put(&line, ",\"cpu\":%d,\"metahost\":%d,\"mpi_version\":[%d,%d]", sched_getcpu(), id ? atoi(id) : 0, major, minor);
+    put(&line, ",\"threads\":%s", openmp_asked() ? "true" : "false");
     put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
     put_text(&line, "host", host);
     put_text(&line, "mpi", version);
@@ -264,6 +265,7 @@ static int tracing_begins(int64_t since)
         if (with_others)
             comm_new(MPI_COMM_WORLD, NOBODY, 0, "world");
         write_modules();
+        openmp_regions();
     }
     if (with_others) {
         PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, pw_comm);
@@ -318,6 +320,7 @@ static void after_init(int op, int code, int64_t since, void *site)
 static void close_files(void)
 {
     pw_state = OVER;
+    openmp_settle();
     for (Thread *one = pw_threads; one; one = one->following)
         end_thread(one);
     pw_me = NULL;
@@ -410,8 +413,10 @@ static int before_finalize(int world)
     if (!last && !pw_has_session)
         introduce_session();
 #endif
-    if (last && !pw_profiling)
+    if (last && !pw_profiling) {
         write_modules();
+        write_runtime();
+    }
     return last;
 }
 

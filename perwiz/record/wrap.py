@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from perwiz.record.routines import BY_HAND, Argument, Routine, counted, routines
 from perwiz.record.shapes import Shape, shape_of
 
-NO_CALLS = ("", "flush", "begin", "end")
-"""Operations of records that are no MPI calls, in the order of recorder.h."""
+NO_CALLS = ("", "flush", "begin", "end", "task end")
+"""Operations of records that are no calls, in the order of recorder.h."""
+OF_THREADS = (
+    *("omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_lock", "omp_ordered", "omp_release"),
+    *("omp_task_create", "omp_task", "omp_taskwait"),
+)
+"""Calls of threads, likewise."""
 _C_TYPES = {
     "buffer": "{variant} {name}",
     "count": "{count} {name}",
@@ -44,7 +49,7 @@ _NOT_IN_SMPI = {"Compare_and_swap", "Comm_spawn_multiple"}
 
 def numbers() -> list[str]:
     """Return the name of every operation, by number."""
-    return [*NO_CALLS, *(f"MPI_{name}" for name in (*BY_HAND, *(routine.name for routine in routines())))]
+    return [*NO_CALLS, *OF_THREADS, *(f"MPI_{name}" for name in (*BY_HAND, *(routine.name for routine in routines())))]
 
 
 def names() -> str:

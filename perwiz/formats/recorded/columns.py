@@ -16,6 +16,7 @@ from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations as ops
 from perwiz.trace import resources
+from perwiz.trace.arrays import I4, I8
 
 COLUMNS = {
     "op": "u2",
@@ -48,7 +49,7 @@ def operations(names: tuple[str, ...]) -> Rows:
     """Return what each operation of a process is, one OPERATION for any number that a record may name."""
     table = np.recarray(1 << 16, kernel.OPERATION)
     table["op"], table["bits"] = records.NO_CALL, 0
-    ops_of_names = [ops.OP.get(ALIKE.get(name, name), ops.OTHER) if name.startswith("MPI_") else records.NO_CALL for name in names]
+    ops_of_names = [ops.OP.get(ALIKE.get(name, name), ops.OTHER if name.startswith("MPI_") else records.NO_CALL) for name in names]
     op = np.array(ops_of_names, "i2")
     kind = ops.KIND[np.maximum(op, 0)]
     table["op"][: len(op)] = op
@@ -136,7 +137,7 @@ class Columns:
 
     def __init__(self, processes: list[Process], comms: Comms, sites: Sites, start: int) -> None:
         """`start` is the time that is 0 in the trace."""
-        self.processes, self.sites = processes, sites
+        self.processes, self.sites, self.start = processes, sites, start
         self.process = np.repeat(np.arange(len(processes)), [len(process.calls) for process in processes])
         self.thread = np.concatenate([np.empty(0, "i4"), *(np.arange(len(process.calls), dtype="i4") for process in processes)])
         firsts = np.cumsum([0, *(len(process.calls) for process in processes)]).tolist()
@@ -176,6 +177,10 @@ class Columns:
     def location(self) -> NDArray[np.int32]:
         """Return the location of every call."""
         return np.repeat(np.arange(len(self.rest), dtype="i4"), np.diff(self.first))
+
+    def location_of(self, call: I4) -> I8:
+        """Return the locations of some calls."""
+        return np.searchsorted(self.first, call, "right") - 1
 
     def rank(self) -> NDArray[np.int32]:
         """Return the rank of each location."""

@@ -55,6 +55,8 @@ class About(Definition, frozen=True):
     program: list[str]
     operations: Annotated[list[str], Meta(max_length=1 << 16)]
     """What the records name by its number."""
+    threads: bool = False
+    """Whether its threads were recorded, too."""
     first: Natural = 0
     """The first process of its world: one that others spawned has a world of its own."""
 
@@ -136,6 +138,8 @@ class Region(Definition, frozen=True):
     region: Natural
     parallel: bool
     name: str
+    placed: bool = False
+    """The name goes on with the place where it begins."""
 
 
 class Comparison(Definition, frozen=True):

@@ -14,6 +14,7 @@ from perwiz.formats.recorded.definitions import Comparison
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
+from perwiz.formats.recorded.threads import Threads
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import running
@@ -62,6 +63,7 @@ class Builder:
 
     def trace(self) -> Trace:
         """Return the trace."""
+        self.threads = Threads(self.columns, self.begun - self.start)
         self.regions = RegionInstances(self.columns, self.start)
         self.traffic = self.columns.traffic
         self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"))
@@ -99,7 +101,8 @@ class Builder:
         done = matching.completions(self.calls.op, self.traffic.requests)
         quiet = np.zeros(len(done), "u1")
         process = self.columns.rank().astype("i8")
-        self.instances = matching_collectives.collectives(self.calls, done, process, sequence, quiet, self.comms.table(), get["enter"])
+        instances = matching_collectives.collectives(self.calls, done, process, sequence, quiet, self.comms.table(), get["enter"])
+        self.instances = self.threads.with_teams(instances)
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
         about = [process.about for process in self.processes]
@@ -120,6 +123,8 @@ class Builder:
         for location, (rest, _) in enumerate(self.columns.rest):
             if len(rest):
                 first[location] = min(first[location], int(rest["enter"][0]) - self.start)
+        workers = self.threads.workers
+        first[workers], last[workers] = self.begun[workers] - self.start, self.columns["leave"][self.columns.first[workers + 1] - 1]
         return Times(first, last)
 
     def _defects(self) -> Defects:
@@ -139,7 +144,8 @@ class Builder:
 
     def _counts(self) -> Counts:
         traffic, instances = self.traffic, self.instances
-        failed = int((operations.COLLECTIVE[self.calls.op] & (self.calls.comm == NONE)).sum())
+        collective = operations.COLLECTIVE & operations.MPI
+        failed = int((collective[self.calls.op] & (self.calls.comm == NONE)).sum())
         return Counts(
             records=sum(len(calls) for process in self.processes for calls in [*process.calls, *process.parts]),
             states=len(self.calls) + len(self.regions.table),
@@ -194,7 +200,8 @@ class Builder:
             messages=self.traffic.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            timeline=Timeline(times, self.regions.times, self._instants()),
+            links=self.threads.links(),
+            timeline=Timeline(times, self.threads.around(self.regions.table, self.regions.times), self._instants()),
             labels=Labels.empty(),
             texts=(_FLUSH,),
             nodes=nodes,

@@ -49,8 +49,20 @@ class RegionInstances:
         begins, ends = (rest["op"] == operations.index(name) for name in (BEGIN, END))
         boundaries = np.flatnonzero(begins | ends)
         calls = int(columns.first[location + 1] - columns.first[location])
-        names = {region.region: self._number(region.name, region.parallel) for region in process.of(Region)}
-        return self._nested(location, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[location])), names)
+        defined = {region.region: region for region in process.of(Region)}
+        opened = rest[begins]
+        pairs, which = np.unique(np.stack([opened["peer"].astype("u8"), opened["site"]]), axis=1, return_inverse=True)
+        texts = columns.sites.of(process, pairs[1])
+        numbers = [self._named(defined.get(int(k)), text) for k, text in zip(pairs[0].tolist(), texts, strict=True)]
+        name = np.array(numbers, "i4")[which.reshape(-1)]
+        return self._nested(location, rest[boundaries], before[boundaries], begins[boundaries], (calls, int(columns.last[location])), name)
+
+    def _named(self, region: Region | None, place: str) -> int:
+        if not region:
+            return self._number("undefined region", False)
+        line, _, function = place.partition(" ")
+        where = f" {line if ':' in line else function or line}".rstrip() if region.placed else ""
+        return self._number(region.name + where, region.parallel)
 
     def _number(self, name: str, parallel: bool) -> int:
         for k, region in enumerate(zip(self.names, self._parallel, strict=True)):
@@ -61,17 +73,14 @@ class RegionInstances:
         return len(self.names) - 1
 
     def _nested(
-        self, location: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], names: dict[int, int]
+        self, location: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], name: I4
     ) -> _LocationInstances:
-        """`last`: number of calls of the location, and the time of its last record; `names`: the row of names per region."""
+        """`last`: number of calls of the location, and the time of its last record; `name`: a row of names per instance."""
         opening = np.flatnonzero(begins)
         parent, end = np.empty(len(opening), "i4"), np.empty(len(opening), "i4")
         lost = kernel.nest(begins.astype("u1"), np.empty(len(opening) + 1, "i4"), parent, end)
         self.not_open += [location] * int(lost)
         self.never_end += [location] * int((end < 0).sum())
-        name = np.array([names.get(k, NONE) for k in rows["peer"][opening].tolist()], "i4")
-        if (name < 0).any():
-            name[name < 0] = self._number("undefined region", False)
         time = np.append(rows["enter"], last[1])
         return _LocationInstances(
             name=name,

@@ -117,9 +117,15 @@ class Sites:
         new = new[np.argsort(-numbers[new])]
         numbers[new] = [NONE if place is None else self._of(*place) for place in places(process, sites["address"][new])]
 
+    def of(self, process: Process, addresses: NDArray[np.uint64]) -> list[str]:
+        """Return the text of some addresses, nothing for an unknown place."""
+        return ["" if place is None else self._text(*place) for place in places(process, addresses)]
+
+    def _text(self, module: _Module, offset: int) -> str:
+        return self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
+
     def _of(self, module: _Module, offset: int) -> int:
-        text = self._known.get((module, offset)) or f"{os.path.basename(module[0])}+{offset:#x}"
-        return self._number.setdefault(text, len(self._number))
+        return self._number.setdefault(self._text(module, offset), len(self._number))
 
 
 def _told(file: str) -> dict[tuple[_Module, int], str]:

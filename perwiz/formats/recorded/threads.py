@@ -1,0 +1,269 @@
+"""What threads of a recorded run did to each other: their barriers, and the links of teams, locks and tasks.
+
+The recorder numbers teams and tasks of a process, and names locks by their addresses; who let whom go on follows from these numbers. All
+threads of a process share its clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.formats.recorded.columns import Columns
+from perwiz.trace import operations as ops
+from perwiz.trace import tables
+from perwiz.trace.arrays import I4, I8, U1, U2, Mask
+from perwiz.trace.matching_collectives import CollectiveInstances
+from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.tables import NONE, Collectives, Links, Members, Regions, Times
+
+_FORK, _IDLE, _JOIN, _RELEASE, _CREATE, _TASK, _TASKWAIT, _IMPLICIT = (
+    ops.OP[f"omp_{name}"] for name in ("fork", "idle", "join", "release", "task_create", "task", "taskwait", "implicit_barrier")
+)
+_BARRIERS = (ops.OP["omp_barrier"], _IMPLICIT)
+_MUTEXES = tuple(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered"))
+TASK_END = "task end"
+"""The record that says a task has ended."""
+
+
+@dataclasses.dataclass
+class _Rows:
+    """The calls of threads, in the order of the trace, and what the recorder numbered."""
+
+    call: I4
+    op: U2
+    location: I4
+    process: I8
+    id: I8
+    """Team, task or lock: a number that no other process has."""
+    other: I8
+    """Of a task the one that created it; of the end of a task group when it began, else 0."""
+
+    def of(self, *op: int) -> Mask:
+        """Return which are calls of some routines."""
+        return np.isin(self.op, op)
+
+
+class Threads:
+    """The links and barriers of threads. Corrects what the recorder cannot know: see `_end_teams`, `_hand_over`."""
+
+    def __init__(self, columns: Columns, begun: I8) -> None:
+        """`begun`: per location the first instant of its process, in the time of the trace."""
+        self._columns, self._numbers = columns, Numbers()
+        self._enter, self._leave = columns["enter"], columns["leave"]
+        self.workers: I4 = np.empty(0, "i4")
+        """Locations that are idle outside of teams: they are there as long as their process."""
+        self._links: list[tuple[int, I4, I4]] = []
+        self._teams = np.empty(0, "i4"), np.empty(0, "i4")
+        several = [place for place, k in enumerate(columns.process.tolist()) if columns.processes[k].about.threads]
+        self._rows = self._numbered(several)
+        if len(self._rows.call):
+            self._instances()
+            self._end_teams()
+            self._be_idle(begun)
+            self._fork_and_join()
+            self._hand_over()
+            self._tasks()
+
+    def _numbered(self, locations: list[int]) -> _Rows:
+        columns, parts = self._columns, []
+        for place in locations:
+            process = columns.processes[columns.process[place]]
+            rows, first, end = process.calls[columns.thread[place]], int(columns.first[place]), int(columns.first[place + 1])
+            op = columns["op"][first:end]
+            mine = np.flatnonzero(~ops.MPI[op])
+            if len(mine):
+                known = np.array([name in ops.OP or name.startswith("MPI_") for name in process.about.operations])
+                raw = np.flatnonzero(known[np.minimum(rows["op"], len(known) - 1)])[: end - first][mine]
+                words = (rows[name][raw].astype("i8") for name in ("request", "sent", "received"))
+                parts.append((mine + first, op[mine], np.full(len(mine), place), np.full(len(mine), process.rank), *words))
+        empty = np.empty(0, "i8")
+        call, op, location, rank, id_, sent, received = (np.concatenate([empty, *column]) for column in zip(*parts, strict=True)) if parts else [empty] * 7
+        columns["sent"][call] = columns["received"][call] = 0
+        number = self._numbers.number(rank, id_)
+        created = op == _CREATE
+        other = sent.copy()
+        other[created] = self._numbers.number(rank[created], received[created])
+        return _Rows(call.astype("i4"), op.astype("u2"), location.astype("i4"), rank, number.astype("i8"), other)
+
+    def _link(self, kind: int, cause: I4, effect: I4) -> None:
+        """Add links, but those that program order has anyway."""
+        where = self._columns.location_of
+        apart = where(cause) != where(effect)
+        self._links.append((kind, cause[apart], effect[apart]))
+
+    def _instances(self) -> None:
+        """The n-th barriers of all members of a team belong together; a runtime says only to some where in the program they are."""
+        rows = self._rows
+        barrier = np.flatnonzero(rows.of(*_BARRIERS))
+        nth = running(rows.location[barrier], rows.id[barrier])
+        order = np.lexsort((rows.location[barrier], nth, rows.id[barrier]))
+        barrier, nth = barrier[order], nth[order]
+        new = np.ones(len(barrier), bool)
+        new[1:] = (rows.id[barrier[1:]] != rows.id[barrier[:-1]]) | (nth[1:] != nth[:-1])
+        call, team = rows.call[barrier], (np.cumsum(new) - 1).astype("i4")
+        self._teams, site = (call, team), self._columns["site"]
+        known = np.full(int(team.max(initial=-1)) + 1, NONE, "i4")
+        np.maximum.at(known, team, site[call])
+        site[call] = np.where(site[call] == NONE, known[team], site[call])
+
+    def _be_idle(self, begun: I8) -> None:
+        """A worker is idle from the first instant of its process on, and to the last."""
+        idle, last = self._rows.of(_IDLE), self._columns.first
+        call, location = self._rows.call[idle], self._rows.location[idle]
+        self.workers = np.unique(location)
+        at_first, at_last = call == last[location], call == last[location + 1] - 1
+        self._enter[call[at_first]] = begun[location[at_first]]
+        ended = self._last_of_process()[location[at_last]]
+        self._leave[call[at_last]] = np.maximum(self._enter[call[at_last]], ended)
+
+    def _last_of_process(self) -> I8:
+        """Return per location when the last call of the first thread of its process returned."""
+        columns = self._columns
+        first = np.flatnonzero(columns.thread == 0)
+        last = np.where(columns.first[first + 1] > columns.first[first], self._leave[columns.first[first + 1] - 1], 0)
+        return last[np.searchsorted(first, np.arange(len(columns.process)), "right") - 1]
+
+    def _end_teams(self) -> None:
+        """Workers leave the barrier that ends a team when all have arrived: a runtime says so only when it has the next work for them."""
+        call, team = self._teams
+        arrived = np.full(int(team.max(initial=-1)) + 1, np.iinfo("i8").min)
+        np.maximum.at(arrived, team, self._enter[call])
+        following = np.minimum(call + 1, len(self._enter) - 1)
+        where, op = self._columns.location_of, self._columns["op"]
+        ends = (op[call] == _IMPLICIT) & (op[following] == _IDLE) & (where(call) == where(following)) & (following > call)
+        last = np.minimum(arrived[team[ends]], self._leave[following[ends]])
+        self._leave[call[ends]] = self._enter[following[ends]] = np.maximum(last, self._enter[call[ends]])
+
+    def _fork_and_join(self) -> None:
+        rows = self._rows
+        fork, join, idle = (np.flatnonzero(rows.of(op)) for op in (_FORK, _JOIN, _IDLE))
+        begun = self._of_id(fork, rows.id[idle])
+        self._link(tables.FORK, rows.call[begun[begun >= 0]], rows.call[idle[begun >= 0]])
+        behind = idle[1:][rows.location[idle[1:]] == rows.location[idle[:-1]]]
+        team = rows.id[idle[:-1]][rows.location[idle[1:]] == rows.location[idle[:-1]]]
+        ended = self._of_id(join, team)
+        self._link(tables.JOIN, rows.call[behind[ended >= 0]], rows.call[ended[ended >= 0]])
+
+    def _of_id(self, rows: I8, ids: I8) -> I8:
+        """Return which of some rows has each id, -1 none."""
+        place = np.full(self._numbers.count, NONE, "i8")
+        place[self._rows.id[rows]] = rows
+        return place[ids]
+
+    def _hand_over(self) -> None:
+        """Who had a mutex lets the next one have it. It is told that it was released after that: the next may have it already."""
+        rows = self._rows
+        asked, released = rows.of(*_MUTEXES), rows.of(_RELEASE)
+        both = np.flatnonzero(asked | released)
+        both = both[np.lexsort((both, rows.location[both], rows.id[both]))]
+        pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
+        pair &= rows.location[both[:-1]] == rows.location[both[1:]]
+        release = np.full(len(rows.call), NONE, "i4")
+        release[both[:-1][pair]] = rows.call[both[1:][pair]]
+        held = np.flatnonzero(asked)
+        held = held[np.lexsort((self._leave[rows.call[held]], rows.id[held]))]
+        next_ = (rows.id[held[:-1]] == rows.id[held[1:]]) & (release[held[:-1]] >= 0)
+        cause, effect = release[held[:-1][next_]], rows.call[held[1:][next_]]
+        self._enter[cause] = self._leave[cause] = np.maximum(np.minimum(self._enter[cause], self._leave[effect]), self._leave[cause - 1])
+        self._link(tables.LOCK, cause, effect)
+
+    def _tasks(self) -> None:
+        rows = self._rows
+        created, begun = (np.flatnonzero(rows.of(op)) for op in (_CREATE, _TASK))
+        maker = self._of_id(created, rows.id[begun])
+        begun, maker = begun[maker >= 0], maker[maker >= 0]
+        self._columns["site"][rows.call[begun]] = self._columns["site"][rows.call[maker]]
+        self._link(tables.TASK, rows.call[maker], rows.call[begun])
+        task, call, time = self._task_ends()
+        maker = self._of_id(created, task)
+        ended, call, time = maker[maker >= 0], call[maker >= 0], time[maker >= 0]
+        waits = np.flatnonzero(rows.of(_TASKWAIT))
+        groups = rows.other[waits] > 0
+        self._wait_for(waits[~groups], ended, rows.other[ended], call, time)
+        ancestor = ended
+        while len(ancestor) and groups.any():
+            self._wait_for(waits[groups], ancestor, rows.other[ancestor], call, time)
+            above = self._of_id(created, rows.other[ancestor])
+            call, time, ancestor = call[above >= 0], time[above >= 0], above[above >= 0]
+
+    def _task_ends(self) -> tuple[I8, I4, I8]:
+        """Return the tasks that ended, the call behind that on their thread, and when it was; not those behind which there is none."""
+        columns, out = self._columns, []
+        for place in range(len(columns.rest)):
+            process, (rest, before) = columns.processes[columns.process[place]], columns.rest[place]
+            if process.about.threads and TASK_END in process.about.operations:
+                ends = np.flatnonzero(rest["op"] == process.about.operations.index(TASK_END))
+                ends = ends[columns.first[place] + before[ends] < columns.first[place + 1]]
+                rank = np.full(len(ends), process.rank)
+                call = columns.first[place] + before[ends]
+                out.append((self._numbers.number(rank, rest["request"][ends]), call, rest["enter"][ends] - columns.start))
+        task, call, time = (np.concatenate(column).astype("i8") for column in zip(*out, strict=True)) if out else [np.empty(0, "i8")] * 3
+        return task, call.astype("i4"), time
+
+    def _wait_for(self, waits: I8, created: I8, of_task: I8, call: I4, time: I8) -> None:
+        """Tie ends of tasks to the first of `waits` by `of_task` that returned behind them, if the task was created since its group began.
+
+        Per end: the row that created the task, or its ancestor; the task that waits; the call behind the end; when it was.
+        """
+        rows = self._rows
+        task, when = np.concatenate([rows.id[waits], of_task]), np.concatenate([self._leave[rows.call[waits]], time])
+        is_end = np.arange(len(task)) >= len(waits)
+        order = np.lexsort((~is_end, when, task))
+        nearest = np.minimum.accumulate(np.where(is_end[order], len(order), np.arange(len(order)))[::-1])[::-1]
+        found = np.full(len(task), NONE, "i8")
+        good = nearest < len(order)
+        found[order[good]] = order[nearest[good]]
+        end = np.flatnonzero(found[len(waits) :] >= 0)
+        wait = found[len(waits) :][end]
+        end, wait = end[of_task[end] == rows.id[waits[wait]]], wait[of_task[end] == rows.id[waits[wait]]]
+        since = np.maximum(rows.other[waits[wait]] - self._columns.start, 0)
+        effect, cause = rows.call[waits[wait]], call[end]
+        true = (self._enter[rows.call[created[end]]] >= since) & (self._enter[cause] <= self._leave[effect])
+        self._link(tables.TASKWAIT, cause[true], effect[true])
+
+    def links(self) -> Links:
+        """Return the links, sorted by kind."""
+        found = sorted(self._links, key=lambda one: one[0])
+        kind = [np.full(len(cause), kind, "u1") for kind, cause, _ in found]
+        columns = (np.concatenate([np.empty(0, "i4"), *(one[k] for one in found)]).astype("i4") for k in (1, 2))
+        out: U1 = np.concatenate([np.empty(0, "u1"), *kind])
+        return Links(out, *columns)
+
+    def with_teams(self, instances: CollectiveInstances) -> CollectiveInstances:
+        """Return the instances of collectives with the barriers of teams behind them."""
+        call, team = self._teams
+        if not len(call):
+            return instances
+        first = np.flatnonzero(np.diff(team, prepend=-1)).astype("i4")
+        op = self._columns["op"][call]
+        wrong = np.zeros(len(first), bool)
+        wrong[team[op != op[first][team]]] = True
+        good = ~wrong[team]
+        call, team, sizes = call[good], (np.cumsum(~wrong) - 1).astype("i4")[team[good]], np.diff(np.append(first, len(team)))[~wrong]
+        old, members = instances.collectives, instances.members
+        none = np.full(len(sizes), NONE, "i4")
+        begin = (len(members) + np.cumsum(sizes) - sizes).astype("i4")
+        columns = (self._columns["op"][call[begin - len(members)]], none, none, begin)
+        names = ("op", "comm", "root", "first_member")
+        table = Collectives(*(np.concatenate([getattr(old, name), column]) for name, column in zip(names, columns, strict=True)))
+        joined = Members(
+            np.concatenate([members.collective, team + np.int32(len(old))]),
+            np.concatenate([members.call, call]),
+            np.concatenate([members.done, call]),
+        )
+        return dataclasses.replace(instances, collectives=table, members=joined, unmatched=instances.unmatched - len(call))
+
+    def around(self, regions: Regions, times: Times) -> Times:
+        """Return the times of regions such that they lie around their calls, whose times may have been corrected."""
+        worker = np.isin(regions.location, self.workers)
+        if not worker.any():
+            return times
+        enter, leave, row = times.enter.copy(), times.leave.copy(), np.flatnonzero(worker)
+        end, place = regions.end_call[row], regions.location[row]
+        within, following = end > regions.first_call[row], end < self._columns.first[place + 1]
+        latest, earliest = self._leave[np.maximum(end - 1, 0)], self._enter[np.minimum(end, len(self._enter) - 1)]
+        leave[row] = np.where(within, np.maximum(leave[row], latest), leave[row])
+        leave[row] = np.where(following, np.minimum(leave[row], earliest), leave[row])
+        return Times(enter, leave)
