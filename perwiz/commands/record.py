@@ -23,7 +23,11 @@ examples:
   perwiz record -o run --mpicc /opt/mpi/bin/mpicc -- srun -n 16 ./app
   perwiz record -o run --calibrate -- mpiexec -n 16 ./app     what perwiz asks of the run then uses the model measured here
   perwiz record -o run -- mpiexec -n 4 python3 app.py
+  perwiz record -o run --openmp -- mpiexec -n 2 ./app     its threads, too
   perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
+
+With --openmp the threads of OpenMP are locations of their own, with their teams, barriers, critical sections, locks and tasks; loops,
+sections and single are regions. LLVM's and Intel's runtimes tell of them (OMPT); GCC's libgomp does not: LLVM's libomp takes its place.
 
 A program marks its regions with PRGN_BEGIN("name") and PRGN_END from perwiz.h (perwiz record --print-include), in Python with
 `perwiz.record.regions.parallel_region("name")`, or anywhere with MPI_Pcontrol(N) and MPI_Pcontrol(-N), N > 1.
@@ -65,6 +69,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these inside and outside MPI, too: {names}")
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
     meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
+    parser.add_argument("--openmp", action="store_true", help="record the threads of OpenMP, too")
+    meaning = "the OpenMP runtime the program is to run on: LLVM's libomp.so or Intel's libiomp5.so (default: its own, instead of libgomp LLVM's)"
+    parser.add_argument("--openmp-runtime", metavar="FILE", help=meaning)
     parser.add_argument("--calibrate", action="store_true", help=meaning)
     meaning = (
         "how clocks are compared. flat: each with that of rank 0; single: that at the start only; hierarchical: each with that of its"
@@ -94,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         print(build.built(mpicc, build.OBJECT), "-pthread")
         return DONE
     if args.profile and command:
-        of_traces = "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
+        of_traces = "--openmp", "--openmp-runtime", "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
         _refuse(args, *of_traces, because="is not for --profile: nothing is timed against other processes")
         return _profile(args, command, mpicc)
     _refuse(args, "--to", "--counters", because="is only for --profile")
@@ -154,6 +161,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     if args.uneven_links and not re.fullmatch(r"\d{1,9}", args.uneven_links):
         raise UsageError(f"--uneven-links {args.uneven_links}: must be whole ns below a second")
     given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors, "PERWIZ_UNEVEN_LINKS": args.uneven_links}
+    given["PERWIZ_OPENMP"] = "1" if args.openmp else None
     return {name: value for name, value in given.items() if value}
 
 
@@ -169,15 +177,18 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     import os
 
     from perwiz.commands import calibrate
-    from perwiz.errors import PerwizError
+    from perwiz.errors import PerwizError, UsageError
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.formats.recorded.read import MODEL
-    from perwiz.record import launch
+    from perwiz.record import launch, openmp
 
     launch.check(command)
+    if args.openmp_runtime and not args.openmp:
+        raise UsageError("perwiz record: --openmp-runtime is only for --openmp")
     settings = _settings(args)
-    library = _library(command, mpicc)
+    runtime, why = openmp.runtime(command, args.openmp_runtime) if args.openmp else ("", "")
+    library = ":".join(filter(None, (_library(command, mpicc), runtime)))
     folder, token = launch.open_folder(args.output)
     place = os.path.join(args.output, MODEL)
     try:
@@ -185,8 +196,8 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
-    lines = launch.outcome(args.output, recorded_files.stopped(folder)) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
-    _say(launch.ended(code, command) + lines)
+    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
+    _say([why] * bool(why) + launch.ended(code, command) + lines)
     if any_recorded:
         if measured:
             calibrate.write(place, measured)

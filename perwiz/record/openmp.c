@@ -78,6 +78,26 @@ static inline void openmp_boundary(Thread *me, int op, int work, int64_t id, uin
     commit(me);
 }
 
+/* A loop, a section ... begins or ends. */
+static void openmp_construct(Thread *me, int work, int end, const void *site)
+{
+    int *open = &me->omp.works[me->omp.teams];
+    if (end == OMPT_BEGIN)
+        ++*open;
+    else if (--*open < 0) {
+        *open = 0; /* it was ended by a barrier */
+        return;
+    }
+    openmp_boundary(me, end == OMPT_BEGIN ? OP_BEGIN : OP_END, work, 0, (uint64_t)(uintptr_t)site);
+}
+
+/* No such construct goes on behind a barrier of its team. LLVM does not tell the end of a single of GCC's. */
+static inline void constructs_end(Thread *me)
+{
+    for (int *open = &me->omp.works[me->omp.teams]; UNLIKELY(*open > 0); --*open)
+        openmp_boundary(me, OP_END, 0, 0, 0);
+}
+
 /* A worker has nothing to do from now on; its row lasts until it has. */
 static void idle_begins(Thread *me, int64_t from)
 {
@@ -123,6 +143,7 @@ static void openmp_ends(Thread *me, int64_t time)
     if (omp->since && omp->waits)
         wait_ends(me, omp->wait[omp->waits - 1], time);
     for (; omp->teams; omp->teams--) {
+        constructs_end(me);
         openmp_boundary(me, OP_END, 0, 0, 0);
         if (omp->team[omp->teams - 1].worker)
             openmp_put(me, OP_IDLE, now(), now(), 0, 0);
@@ -197,6 +218,7 @@ static void openmp_implicit_task(int end, OmptData *parallel, OmptData *task, un
         task->value = new_task(me, 0);
         if (omp->teams < NESTED)
             omp->team[omp->teams++] = (Membership){team, number != 0, number ? NULL : fork};
+        omp->works[omp->teams] = 0;
         openmp_boundary(me, OP_BEGIN, WORK_PARALLEL, team, site);
     } else if (omp->teams) {
         Membership *in = &omp->team[--omp->teams];
@@ -245,6 +267,7 @@ static void openmp_sync_region(int kind, int end, OmptData *parallel, OmptData *
     else if (kind == OMPT_TASKWAIT)
         wait_begins(me, OP_TASKWAIT, task_number(task), 0, site);
     else {
+        constructs_end(me);
         int64_t team = omp->teams ? omp->team[omp->teams - 1].id : 0;
         wait_begins(me, kind == OMPT_EXPLICIT_BARRIER ? OP_BARRIER : OP_IMPLICIT_BARRIER, team, 0, site);
     }
@@ -341,7 +364,7 @@ static void openmp_work(int kind, int end, OmptData *parallel, OmptData *task, u
     Thread *me = kind > 0 && kind < WORKS && kind != OMPT_SINGLE_OTHER && kind != WORK_MASKED ? openmp_enter() : NULL;
     if (!me)
         return;
-    openmp_boundary(me, end == OMPT_BEGIN ? OP_BEGIN : OP_END, kind, 0, (uint64_t)(uintptr_t)site);
+    openmp_construct(me, kind, end, site);
     openmp_leave(me);
 }
 
@@ -351,7 +374,7 @@ static void openmp_masked(int end, OmptData *parallel, OmptData *task, const voi
     Thread *me = openmp_enter();
     if (!me)
         return;
-    openmp_boundary(me, end == OMPT_BEGIN ? OP_BEGIN : OP_END, WORK_MASKED, 0, (uint64_t)(uintptr_t)site);
+    openmp_construct(me, WORK_MASKED, end, site);
     openmp_leave(me);
 }
 

@@ -168,6 +168,7 @@ typedef struct {
     int forks, teams, waits, groups;
     Fork fork[NESTED];
     Membership team[NESTED];
+    int works[NESTED + 1]; /* open loops, sections ... by how many teams are around them */
     Wait wait[WAITS];
     int64_t group[NESTED];
 } Omp;
