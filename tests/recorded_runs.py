@@ -10,6 +10,8 @@ from perwiz.kernels.recorded import CALL, PART
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier"]
 OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ineighbor_allgather", "MPI_Unknown"]
 OPERATIONS += ["MPI_Isendrecv_replace", "MPI_Start", "MPI_Pready_range", "MPI_Parrived", "MPI_Ibarrier", "MPI_Comm_spawn_multiple"]
+OPERATIONS += ["task end", "omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_release"]
+OPERATIONS += ["omp_task_create", "omp_task", "omp_taskwait"]
 SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
 WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
 
@@ -42,14 +44,17 @@ class Run:
     def marker(self, **about):
         (self.path / "run.json").write_text(json.dumps(about), encoding="utf-8")
 
-    def process(self, rank, calls, parts=(), more=(), **about):
+    def process(self, rank, calls, parts=(), more=(), others=(), **about):
+        """`others`: the records of its other threads."""
         known = {"process": rank, "processes": self.size, "begun": 1000, "real": [1000, 5_000_000_000], "clock": "a", "cpu": 0}
         known |= {"metahost": 0, "metahost_name": "", "host": "node", "mpi": "MPI", "program": ["app"], "operations": OPERATIONS}
         lines = [known | about, WORLD | {"ranks": [0, 1, self.size]}, *more]
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         (self.path / f"definitions-{rank:06}.jsonl").write_text(text, encoding="utf-8")
-        for kind, rows, dtype in (("calls", calls, CALL), ("parts", parts, PART)):
-            name = self.path / f"{kind}-{rank:06}.0.npy"
+        every = [(f"calls-{rank:06}.{k}", rows, CALL) for k, rows in enumerate([calls, *others])]
+        every += [(f"parts-{rank:06}.{k}", [] if k else parts, PART) for k in range(len(others) + 1)]
+        for name, rows, dtype in every:
+            name = self.path / f"{name}.npy"
             data = np.array(list(rows), dtype)
             header = b"\x93NUMPY\x01\x00" + b" " * 376
             name.write_bytes(header + data.tobytes())

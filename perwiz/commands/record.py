@@ -70,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
     meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
     parser.add_argument("--openmp", action="store_true", help="record the threads of OpenMP, too")
-    meaning = "the OpenMP runtime the program is to run on: LLVM's libomp.so or Intel's libiomp5.so (default: its own, instead of libgomp LLVM's)"
+    meaning = "the OpenMP runtime to run on: LLVM's libomp.so or Intel's libiomp5.so (default: the program's own, LLVM's for libgomp)"
     parser.add_argument("--openmp-runtime", metavar="FILE", help=meaning)
     parser.add_argument("--calibrate", action="store_true", help=meaning)
     meaning = (
@@ -196,7 +196,8 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
-    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp) if any_recorded else [f"{args.output}: {_nothing(mpicc)}"]
+    nothing = [f"{args.output}: {_nothing(mpicc)}"]
+    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp) if any_recorded else nothing
     _say([why] * bool(why) + launch.ended(code, command) + lines)
     if any_recorded:
         if measured:

@@ -10,7 +10,8 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.formats.recorded.columns import Columns
+from perwiz.formats.recorded.columns import Columns, operations
+from perwiz.kernels import records
 from perwiz.trace import operations as ops
 from perwiz.trace import tables
 from perwiz.trace.arrays import I4, I8, U1, U2, Mask
@@ -74,12 +75,14 @@ class Threads:
             op = columns["op"][first:end]
             mine = np.flatnonzero(~ops.MPI[op])
             if len(mine):
-                known = np.array([name in ops.OP or name.startswith("MPI_") for name in process.about.operations])
-                raw = np.flatnonzero(known[np.minimum(rows["op"], len(known) - 1)])[: end - first][mine]
+                named = operations(tuple(process.about.operations))["op"][rows["op"]] != records.NO_CALL
+                raw = np.flatnonzero(named)[: end - first][mine]
                 words = (rows[name][raw].astype("i8") for name in ("request", "sent", "received"))
                 parts.append((mine + first, op[mine], np.full(len(mine), place), np.full(len(mine), process.rank), *words))
         empty = np.empty(0, "i8")
-        call, op, location, rank, id_, sent, received = (np.concatenate([empty, *column]) for column in zip(*parts, strict=True)) if parts else [empty] * 7
+        call, op, location, rank, id_, sent, received = (
+            (np.concatenate([empty, *column]) for column in zip(*parts, strict=True)) if parts else [empty] * 7
+        )
         columns["sent"][call] = columns["received"][call] = 0
         number = self._numbers.number(rank, id_)
         created = op == _CREATE

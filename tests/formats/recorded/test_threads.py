@@ -1,0 +1,205 @@
+"""Threads of recorded runs, written by hand as the recorder would: teams, barriers, locks and tasks, and what nobody can know."""
+
+import json
+
+import pytest
+
+from perwiz.formats.recorded import read as recorded
+from perwiz.trace import defects, operations
+from perwiz.trace.tables import LINKS
+from perwiz.trace.trace import check
+from perwiz.whatif.predict import predict
+from recorded_runs import Run, call
+
+REGION = {"region": 0, "parallel": False, "placed": True, "name": "omp parallel"}
+MODULE = {"module": "/app", "bias": 0, "build_id": "b", "begin": 0, "end": 4096}
+
+
+def at(name, enter, leave=None, number=0, **more):
+    """A record of a team, task or lock of this number."""
+    return call(name, enter, enter if leave is None else leave, request=number, **more)
+
+
+def shown(trace):
+    """Return per location its calls: routine, entered, returned."""
+    times = trace.timeline.calls
+    rows = zip(trace.calls.location.tolist(), trace.calls.op.tolist(), times.enter.tolist(), times.leave.tolist(), strict=True)
+    out = [[] for _ in range(len(trace.locations))]
+    for location, op, enter, leave in rows:
+        out[location].append((operations.OPS[op].removeprefix("omp_"), enter, leave))
+    return out
+
+
+def links(trace):
+    return [
+        (LINKS[kind], cause, effect)
+        for kind, cause, effect in zip(*(getattr(trace.links, name).tolist() for name in ("kind", "cause", "effect")), strict=True)
+    ]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return read(records of each thread): the trace of a process that begins at 1000, which both engines replay to the nanosecond."""
+
+    def made(first, *others, more=(), places=()):
+        run = Run(tmp_path / "run", 1)
+        run.process(0, first, (), more, others, threads=True)
+        (run.path / "sites.json").write_text(json.dumps([{"module": "/app", "build_id": "b", "places": dict(places)}]))
+        trace = recorded.read(str(run.path))
+        check(trace)
+        for engine in ("sweep", "replay"):
+            prediction = predict(trace, [], engine=engine)
+            assert prediction.predicted.calls == prediction.recorded.calls
+        return trace
+
+    return made
+
+
+def test_team__idle_outside_of_it(read):
+    """The worker is told at 1900 of the end at 1600; its file says that it was idle from its own begin, 1190, on."""
+    first = [at("omp_fork", 1100, 1110, 1), at("omp_implicit_barrier", 1500, 1620, 1), at("omp_join", 1620, 1630, 1)]
+    first += [
+        at("omp_fork", 1890, 1895, 2),
+        at("omp_implicit_barrier", 2000, 2010, 2),
+        at("omp_join", 2010, 2020, 2),
+        call("MPI_Unknown", 2050, 2060),
+    ]
+    worker = [at("omp_idle", 1190, 1200, 1), at("omp_implicit_barrier", 1600, 1900, 1), at("omp_idle", 1900, 1901, 2)]
+    worker += [at("omp_implicit_barrier", 1950, 1955, 2), at("omp_idle", 1955, 2070)]
+    trace = read(first, worker)
+    assert shown(trace) == [
+        [("fork", 100, 110), ("implicit_barrier", 500, 620), ("join", 620, 630)]
+        + [("fork", 890, 895), ("implicit_barrier", 1000, 1010), ("join", 1010, 1020), ("MPI_other", 1050, 1060)],
+        [("idle", 0, 200), ("implicit_barrier", 600, 600), ("idle", 600, 901), ("implicit_barrier", 950, 1000), ("idle", 1000, 1060)],
+    ]
+    assert links(trace) == [("fork", 0, 7), ("fork", 3, 9), ("join", 9, 2), ("join", 11, 5)]
+    assert (trace.collectives.comm.tolist(), trace.collectives.first_member.tolist()) == ([-1, -1], [0, 2])
+    assert (trace.members.call.tolist(), trace.members.done.tolist()) == ([1, 8, 4, 10], [1, 8, 4, 10])
+    assert (trace.timeline.locations.enter.tolist(), trace.timeline.locations.leave.tolist()) == ([0, 0], [1060, 1060])
+    assert (trace.counts.unmatched_collectives, trace.counts.incomplete_collectives, trace.counts.lacking) == (0, 0, {})
+
+
+def test_barriers__by_their_number_in_the_team(read):
+    """Of one team both threads come to the first barrier, then to the second, at whatever time."""
+    first = [at("omp_fork", 1000, 1010, 7), at("omp_barrier", 1100, 1200, 7), at("omp_barrier", 1210, 1300, 7)]
+    first += [at("omp_implicit_barrier", 1310, 1320, 7), at("omp_join", 1320, 1320, 7)]
+    worker = [at("omp_idle", 1000, 1020, 7), at("omp_barrier", 1200, 1205, 7, site=100), at("omp_barrier", 1290, 1300, 7)]
+    worker += [at("omp_implicit_barrier", 1310, 1310, 7), at("omp_idle", 1310, 1330)]
+    trace = read(first, worker, more=[MODULE], places={100: "a.c:5 f"}.items())
+    assert trace.members.call.tolist() == [1, 6, 2, 7, 3, 8]
+    assert [trace.site[call] for call in (1, 6, 2)] == [0, 0, -1]
+    assert trace.sites == ("a.c:5 f",)
+
+
+def test_barriers__of_other_routines_stay_apart(read):
+    """Where records are missing, what one thread calls a barrier is another's end of a loop: no instance, and it is told."""
+    first = [
+        at("omp_fork", 1000, 1010, 1),
+        at("omp_barrier", 1100, 1200, 1),
+        at("omp_implicit_barrier", 1310, 1320, 1),
+        at("omp_join", 1320, 1320, 1),
+    ]
+    worker = [
+        at("omp_idle", 1000, 1020, 1),
+        at("omp_implicit_barrier", 1190, 1200, 1),
+        at("omp_implicit_barrier", 1300, 1310, 1),
+        at("omp_idle", 1320, 1330),
+    ]
+    trace = read(first, worker)
+    assert trace.members.call.tolist() == [2, 6]
+    assert trace.counts.unmatched_collectives == 2
+
+
+def test_lock__handed_over(read):
+    """In the order in which they had it. The second has it at 1250, though the first tells at 1255 that it has released it."""
+    first = [
+        at("omp_fork", 1000, 1010, 1),
+        at("omp_critical", 1100, 1101, 9),
+        at("omp_release", 1255, 1255, 9),
+        at("omp_critical", 1260, 1400, 9),
+    ]
+    first += [at("omp_release", 1450, 1450, 9), at("omp_implicit_barrier", 1500, 1501, 1), at("omp_join", 1501, 1501, 1)]
+    worker = [at("omp_idle", 1000, 1020, 1), at("omp_critical", 1110, 1250, 9), at("omp_release", 1390, 1390, 9)]
+    worker += [
+        at("omp_critical", 1391, 1391, 8),
+        at("omp_release", 1392, 1392, 8),
+        at("omp_implicit_barrier", 1480, 1480, 1),
+        at("omp_idle", 1480, 1510),
+    ]
+    trace = read(first, worker)
+    assert [link for link in links(trace) if link[0] == "lock"] == [("lock", 2, 8), ("lock", 9, 3)]
+    assert shown(trace)[0][2] == ("release", 250, 250)
+
+
+def test_tasks__created_done_and_waited_for(read):
+    """Task 4 creates 8 and 12; the worker does 8 while it waits at the barrier, its creator 12 and then waits for both."""
+    create, done = (
+        (lambda time, task: at("omp_task_create", time, None, task, received=4, site=200)),
+        (lambda time, task: at("task end", time, None, task)),
+    )
+    first = [at("omp_fork", 1000, 1010, 1), create(1100, 8), create(1110, 12), at("omp_task", 1120, 1121, 12), done(1300, 12)]
+    first += [at("omp_taskwait", 1300, 1405, 4), at("omp_implicit_barrier", 1450, 1451, 1), at("omp_join", 1451, 1451, 1)]
+    worker = [
+        at("omp_idle", 1000, 1020, 1),
+        at("omp_task", 1030, 1130, 8),
+        done(1400, 8),
+        at("omp_implicit_barrier", 1400, 1452, 1),
+        at("omp_idle", 1452, 1452),
+    ]
+    trace = read(first, worker, more=[MODULE], places={200: "a.c:7 f"}.items())
+    assert [link for link in links(trace) if link[0].startswith("task")] == [("task", 1, 8), ("taskwait", 9, 4)]
+    assert shown(trace)[1][1:] == [("task", 30, 130), ("implicit_barrier", 400, 450), ("idle", 450, 451)]
+    assert [trace.sites[trace.site[call]] for call in (3, 8)] == ["a.c:7 f"] * 2
+    assert trace.calls.bytes_received.sum() == 0
+
+
+@pytest.mark.parametrize(("since", "waited"), [(1095, [("taskwait", 9, 4)]), (1105, [])], ids=["in the group", "before it"])
+def test_task_group__waits_for_all_made_in_it(read, since, waited):
+    """Task 8 of task 4 creates 16, which the worker does: the group of 4 waits for that if 8 was made since the group began."""
+    first = [at("omp_fork", 1000, 1010, 1), at("omp_task_create", 1100, None, 8, received=4), at("omp_task", 1110, 1111, 8)]
+    first += [
+        at("omp_task_create", 1120, None, 16, received=8),
+        at("task end", 1200, None, 8),
+        at("omp_taskwait", 1200, 1405, 4, sent=since),
+    ]
+    first += [at("omp_implicit_barrier", 1450, 1451, 1), at("omp_join", 1451, 1451, 1)]
+    worker = [
+        at("omp_idle", 1000, 1020, 1),
+        at("omp_task", 1030, 1130, 16),
+        at("task end", 1400, None, 16),
+        at("omp_implicit_barrier", 1400, 1450, 1),
+    ]
+    trace = read(first, [*worker, at("omp_idle", 1452, 1452)])
+    assert [link for link in links(trace) if link[0] == "taskwait"] == waited
+
+
+def test_region__named_by_its_place(read):
+    begin, done = at("begin", 1010, None, 1, peer=0, site=300), at("end", 1330, None)
+    first = [at("omp_fork", 1000, 1010, 1), begin, at("omp_implicit_barrier", 1300, 1320, 1), done, at("omp_join", 1330, 1330, 1)]
+    worker = [at("omp_idle", 1000, 1020, 1), at("begin", 1020, None, 1, peer=0, site=301), at("omp_implicit_barrier", 1310, 1500, 1)]
+    worker += [at("end", 1500, None), at("omp_idle", 1500, 1500)]
+    trace = read(first, worker, more=[REGION, MODULE], places={300: "a.c:7 f", 301: "app+0x9 g"}.items())
+    assert trace.names == ("omp parallel a.c:7", "omp parallel g")
+    assert (trace.timeline.regions.enter.tolist(), trace.timeline.regions.leave.tolist()) == ([10, 20], [330, 310])
+
+
+def test_killed__as_far_as_it_goes(read):
+    """The program ends in its second team: the worker is still idle, and nothing joins the first team."""
+    first = [
+        at("omp_fork", 1000, 1010, 1),
+        at("omp_implicit_barrier", 1300, 1320, 1),
+        at("omp_join", 1320, 1321, 1),
+        at("omp_fork", 1400, 1410, 2),
+    ]
+    worker = [at("omp_idle", 1000, 1020, 1), at("omp_implicit_barrier", 1310, 1320, 1), at("omp_idle", 1320, 0)]
+    trace = read(first, worker)
+    assert links(trace) == [("fork", 0, 4)]
+    assert (trace.defects.reason.tolist(), trace.defects.location.tolist()) == ([defects.NEVER_ENDS], [1])
+
+
+def test_damaged__numbers_of_nobody(read):
+    """Joins, releases, tasks and their ends that belong to nothing make no link."""
+    first = [at("omp_join", 1000, 1010, 5), at("omp_release", 1020, None, 6), at("omp_task", 1030, 1040, 7), at("task end", 1050, None, 7)]
+    first += [at("omp_taskwait", 1060, 1070, -3), at("task end", 1080, None, 99), at("omp_idle", 1090, 1100, 12)]
+    trace = read(first, [at("omp_idle", 1000, 1001, 1)])
+    assert links(trace) == []
