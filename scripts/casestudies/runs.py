@@ -26,6 +26,11 @@ _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 _OPEN = ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1")
 """What Open MPI needs to run more processes than there are processors; those that wait let others run."""
 
+HYBRID = "hybrid/"
+"""Programs in this folder have threads, which are recorded, too."""
+_OF_HYBRID = {"OMP_WAIT_POLICY": "passive", "OMPI_CC": "clang", "MPICH_CC": "clang"}
+"""Threads that wait let others run; LLVM's compiler has a runtime that tells of them."""
+
 _NOISY = 0.005
 """A variant is run more often if its median is above its shortest run by more than this part."""
 
@@ -126,8 +131,9 @@ class Lab:
         self.count += 1
         folder = self.folder / f"{pathlib.Path(program).name}-{self.count}"
         launch = [self.mpiexec, *self._options, "-n", str(ranks), self._compiled(program), *words]
-        command = [sys.executable, "-m", "perwiz", "record", "-o", str(folder), "--mpicc", self.mpicc, "--", *launch]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **_AS_ROOT})
+        threads = ["--openmp"] if program.startswith(HYBRID) else []
+        command = [sys.executable, "-m", "perwiz", "record", "-o", str(folder), *threads, "--mpicc", self.mpicc, "--", *launch]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(program))
         elapsed = re.search(r"^elapsed ([0-9.]+)$", done.stdout, re.MULTILINE)
         if done.returncode or not elapsed:
             raise PerwizError(f"{' '.join(command)}: ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
@@ -145,11 +151,16 @@ class Lab:
         out = self.folder / pathlib.Path(program).name
         if not out.exists():
             source = str(HERE / f"{program}.c")
-            command = [self.mpicc, "-O1", "-g", f"-I{build.HERE}", source, "-o", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            threads = ["-fopenmp"] if program.startswith(HYBRID) else []
+            command = [self.mpicc, "-O1", "-g", *threads, f"-I{build.HERE}", source, "-o", str(out)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(program))
             if done.returncode:
                 raise UsageError(f"{source}: cannot be compiled: {done.stderr.strip()}")
         return str(out)
+
+
+def _environment(program: str) -> dict[str, str]:
+    return os.environ | _AS_ROOT | (_OF_HYBRID if program.startswith(HYBRID) else {})
 
 
 def _runs(key: tuple[str, ...], recordings: Sequence[Recording]) -> Runs:

@@ -171,6 +171,25 @@ def halo_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = 
     return case
 
 
+def hybrid_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of two programs with threads: a loop that is balanced, and a critical section that is none."""
+    case = Case("hybrid", "hybrid: iterations as threads come for them; a critical section made a reduction")
+    cells = []
+    for program, word, ask in (("schedule", "dynamic", _loop_balanced), ("critical", "reduction", lambda _: "zero-time op:omp_critical")):
+        before, after = lab.runs(f"hybrid/{program}", 2, [], [word])
+        one = row("made", before, after, [ask(before.middle)])
+        cells.append([program, one.question, ms(before.time), *told(one.expected), measured(one), signed(one.error), noise(one.noise)])
+        case.rows.append(one)
+        case.figures[program] = {"before": before.document(), "question": one.document()}
+    case.lines += table(("program", HEAD[0], "before", *HEAD[1:]), cells, left=(0, 1))
+    return case
+
+
+def _loop_balanced(trace: Trace) -> str:
+    """Return the question: the loop takes all threads the same time."""
+    return f"balance-time {next(name for name in trace.names if name.startswith('omp for '))}"
+
+
 CASES = {
     "registration": registration_case,
     "compositing": compositing_case,
@@ -178,6 +197,7 @@ CASES = {
     "pipeline": pipeline_case,
     "halo": halo_case,
     "remedies": remedies_case,
+    "hybrid": hybrid_case,
 }
 SIZED: dict[str, Callable[..., Case]] = {"pipeline": pipeline_case, "halo": halo_case}
 """Cases of programs that take the size of their messages."""

@@ -39,7 +39,7 @@ class _Rows:
     id: I8
     """Team, task or lock: a number that no other process has."""
     other: I8
-    """Of a task the one that created it; of the end of a task group when it began, else 0."""
+    """Of a task the one that created it; of the end of a task group when it began; of idle calls 1 if no team follows; else 0."""
 
     def of(self, *op: int) -> Mask:
         """Return which are calls of some routines."""
@@ -86,7 +86,7 @@ class Threads:
         columns["sent"][call] = columns["received"][call] = 0
         number = self._numbers.number(rank, id_)
         created = op == _CREATE
-        other = sent.copy()
+        other = np.where(op == _IDLE, id_ == 0, sent)
         other[created] = self._numbers.number(rank[created], received[created])
         return _Rows(call.astype("i4"), op.astype("u2"), location.astype("i4"), rank, number.astype("i8"), other)
 
@@ -112,21 +112,17 @@ class Threads:
         site[call] = np.where(site[call] == NONE, known[team], site[call])
 
     def _be_idle(self, begun: I8) -> None:
-        """A worker is idle from the first instant of its process on, and to the last."""
+        """A worker is idle from the first instant of its process on, and until that comes to its last call: however early that may be."""
         idle, last = self._rows.of(_IDLE), self._columns.first
         call, location = self._rows.call[idle], self._rows.location[idle]
         self.workers = np.unique(location)
-        at_first, at_last = call == last[location], call == last[location + 1] - 1
+        at_first, at_last = call == last[location], (call == last[location + 1] - 1) & (self._rows.other[idle] > 0)
         self._enter[call[at_first]] = begun[location[at_first]]
-        ended = self._last_of_process()[location[at_last]]
-        self._leave[call[at_last]] = np.maximum(self._enter[call[at_last]], ended)
-
-    def _last_of_process(self) -> I8:
-        """Return per location when the last call of the first thread of its process returned."""
-        columns = self._columns
-        first = np.flatnonzero(columns.thread == 0)
-        last = np.where(columns.first[first + 1] > columns.first[first], self._leave[columns.first[first + 1] - 1], 0)
-        return last[np.searchsorted(first, np.arange(len(columns.process)), "right") - 1]
+        master = np.flatnonzero(self._columns.thread == 0)
+        of_process = last[master[np.searchsorted(master, location[at_last], "right") - 1] + 1] - 1
+        idle_last = call[at_last]
+        self._leave[idle_last] = np.maximum(self._enter[idle_last], self._enter[of_process])
+        self._link(tables.JOIN, of_process.astype("i4"), idle_last)
 
     def _end_teams(self) -> None:
         """Workers leave the barrier that ends a team when all have arrived: a runtime says so only when it has the next work for them."""
