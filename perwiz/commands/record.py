@@ -70,6 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
     meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
     parser.add_argument("--openmp", action="store_true", help="record the threads of OpenMP, too")
+    parser.add_argument("--pthreads", action="store_true", help="record POSIX threads that the program begins, too")
     meaning = "the OpenMP runtime to run on: LLVM's libomp.so or Intel's libiomp5.so (default: the program's own, LLVM's for libgomp)"
     parser.add_argument("--openmp-runtime", metavar="FILE", help=meaning)
     parser.add_argument("--calibrate", action="store_true", help=meaning)
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         print(build.built(mpicc, build.OBJECT), "-pthread")
         return DONE
     if args.profile and command:
-        of_traces = "--openmp", "--openmp-runtime", "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
+        of_traces = "--openmp", "--openmp-runtime", "--pthreads", "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
         _refuse(args, *of_traces, because="is not for --profile: nothing is timed against other processes")
         return _profile(args, command, mpicc)
     _refuse(args, "--to", "--counters", because="is only for --profile")
@@ -161,7 +162,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     if args.uneven_links and not re.fullmatch(r"\d{1,9}", args.uneven_links):
         raise UsageError(f"--uneven-links {args.uneven_links}: must be whole ns below a second")
     given = {"PERWIZ_OFFSETS": args.offsets, "PERWIZ_CLOCK_ERRORS": args.clock_errors, "PERWIZ_UNEVEN_LINKS": args.uneven_links}
-    given["PERWIZ_OPENMP"] = "1" if args.openmp else None
+    given |= {"PERWIZ_OPENMP": "1" if args.openmp else None, "PERWIZ_PTHREADS": "1" if args.pthreads else None}
     return {name: value for name, value in given.items() if value}
 
 
@@ -181,14 +182,17 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.formats.recorded.read import MODEL
-    from perwiz.record import launch, openmp
+    from perwiz.record import build, launch, openmp
 
     launch.check(command)
     if args.openmp_runtime and not args.openmp:
         raise UsageError("perwiz record: --openmp-runtime is only for --openmp")
+    if args.openmp and args.pthreads:
+        raise UsageError("perwiz record: --pthreads is not for --openmp: its threads are those of POSIX, too")
     settings = _settings(args)
     runtime, why = openmp.runtime(command, args.openmp_runtime) if args.openmp else ("", "")
-    library = ":".join(filter(None, (_library(command, mpicc), runtime)))
+    front = str(build.built(mpicc, build.PTHREADS)) if args.pthreads else ""
+    library = ":".join(filter(None, (front, _library(command, mpicc), runtime)))
     folder, token = launch.open_folder(args.output)
     place = os.path.join(args.output, MODEL)
     try:

@@ -14,10 +14,10 @@ import tempfile
 from perwiz.errors import UsageError
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIBRARY, OBJECT = "libperwiz.so", "perwiz.o"
+LIBRARY, OBJECT, PTHREADS = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so"
 _FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
-_SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "openmp.c", "clocks.c", "profile.c", "start.c", "wrappers_special.c")
+_SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "openmp.c", "pthreads.c", "pthreads_front.c", "clocks.c", "profile.c", "start.c", "wrappers_special.c")
 _VERSIONS = (
     ("SMPI", r"#define SMPI_H\b()"),
     ("Open MPI", r"#define OMPI_MAJOR_VERSION (\d+)[\s\S]*?#define OMPI_MINOR_VERSION (\d+)[\s\S]*?#define OMPI_RELEASE_VERSION (\d+)"),
@@ -32,7 +32,7 @@ def cache() -> pathlib.Path:
 
 
 def built(mpicc: str, what: str = LIBRARY) -> pathlib.Path:
-    """Return the compiled recorder for the MPI of `mpicc`: a library to preload or an object to link.
+    """Return the compiled recorder for the MPI of `mpicc`: a library to preload, an object to link, or what goes in front of POSIX threads.
 
     Raises UsageError when there is no such compiler, it cannot compile an MPI program, or the cache cannot be written.
     """
@@ -129,3 +129,4 @@ def _compile(mpicc: str, place: pathlib.Path) -> None:
     object_, library = str(place / OBJECT), str(place / LIBRARY)
     _run([mpicc, *_FLAGS, *include, "-c", "-o", object_, str(HERE / "recorder.c")], mpicc)
     _run([mpicc, "-shared", "-pthread", "-Wl,-z,lazy", "-o", library, object_], mpicc)
+    _run([mpicc, *_FLAGS, "-shared", "-o", str(place / PTHREADS), str(HERE / "pthreads_front.c"), "-ldl"], mpicc)

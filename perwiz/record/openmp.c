@@ -27,11 +27,15 @@ static char pw_runtime[128];
 /* A task is its number, and what of it is known. */
 enum { TASK_EXPLICIT = 1, TASK_BEGUN = 2 };
 
-static int openmp_asked(void)
+static int given(const char *name)
 {
-    const char *asked = getenv("PERWIZ_OPENMP");
-    return asked && *asked && getenv("PERWIZ_DIR");
+    const char *value = getenv(name);
+    return value && *value;
 }
+
+static int openmp_asked(void) { return given("PERWIZ_OPENMP") && given("PERWIZ_DIR"); }
+
+static int threads_asked(void) { return given("PERWIZ_OPENMP") || given("PERWIZ_PTHREADS"); }
 
 /* Write the regions that constructs are. */
 static void openmp_regions(void)
@@ -443,7 +447,7 @@ static void openmp_settle(void)
 }
 
 #else
-static int openmp_asked(void) { return 0; }
+static int threads_asked(void) { return 0; }
 static void openmp_regions(void) {}
 static void openmp_settle(void) {}
 static void write_runtime(void) {}

@@ -23,6 +23,8 @@
 
 #include "openmp.c"
 
+#include "pthreads.c"
+
 #include "clocks.c"
 
 #include "profile.c"

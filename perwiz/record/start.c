@@ -115,7 +115,7 @@ static void write_process(int64_t begun)
         pw_ranks,
         (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)pw_places[pw_rank].clock);
     put(&line, ",\"cpu\":%d,\"metahost\":%d,\"mpi_version\":[%d,%d]", sched_getcpu(), id ? atoi(id) : 0, major, minor);
-    put(&line, ",\"threads\":%s", openmp_asked() ? "true" : "false");
+    put(&line, ",\"threads\":%s", threads_asked() ? "true" : "false");
     put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
     put_text(&line, "host", host);
     put_text(&line, "mpi", version);

@@ -2,11 +2,13 @@
 
 import importlib
 import pathlib
+import shutil
 import sys
 
 import pytest
 
 from perwiz import cli
+from perwiz.record import openmp
 
 pytestmark = pytest.mark.slow
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "casestudies"
@@ -67,3 +69,16 @@ def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path
     before, row = remedies.measured(lab, balanced)
     assert before.time > 1.3 * row.measured
     assert abs(row.error) < 0.2
+
+
+def test_hybrid__threads_gain_what_is_predicted(mpi, study, tmp_path):
+    """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section; other work may disturb a run, but not three times."""
+    if not shutil.which("clang") or not openmp.installed():
+        pytest.skip("no clang with LLVM's libomp here (Debian: clang, libomp-dev)")
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        case = study.hybrid_case(study.Lab(folder, mpi.mpiexec, 1), lambda *_: None)
+        if all(abs(row.error) < 0.15 for row in case.rows):
+            return
+    pytest.fail("\n".join(case.lines))

@@ -19,11 +19,15 @@ from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Collectives, Links, Members, Regions, Times
 
-_FORK, _IDLE, _JOIN, _RELEASE, _CREATE, _TASK, _TASKWAIT, _IMPLICIT = (
-    ops.OP[f"omp_{name}"] for name in ("fork", "idle", "join", "release", "task_create", "task", "taskwait", "implicit_barrier")
+_FORK, _IDLE, _JOIN, _CREATE, _TASK, _TASKWAIT, _IMPLICIT = (
+    ops.OP[f"omp_{name}"] for name in ("fork", "idle", "join", "task_create", "task", "taskwait", "implicit_barrier")
 )
 _BARRIERS = (ops.OP["omp_barrier"], _IMPLICIT)
-_MUTEXES = tuple(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered"))
+_CREATE_THREAD, _THREAD, _JOIN_THREAD, _COND_WAIT, _COND_SIGNAL, _THREAD_BARRIER = (
+    ops.OP[f"pthread_{name}"] for name in ("create", "idle", "join", "cond_wait", "cond_signal", "barrier_wait")
+)
+_MUTEXES = (*(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered")), ops.OP["pthread_mutex_lock"], _COND_WAIT)
+_RELEASES = (ops.OP["omp_release"], ops.OP["pthread_release"])
 TASK_END = "task end"
 """The record that says a task has ended."""
 
@@ -39,7 +43,8 @@ class _Rows:
     id: I8
     """Team, task or lock: a number that no other process has."""
     other: I8
-    """Of a task the one that created it; of the end of a task group when it began; of idle calls 1 if no team follows; else 0."""
+    """Of a task the one that created it; of the end of a task group when it began; of idle calls 1 if no team follows; of waits for a
+    condition that; of a signal 1 if it is for all; of a barrier of POSIX threads 1 for one of its members; else 0."""
 
     def of(self, *op: int) -> Mask:
         """Return which are calls of some routines."""
@@ -66,6 +71,8 @@ class Threads:
             self._fork_and_join()
             self._hand_over()
             self._tasks()
+            self._posix_threads(begun)
+            self._signals()
 
     def _numbered(self, locations: list[int]) -> _Rows:
         columns, parts = self._columns, []
@@ -100,7 +107,9 @@ class Threads:
         """The n-th barriers of all members of a team belong together; a runtime says only to some where in the program they are."""
         rows = self._rows
         barrier = np.flatnonzero(rows.of(*_BARRIERS))
-        nth = running(rows.location[barrier], rows.id[barrier])
+        nth = running(rows.location[barrier], rows.id[barrier]).astype("i8")
+        more, rounds = self._rounds()
+        barrier, nth = np.append(barrier, more), np.append(nth, rounds)
         order = np.lexsort((rows.location[barrier], nth, rows.id[barrier]))
         barrier, nth = barrier[order], nth[order]
         new = np.ones(len(barrier), bool)
@@ -110,6 +119,21 @@ class Threads:
         known = np.full(int(team.max(initial=-1)) + 1, NONE, "i4")
         np.maximum.at(known, team, site[call])
         site[call] = np.where(site[call] == NONE, known[team], site[call])
+
+    def _rounds(self) -> tuple[I8, I8]:
+        """Return the waits at barriers of POSIX threads, and their rounds: in the order of arrival as many as it takes, all the same number.
+
+        It takes that many: all that waited there, over the rounds; in each, one is told that it was the one. Barriers of which some
+        are missing are left out.
+        """
+        rows = self._rows
+        barrier = np.flatnonzero(rows.of(_THREAD_BARRIER))
+        barrier = barrier[np.lexsort((self._enter[rows.call[barrier]], rows.id[barrier]))]
+        _, first, which, count = np.unique(rows.id[barrier], return_index=True, return_inverse=True, return_counts=True)
+        ones = np.bincount(which, rows.other[barrier], len(count)).astype("i8")
+        whole = (ones > 0) & (count % np.maximum(ones, 1) == 0)
+        size = np.maximum(count // np.maximum(ones, 1), 1)
+        return barrier[whole[which]], ((np.arange(len(barrier)) - first[which]) // size[which])[whole[which]]
 
     def _be_idle(self, begun: I8) -> None:
         """A worker is idle from the first instant of its process on, and until that comes to its last call: however early that may be."""
@@ -154,7 +178,7 @@ class Threads:
     def _hand_over(self) -> None:
         """Who had a mutex lets the next one have it. It is told that it was released after that: the next may have it already."""
         rows = self._rows
-        asked, released = rows.of(*_MUTEXES), rows.of(_RELEASE)
+        asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES)
         both = np.flatnonzero(asked | released)
         both = both[np.lexsort((both, rows.location[both], rows.id[both]))]
         pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
@@ -221,6 +245,42 @@ class Threads:
         effect, cause = rows.call[waits[wait]], call[end]
         true = (self._enter[rows.call[created[end]]] >= since) & (self._enter[cause] <= self._leave[effect])
         self._link(tables.TASKWAIT, cause[true], effect[true])
+
+    def _posix_threads(self, begun: I8) -> None:
+        """A thread is there, and idle, from the first instant of its process on, until it is created; its last call says that it ends."""
+        rows = self._rows
+        lives = np.flatnonzero(rows.of(_THREAD))
+        begins = rows.call[lives] == self._columns.first[rows.location[lives]]
+        first, last = lives[begins], lives[~begins]
+        self._enter[rows.call[first]] = begun[rows.location[first]]
+        self.workers = np.union1d(self.workers, rows.location[first]).astype("i4")
+        created, joined = (np.flatnonzero(rows.of(op)) for op in (_CREATE_THREAD, _JOIN_THREAD))
+        by, until = self._of_id(created, rows.id[first]), self._of_id(joined, rows.id[last])
+        self._link(tables.FORK, rows.call[by[by >= 0]], rows.call[first[by >= 0]])
+        self._link(tables.JOIN, rows.call[last[until >= 0]], rows.call[until[until >= 0]])
+
+    def _signals(self) -> None:
+        """A signal wakes the first of those that wait for its condition, a broadcast all: a wait ends by the first signal left for it.
+
+        Of waits that begin at 1 2 8, signals at 3 5 9: each its own; were that at 3 for all, so it would be for the first two.
+        """
+        rows = self._rows
+        wait, signal = np.flatnonzero(rows.of(_COND_WAIT) & (rows.other != 0)), np.flatnonzero(rows.of(_COND_SIGNAL))
+        condition = self._numbers.number(rows.process[wait], rows.other[wait])
+        key, time = np.concatenate([rows.id[signal], condition]), self._enter[rows.call[np.concatenate([signal, wait])]]
+        order = np.lexsort((time, key))
+        waiting, signals = order[order >= len(signal)] - len(signal), signal[order[order < len(signal)]]
+        following = np.cumsum(order < len(signal))[order >= len(signal)]
+        for_all = np.isin(condition[waiting], rows.id[signals[rows.other[signals] > 0]])
+        apart = np.cumsum(np.diff(condition[waiting], prepend=-1) != 0) * np.int64(len(order) + 1)
+        """More than any place, for each condition: what is left of one says nothing of the next."""
+        nth = np.arange(len(waiting))
+        alone = np.where(for_all, following, np.maximum.accumulate(following - nth + 2 * apart) + nth - 2 * apart)
+        good = np.flatnonzero(alone < len(signals))
+        by, waiting = signals[alone[good]], waiting[good]
+        cause, effect = rows.call[by], rows.call[wait[waiting]]
+        true = (rows.id[by] == condition[waiting]) & (self._enter[cause] <= self._leave[effect])
+        self._link(tables.SIGNAL, cause[true], effect[true])
 
     def links(self) -> Links:
         """Return the links, sorted by kind."""
