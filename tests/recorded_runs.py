@@ -12,6 +12,8 @@ OPERATIONS += ["MPI_Bcast", "MPI_Test", "MPI_Sendrecv", "MPI_Startall", "MPI_Ine
 OPERATIONS += ["MPI_Isendrecv_replace", "MPI_Start", "MPI_Pready_range", "MPI_Parrived", "MPI_Ibarrier", "MPI_Comm_spawn_multiple"]
 OPERATIONS += ["task end", "omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_release"]
 OPERATIONS += ["omp_task_create", "omp_task", "omp_taskwait"]
+OPERATIONS += ["pthread_create", "pthread_idle", "pthread_join", "pthread_mutex_lock", "pthread_release", "pthread_cond_wait"]
+OPERATIONS += ["pthread_cond_signal", "pthread_barrier_wait"]
 SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
 WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
 

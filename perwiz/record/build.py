@@ -17,7 +17,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY, OBJECT, PTHREADS = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so"
 _FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
-_SOURCES = (*_PARTS, "events.c", "count.c", "regions.c", "openmp.c", "pthreads.c", "pthreads_front.c", "clocks.c", "profile.c", "start.c", "wrappers_special.c")
+_SOURCES = (
+    *_PARTS,
+    "events.c",
+    "count.c",
+    "regions.c",
+    "openmp.c",
+    "pthreads.c",
+    "pthreads_front.c",
+    "clocks.c",
+    "profile.c",
+    "start.c",
+    "wrappers_special.c",
+)
 _VERSIONS = (
     ("SMPI", r"#define SMPI_H\b()"),
     ("Open MPI", r"#define OMPI_MAJOR_VERSION (\d+)[\s\S]*?#define OMPI_MINOR_VERSION (\d+)[\s\S]*?#define OMPI_RELEASE_VERSION (\d+)"),

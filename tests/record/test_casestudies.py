@@ -72,13 +72,13 @@ def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path
 
 
 def test_hybrid__threads_gain_what_is_predicted(mpi, study, tmp_path):
-    """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section; other work may disturb a run, but not three times."""
+    """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section. Other work may disturb runs, but not three times."""
     if not shutil.which("clang") or not openmp.installed():
         pytest.skip("no clang with LLVM's libomp here (Debian: clang, libomp-dev)")
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         case = study.hybrid_case(study.Lab(folder, mpi.mpiexec, 1), lambda *_: None)
-        if all(abs(row.error) < 0.15 for row in case.rows):
+        if all(abs(row.error) < 0.25 for row in case.rows):
             return
     pytest.fail("\n".join(case.lines))

@@ -72,9 +72,7 @@ class RegionInstances:
         self._parallel.append(parallel)
         return len(self.names) - 1
 
-    def _nested(
-        self, location: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], name: I4
-    ) -> _LocationInstances:
+    def _nested(self, location: int, rows: Rows, before: I8, begins: Mask, last: tuple[int, int], name: I4) -> _LocationInstances:
         """`last`: number of calls of the location, and the time of its last record; `name`: a row of names per instance."""
         opening = np.flatnonzero(begins)
         parent, end = np.empty(len(opening), "i4"), np.empty(len(opening), "i4")

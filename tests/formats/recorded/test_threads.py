@@ -203,3 +203,48 @@ def test_damaged__numbers_of_nobody(read):
     first += [at("omp_taskwait", 1060, 1070, -3), at("task end", 1080, None, 99), at("omp_idle", 1090, 1100, 12)]
     trace = read(first, [at("omp_idle", 1000, 1001, 1)])
     assert links(trace) == []
+
+
+def test_posix__created_and_joined(read):
+    """There since its process began, idle until it is created; joined when it has ended."""
+    first = [at("pthread_create", 1100, 1120, 1), at("pthread_join", 1200, 1420, 1), call("MPI_Unknown", 1500, 1510)]
+    trace = read(first, [at("pthread_idle", 1150, None, 1), at("pthread_idle", 1400, None, 1)])
+    assert shown(trace)[1] == [("pthread_idle", 0, 150), ("pthread_idle", 400, 400)]
+    assert links(trace) == [("fork", 0, 3), ("join", 4, 1)]
+    assert (trace.timeline.locations.enter.tolist(), trace.timeline.locations.leave.tolist()) == ([0, 0], [510, 400])
+
+
+@pytest.mark.parametrize(
+    ("for_all", "woken"),
+    [(0, [("signal", 0, 5), ("signal", 1, 7), ("signal", 3, 9)]), (1, [("signal", 0, 5), ("signal", 0, 7), ("signal", 3, 9)])],
+    ids=["one each", "for all"],
+)
+def test_posix__signals(read, for_all, woken):
+    """Three wait for condition 50 from 1010, 1020 and 1080 on, signals come at 1030, 1050 and 1090; one more, at 1060, is for 51."""
+    first = [at("pthread_cond_signal", 1030, None, 50, sent=for_all), at("pthread_cond_signal", 1050, None, 50)]
+    first += [at("pthread_cond_signal", 1060, None, 51), at("pthread_cond_signal", 1090, None, 50)]
+    waits = [(1010, 1100), (1020, 1110), (1080, 1120)]
+    others = [[at("pthread_idle", 1000, None, k), at("pthread_cond_wait", *wait, 60 + k, sent=50)] for k, wait in enumerate(waits)]
+    trace = read(first, *others)
+    assert [link for link in links(trace) if link[0] == "signal"] == woken
+
+
+def test_posix__a_wait_has_its_mutex_again(read):
+    """The first waits for a condition without its mutex, 9, which the second has from 1020 to 1060; it had it until 1010, and has it at 1070."""
+    first = [at("pthread_mutex_lock", 1000, None, 9), at("pthread_release", 1010, None, 9), at("pthread_cond_wait", 1010, 1070, 9, sent=50)]
+    second = [at("pthread_idle", 1000, None, 1), at("pthread_mutex_lock", 1005, 1020, 9), at("pthread_cond_signal", 1050, None, 50)]
+    trace = read(first, [*second, at("pthread_release", 1060, None, 9)])
+    assert links(trace) == [("lock", 1, 4), ("lock", 6, 2), ("signal", 5, 2)]
+
+
+def test_posix__rounds_of_a_barrier(read):
+    """A barrier of two that three threads come to, at 1000 1010, 1020 1030, 1040 1050; of another nobody is told that he was the one."""
+
+    def waits(enter, leave, one=0, barrier=70):
+        return at("pthread_barrier_wait", enter, leave, barrier, sent=one)
+
+    second = [at("pthread_idle", 1000, None, 1), waits(1010, 1011), waits(1020, 1031), waits(1040, 1051)]
+    third = [at("pthread_idle", 1000, None, 2), waits(1030, 1031, 1), waits(1050, 1051, 1), waits(1060, 1061, 0, 71)]
+    trace = read([waits(1000, 1011, 1)], second, third)
+    assert trace.members.call.tolist() == [0, 2, 3, 6, 4, 7]
+    assert trace.counts.unmatched_collectives == 1
