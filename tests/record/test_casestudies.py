@@ -72,7 +72,7 @@ def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path
 
 
 def test_hybrid__threads_gain_what_is_predicted(mpi, study, tmp_path):
-    """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section. Other work may disturb runs, but not three times."""
+    """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section. Other work may disturb two attempts."""
     if not shutil.which("clang") or not openmp.installed():
         pytest.skip("no clang with LLVM's libomp here (Debian: clang, libomp-dev)")
     for attempt in range(3):

@@ -63,7 +63,7 @@ def twice(counts):
 
 
 def test_threads__everything_they_wait_for(program, mpi, record):
-    """Two processes of two threads: every call is there, the barrier behind 4 and 12 ms waits 8, and both engines replay the run exactly."""
+    """Two processes of two threads: every call is there, the barrier behind 4 and 12 ms waits 8, and both engines replay it exactly."""
     code, folder, printed, said = record(mpi.command(2, program), "--openmp")
     assert (code, printed, said) == (0, "sum 2\n", "")
     trace = recorded.read(folder)

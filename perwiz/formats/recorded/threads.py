@@ -121,7 +121,7 @@ class Threads:
         site[call] = np.where(site[call] == NONE, known[team], site[call])
 
     def _rounds(self) -> tuple[I8, I8]:
-        """Return the waits at barriers of POSIX threads, and their rounds: in the order of arrival as many as it takes, all the same number.
+        """Return the waits at barriers of POSIX threads, and the round of each: in the order of arrival, each has as many as it takes.
 
         It takes that many: all that waited there, over the rounds; in each, one is told that it was the one. Barriers of which some
         are missing are left out.
