@@ -329,6 +329,19 @@ static void openmp_task_schedule(OmptData *prior, int how, OmptData *following)
     openmp_leave(me);
 }
 
+/* A task may not begin before another one has ended. */
+static void openmp_task_dependence(OmptData *source, OmptData *sink)
+{
+    Thread *me = openmp_enter();
+    if (!me)
+        return;
+    int64_t time = now();
+    openmp_row(me, OP_TASK_NEEDS, time, time, task_number(sink), 0)->received = task_number(source);
+    me->depth++;
+    commit(me);
+    openmp_leave(me);
+}
+
 static void openmp_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t id, const void *site)
 {
     (void)kind, (void)hint, (void)implementation, (void)id, (void)site;
@@ -393,6 +406,7 @@ static const struct {
     {1, (OmptFunction)openmp_thread_begin},    {2, (OmptFunction)openmp_thread_end},     {3, (OmptFunction)openmp_parallel_begin},
     {4, (OmptFunction)openmp_parallel_end},    {5, (OmptFunction)openmp_task_create},    {6, (OmptFunction)openmp_task_schedule},
     {7, (OmptFunction)openmp_implicit_task},   {16, (OmptFunction)openmp_sync_wait},     {17, (OmptFunction)openmp_mutex_released},
+    {19, (OmptFunction)openmp_task_dependence},
     {20, (OmptFunction)openmp_work},           {21, (OmptFunction)openmp_masked},        {23, (OmptFunction)openmp_sync_region},
     {26, (OmptFunction)openmp_mutex_acquire},  {27, (OmptFunction)openmp_mutex_acquired},
 };

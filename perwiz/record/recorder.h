@@ -71,6 +71,7 @@ enum {
     OP_BEGIN,
     OP_END,
     OP_TASK_END,
+    OP_TASK_NEEDS,
     OP_FORK,
     OP_IDLE,
     OP_JOIN,

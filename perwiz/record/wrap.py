@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perwiz.record.routines import BY_HAND, Argument, Routine, counted, routines
 from perwiz.record.shapes import Shape, shape_of
 
-NO_CALLS = ("", "flush", "begin", "end", "task end")
+NO_CALLS = ("", "flush", "begin", "end", "task end", "task needs")
 """Operations of records that are no calls, in the order of recorder.h."""
 OF_THREADS = (
     *("omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_lock", "omp_ordered", "omp_release"),

@@ -28,8 +28,8 @@ _CREATE_THREAD, _THREAD, _JOIN_THREAD, _COND_WAIT, _COND_SIGNAL, _THREAD_BARRIER
 )
 _MUTEXES = (*(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered")), ops.OP["pthread_mutex_lock"], _COND_WAIT)
 _RELEASES = (ops.OP["omp_release"], ops.OP["pthread_release"])
-TASK_END = "task end"
-"""The record that says a task has ended."""
+_TASK_END, _TASK_NEEDS = "task end", "task needs"
+"""Records that are no calls: a task has ended; it may begin only when another one has."""
 
 
 @dataclasses.dataclass
@@ -200,6 +200,7 @@ class Threads:
         self._columns["site"][rows.call[begun]] = self._columns["site"][rows.call[maker]]
         self._link(tables.TASK, rows.call[maker], rows.call[begun])
         task, call, time = self._task_ends()
+        self._dependences(begun, task, call)
         maker = self._of_id(created, task)
         ended, call, time = maker[maker >= 0], call[maker >= 0], time[maker >= 0]
         waits = np.flatnonzero(rows.of(_TASKWAIT))
@@ -213,17 +214,35 @@ class Threads:
 
     def _task_ends(self) -> tuple[I8, I4, I8]:
         """Return the tasks that ended, the call behind that on their thread, and when it was; not those behind which there is none."""
-        columns, out = self._columns, []
+        task, call, time, location, _ = self._records(_TASK_END)
+        good = call < self._columns.first[location + 1]
+        return task[good], call[good].astype("i4"), time[good]
+
+    def _dependences(self, begun: I8, task: I8, call: I4) -> None:
+        """Tie ends of tasks, of which `call` is behind each, to tasks that needed them, of which `begun` are the rows that begin them."""
+        sink, *_, source = self._records(_TASK_NEEDS)
+        place, beginning = (np.full(self._numbers.count, NONE, "i8") for _ in range(2))
+        place[task], beginning[self._rows.id[begun]] = call, self._rows.call[begun]
+        cause, effect = place[source], beginning[sink]
+        good = (cause >= 0) & (effect >= 0)
+        cause, effect = cause[good].astype("i4"), effect[good].astype("i4")
+        true = self._enter[cause] <= self._leave[effect]
+        self._link(tables.TASKWAIT, cause[true], effect[true])
+
+    def _records(self, kind: str) -> tuple[I8, I8, I8, I8, I8]:
+        """Return, per record of a kind that is no call: its task, the call behind it, its time, its location, the other task it names."""
+        columns, out = self._columns, [np.empty((5, 0), "i8")]
         for place in range(len(columns.rest)):
             process, (rest, before) = columns.processes[columns.process[place]], columns.rest[place]
-            if process.about.threads and TASK_END in process.about.operations:
-                ends = np.flatnonzero(rest["op"] == process.about.operations.index(TASK_END))
-                ends = ends[columns.first[place] + before[ends] < columns.first[place + 1]]
-                rank = np.full(len(ends), process.rank)
-                call = columns.first[place] + before[ends]
-                out.append((self._numbers.number(rank, rest["request"][ends]), call, rest["enter"][ends] - columns.start))
-        task, call, time = (np.concatenate(column).astype("i8") for column in zip(*out, strict=True)) if out else [np.empty(0, "i8")] * 3
-        return task, call.astype("i4"), time
+            if process.about.threads and kind in process.about.operations:
+                row = np.flatnonzero(rest["op"] == process.about.operations.index(kind))
+                rank = np.full(len(row), process.rank)
+                task, other = (self._numbers.number(rank, rest[name][row]) for name in ("request", "received"))
+                out.append(
+                    np.stack([task, columns.first[place] + before[row], rest["enter"][row] - columns.start, rank * 0 + place, other])
+                )
+        task, call, time, location, other = np.concatenate(out, axis=1)
+        return task, call, time, location, other
 
     def _wait_for(self, waits: I8, created: I8, of_task: I8, call: I4, time: I8) -> None:
         """Tie ends of tasks to the first of `waits` by `of_task` that returned behind them, if the task was created since its group began.

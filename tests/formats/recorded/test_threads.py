@@ -250,3 +250,22 @@ def test_posix__rounds_of_a_barrier(read):
     trace = read([waits(1000, 1011, 1)], second, third)
     assert (trace.members.collective.tolist(), trace.members.call.tolist()) == ([0, 0, 1, 1, 2, 2], [0, 2, 3, 6, 4, 7])
     assert trace.counts.unmatched_collectives == 1
+
+
+def test_tasks__that_need_others(read):
+    """Task 12 needs 8, which the worker does until 1400: it may begin then."""
+    first = [
+        at("omp_fork", 1000, 1010, 1),
+        at("omp_task_create", 1100, None, 8, received=4),
+        at("omp_task_create", 1110, None, 12, received=4),
+    ]
+    first += [at("task needs", 1110, None, 12, received=8), at("task needs", 1110, None, 12, received=99), at("omp_task", 1120, 1410, 12)]
+    first += [at("task end", 1440, None, 12), at("omp_implicit_barrier", 1450, 1451, 1), at("omp_join", 1451, 1451, 1)]
+    worker = [
+        at("omp_idle", 1000, 1020, 1),
+        at("omp_task", 1030, 1130, 8),
+        at("task end", 1400, None, 8),
+        at("omp_implicit_barrier", 1400, 1450, 1),
+    ]
+    trace = read(first, [*worker, at("omp_idle", 1450, 1450)])
+    assert [link for link in links(trace) if link[0] == "taskwait"] == [("taskwait", 8, 3)]
