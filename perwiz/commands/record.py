@@ -182,11 +182,13 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.formats.recorded.read import MODEL
-    from perwiz.record import build, launch, openmp
+    from perwiz.record import build, launch, openmp, programs
 
     launch.check(command)
     if args.openmp_runtime and not args.openmp:
         raise UsageError("perwiz record: --openmp-runtime is only for --openmp")
+    if (args.openmp or args.pthreads) and programs.simulates(command[0]):
+        raise UsageError("perwiz record: --openmp and --pthreads are not for smpirun: it runs processes as threads of its own")
     if args.openmp and args.pthreads:
         raise UsageError("perwiz record: --pthreads is not for --openmp: its threads are those of POSIX, too")
     settings = _settings(args)

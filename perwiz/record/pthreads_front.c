@@ -10,10 +10,12 @@
 /* In the order of the operations that recorder.h has. */
 enum { CREATE, IDLE, JOIN, LOCK, RELEASE, COND_WAIT, COND_SIGNAL, BARRIER_WAIT };
 
-extern int64_t perwiz_thread_time(void), perwiz_thread_new(void), perwiz_thread_gone(pthread_t thread);
-extern void perwiz_thread_did(int what, int64_t from, int at_once, int64_t id, int64_t other, void *site);
-extern void perwiz_thread_lives(int64_t id);
-extern void perwiz_thread_known(pthread_t thread, int64_t id);
+/* The recorder's, which is loaded beside this. */
+#define ITS __attribute__((weak)) extern
+ITS int64_t perwiz_thread_time(void), perwiz_thread_new(void), perwiz_thread_gone(pthread_t thread);
+ITS void perwiz_thread_did(int what, int64_t from, int at_once, int64_t id, int64_t other, void *site);
+ITS void perwiz_thread_lives(int64_t id);
+ITS void perwiz_thread_known(pthread_t thread, int64_t id);
 
 /* The real function. Waits on conditions have an older version, which is none for the conditions of today. */
 #define REAL(name)                                                                                                                       \

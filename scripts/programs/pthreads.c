@@ -7,31 +7,48 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
-static int ready, sum;
+static int ready, sum, asks, waits; /* the last two: the second thread is about to */
 
 static void compute(int milliseconds) { usleep((useconds_t)milliseconds * 1000); }
 
-/* The second thread comes while the first one has the mutex, and waits until that says that it is ready. */
-static void *work(void *given)
+static void until(int *word)
 {
-    int second = given != NULL;
-    compute(second ? 6 : 2);
+    while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+        usleep(100);
+}
+
+static void *first(void *unused)
+{
     pthread_mutex_lock(&mutex);
+    until(&asks);
+    compute(5);
     sum++;
-    compute(second ? 1 : 8);
     pthread_mutex_unlock(&mutex);
     pthread_barrier_wait(&barrier);
-    if (!second)
-        compute(5);
+    until(&waits);
+    compute(5);
     pthread_mutex_lock(&mutex);
-    while (second && !ready)
-        pthread_cond_wait(&condition, &mutex);
     ready = 1;
     pthread_cond_signal(&condition);
     pthread_mutex_unlock(&mutex);
-    if (second)
-        pthread_exit(NULL);
-    return NULL;
+    return unused;
+}
+
+static void *second(void *unused)
+{
+    (void)unused;
+    compute(1);
+    __atomic_store_n(&asks, 1, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&mutex);
+    sum++;
+    pthread_mutex_unlock(&mutex);
+    pthread_barrier_wait(&barrier);
+    pthread_mutex_lock(&mutex);
+    __atomic_store_n(&waits, 1, __ATOMIC_RELEASE);
+    while (!ready)
+        pthread_cond_wait(&condition, &mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_exit(NULL);
 }
 
 int main(int argc, char **argv)
@@ -39,8 +56,8 @@ int main(int argc, char **argv)
     pthread_t threads[2];
     MPI_Init(&argc, &argv);
     pthread_barrier_init(&barrier, NULL, 2);
-    for (int k = 0; k < 2; k++)
-        pthread_create(&threads[k], NULL, work, k ? &sum : NULL);
+    pthread_create(&threads[0], NULL, first, NULL);
+    pthread_create(&threads[1], NULL, second, NULL);
     for (int k = 0; k < 2; k++)
         pthread_join(threads[k], NULL);
     printf("sum %d\n", sum);
