@@ -7,7 +7,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
-static int ready, sum, asks, waits; /* the last two: the second thread is about to */
+static int ready, sum, has, asks, waits; /* the first thread has the mutex; the second is about to ask for it, to wait for the condition */
 
 static void compute(int milliseconds) { usleep((useconds_t)milliseconds * 1000); }
 
@@ -20,6 +20,7 @@ static void until(int *word)
 static void *first(void *unused)
 {
     pthread_mutex_lock(&mutex);
+    __atomic_store_n(&has, 1, __ATOMIC_RELEASE);
     until(&asks);
     compute(5);
     sum++;
@@ -37,7 +38,7 @@ static void *first(void *unused)
 static void *second(void *unused)
 {
     (void)unused;
-    compute(1);
+    until(&has);
     __atomic_store_n(&asks, 1, __ATOMIC_RELEASE);
     pthread_mutex_lock(&mutex);
     sum++;
