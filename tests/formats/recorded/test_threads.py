@@ -68,8 +68,10 @@ def test_team__idle_outside_of_it(read):
     worker += [at("omp_implicit_barrier", 1950, 1955, 2), at("omp_idle", 1955, 2070)]
     trace = read(first, worker)
     assert shown(trace) == [
-        [("fork", 100, 110), ("implicit_barrier", 500, 620), ("join", 620, 630)]
-        + [("fork", 890, 895), ("implicit_barrier", 1000, 1010), ("join", 1010, 1020), ("MPI_other", 1050, 1060)],
+        [
+            *(("fork", 100, 110), ("implicit_barrier", 500, 620), ("join", 620, 630)),
+            *(("fork", 890, 895), ("implicit_barrier", 1000, 1010), ("join", 1010, 1020), ("MPI_other", 1050, 1060)),
+        ],
         [("idle", 0, 200), ("implicit_barrier", 600, 600), ("idle", 600, 901), ("implicit_barrier", 950, 1000), ("idle", 1000, 1050)],
     ]
     assert links(trace) == [("fork", 0, 7), ("fork", 3, 9), ("join", 6, 11), ("join", 9, 2), ("join", 11, 5)]
@@ -111,7 +113,7 @@ def test_barriers__of_other_routines_stay_apart(read):
 
 
 def test_lock__handed_over(read):
-    """In the order in which they had it, not in which they asked. The second has it at 1250, though the first tells at 1255 that it has released it."""
+    """In the order in which they had it, not in which they asked. The second has it at 1250; the first tells only at 1255 of its release."""
     first = [
         at("omp_fork", 1000, 1010, 1),
         at("omp_critical", 1100, 1101, 9),
