@@ -113,7 +113,7 @@ def test_barriers__of_other_routines_stay_apart(read):
 
 
 def test_lock__handed_over(read):
-    """In the order in which they had it, not in which they asked. The second has it at 1250; the first tells only at 1255 of its release."""
+    """In the order in which they had it, not in which they asked. The second has it at 1250; the first tells of its release at 1255."""
     first = [
         at("omp_fork", 1000, 1010, 1),
         at("omp_critical", 1100, 1101, 9),
