@@ -11,6 +11,7 @@ from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_calls import STATE
+from perwiz.kernels.records import FROM_START
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times
 
@@ -48,10 +49,20 @@ class RecordedLocations:
         self._group = [group[recorded.ref] for recorded in rows]
         self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
+        self._begin_with_process()
         first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
+
+    def _begin_with_process(self) -> None:
+        """Let threads and streams that had nothing to do before they first had something do nothing from the first instant on."""
+        heard = np.flatnonzero(self.state["records"] > 0)
+        first = np.full(int(self.process.max(initial=-1)) + 1, np.iinfo("i8").max)
+        np.minimum.at(first, self.process[heard], self.state["first"][heard])
+        for row, recorded in enumerate(self.recorded):
+            if (recorded.arrays["call.bits"][:1] & FROM_START).any():
+                recorded.arrays["call.enter"][0] = self.state["first"][row] = first[self.process[row]]
 
     def __len__(self) -> int:
         return len(self.recorded)

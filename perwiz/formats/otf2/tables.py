@@ -86,7 +86,8 @@ class Builder:
         """Communicators become rows, ranks in them processes."""
         get = self.column
         rank = self.locations.process[get["location"]]
-        collective = operations.COLLECTIVE[get["op"]]
+        get["comm"][~operations.MPI[get["op"]]] = NONE
+        collective = operations.COLLECTIVE[get["op"]] & operations.MPI[get["op"]]
         get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
         get["comm"] = self.comms.rows(get["comm"], rank)

@@ -16,7 +16,8 @@ from perwiz.formats.otf2 import locations as otf2_places
 from perwiz.formats.otf2 import tables as otf2_tables
 from perwiz.formats.otf2.definitions import definitions
 from perwiz.formats.otf2.library.archive import Archive as Opened
-from perwiz.formats.otf2.location import Location, routine
+from perwiz.formats.otf2.hybrid.routines import routine
+from perwiz.formats.otf2.location import Location
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.formats.otf2.repair import communicators, completions
 from perwiz.trace import defects, operations, tables
