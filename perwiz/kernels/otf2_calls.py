@@ -83,7 +83,7 @@ CALL = np.dtype(
     align=True,
 )
 """A call: `region` is the innermost one around it, `bits` are BARE, COLLECTIVE_RECORD and FROM_START. Of a call of threads, `comm` is the
-call that began the team it belongs to, fork or idle, or -1."""
+call that began the team it belongs to, fork or idle (that of such an idle call itself), or -1."""
 Call = cython.struct(
     enter=cython.longlong,
     leave=cython.longlong,
@@ -205,7 +205,9 @@ def _make_idle(state: State[::1], calls: Call[::1], op: cython.int) -> cython.lo
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _interrupt(state: State[::1], stack: Frame[::1], calls: Call[::1], manner: cython.const[cython.uchar][::1], task: cython.int) -> cython.void:
+def _interrupt(
+    state: State[::1], stack: Frame[::1], calls: Call[::1], manner: cython.const[cython.uchar][::1], task: cython.int
+) -> cython.void:
     """End the open call, which something comes into: it has what it asked for, or it was a wait for a task and waits on behind that."""
     row = state[0].open
     level = state[0].depth - 1
@@ -359,6 +361,7 @@ def _begin_team(state: State[::1], teams: Team[::1], calls: Call[::1], op: cytho
     row = state[0].forked
     if row < 0:
         row = _make_idle(state, calls, op)
+        calls[row].comm = cython.cast(cython.int, row)
     teams[team].call = cython.cast(cython.int, row)
     state[0].teams += 1
     state[0].forked = -1

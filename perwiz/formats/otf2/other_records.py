@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions, MetricMember, Texts
+from perwiz.formats.otf2.hybrid.threads import Said
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
@@ -46,6 +47,8 @@ class OtherRecords:
         innermost = self.column["region"]
         self.region = np.where(innermost >= 0, regions[self.location] + innermost, NONE).astype("i4")
         """Innermost open region, for kinds below OTHER_KIND."""
+        self._own = np.where(innermost >= 0, first[self.location] + innermost, NONE)
+        """Call that the record makes or belongs to, for kinds above."""
         self._end = first[self.location + 1]
 
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
@@ -129,6 +132,13 @@ class OtherRecords:
         """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
         extras = sum(len(rows) for rows in self._extras)
         return int((self.column["kind"] != records.METRIC).sum()) - extras - kept
+
+    def of_threads(self) -> Said:
+        """Return the records of threads that make calls or belong to them."""
+        rows = np.flatnonzero((self.column["kind"] >= records.THREAD_FORK) & (self.column["kind"] < records.KINDS) & (self._own != NONE))
+        process = self._locations.process[self.location[rows]]
+        arguments = (self.column[name][rows] for name in ARGUMENTS[:3])
+        return Said(self.column["kind"][rows], self._own[rows], process, *arguments)
 
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
