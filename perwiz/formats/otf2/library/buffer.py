@@ -70,14 +70,14 @@ class Buffer:
 
     def _functions(self) -> dict[str, Any]:
         """Return the callback of every kind of record: an address, or a C function around a Python one."""
-        functions: dict[str, Any] = dict(zip(row.COMPILED, otf2_records.addresses(), strict=False))
+        functions: dict[str, Any] = dict(zip(row.CALLBACKS, otf2_records.addresses(), strict=False))
         for name in row.EVENTS:
             if name not in functions:
                 functions[name] = self._made(name)
         return functions
 
     def _made(self, name: str) -> Any:
-        python = interpreted(name) if name in row.COMPILED else self._matching(name) if name in row.MATCHED else self._other(name)
+        python = interpreted(name) if name in row.CALLBACKS else self._matching(name) if name in row.MATCHED else self._other(name)
         function = ctypes.CFUNCTYPE(INT, UINT64, UINT64, UINT64, ctypes.POINTER(User), POINTER, *row.EVENTS[name].values())(python)
         self._kept.append(function)
         return function
