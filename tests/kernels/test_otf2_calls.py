@@ -56,7 +56,12 @@ def run(events, batch=None, ops=None, on_stream=False):
     for name in ("open", "innermost", "forked", "ended", "idle"):
         state[name] = -1
     state["clock"], state["collective_time"], state["quiet"] = np.iinfo("i8").min, 0, row.UNSAID
-    stack, teams, calls, regions = room(kernel.FRAME, size), room(kernel.TEAM, size), room(kernel.CALL, 3 * size + 1), room(kernel.REGION, size)
+    stack, teams, calls, regions = (
+        room(kernel.FRAME, size),
+        room(kernel.TEAM, size),
+        room(kernel.CALL, 3 * size + 1),
+        room(kernel.REGION, size),
+    )
     messages, requests = room(kernel.MESSAGE, size), room(kernel.REQUEST, max(size, NUMBERS))
     open_requests = np.full(NUMBERS, -1, "i4")
     rows = cells(events)
@@ -74,7 +79,9 @@ def run(events, batch=None, ops=None, on_stream=False):
         )
     said = [
         said if kind >= row.METRIC else None
-        for kind, *said in ((kind, before, inside, region) for kind, before, inside, region in rows[["kind", "calls", "inside", "region"]].tolist())
+        for kind, *said in (
+            (kind, before, inside, region) for kind, before, inside, region in rows[["kind", "calls", "inside", "region"]].tolist()
+        )
     ]
     kernel.close(state, stack, teams, calls, regions, np.array(op_of, "i4"), manner)
     out = [
