@@ -5,13 +5,18 @@ import dataclasses
 import _otf2 as c
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from otf2_archive import OPENMP, PTHREAD, USER, Archive
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.formats.otf2.hybrid.routines import routine
+from perwiz.loggps.model_file import load
+from perwiz.loggps.weigh import timeline_of
 from perwiz.trace import operations, tables
 from perwiz.trace.tables import LINKS
+from perwiz.whatif.run import replayed
 
 ATOMIC, BARRIER, CRITICAL, IMPLICIT_BARRIER, ORDERED, CREATE_TASK, TASK_WAIT = 14, 15, 12, 16, 18, 21, 22
 MODEL = c.Paradigm(OPENMP)
@@ -305,3 +310,59 @@ ROUTINES = {
 def test_routine(region, name):
     op = routine(*region)
     assert (None if op < 0 else operations.OPS[op]) == name
+
+
+RECORDS = [
+    *(("Fork", "Thread"), ("Join", "Thread"), ("begin", ""), ("end", ""), ("Acquire", "lock"), ("Release", "lock")),
+    *(("Create", "task"), ("Switch", "task"), ("Complete", "task"), ("Create", "thread"), ("Begin", "thread"), ("Wait", "thread"), ("End", "thread")),
+]
+REGIONS = [
+    *(("!$omp barrier @a.c:5", BARRIER), ("!$omp critical @a.c:5", CRITICAL), ("!$omp taskwait @a.c:5", TASK_WAIT), ("work", 0)),
+    *(("omp_unset_lock", 0), ("!$omp parallel@0x4021", 0), ("!$omp implicit_task", 5), ("!$omp create task @a.c:5", CREATE_TASK)),
+]
+
+
+@st.composite
+def records(draw):
+    """Draw a record that makes sense by itself, not always where it stands: (location, ticks since the one before, kind, number)."""
+    kinds = [*RECORDS, *((kind, region) for region in REGIONS for kind in ("Enter", "Leave"))]
+    return draw(st.sampled_from([0, 100, 200])), draw(st.integers(0, 3)), draw(st.sampled_from(kinds)), draw(st.integers(0, 2))
+
+
+def put(a, where, time, kind, what, number):
+    """Add a drawn record to an archive."""
+    if kind in ("Enter", "Leave"):
+        a.at(where, time, kind, a.region(what[0], OPENMP, role=what[1]))
+    elif what == "Thread":
+        a.at(where, time, f"Thread{kind}", MODEL, *([2] if kind == "Fork" else []))
+    elif what == "lock":
+        a.lock(where, time, kind, number)
+    elif what == "task":
+        a.task(where, time, kind, number)
+    elif what == "thread":
+        a.at(where, time, f"Thread{kind}", 5, number)
+    else:
+        getattr(a, kind)(where, time, TEAM + number % 2)
+
+
+@pytest.mark.slow
+@given(st.lists(records(), min_size=1, max_size=40))
+def test_whatever_is_recorded(tmp_path_factory, drawn):
+    """Calls follow each other, links and barriers agree with the clock, and the run unchanged is the recorded one in both engines."""
+    a, time = Program(tmp_path_factory.mktemp("a") / "t", 1, 3, world=False), 0
+    for where, ticks, (kind, what), number in drawn:
+        time += ticks
+        put(a, where, time, kind, what, number)
+    trace = a.trace()
+    enter, leave = trace.timeline.calls.enter, trace.timeline.calls.leave
+    assert (enter <= leave).all()
+    same = trace.calls.location[1:] == trace.calls.location[:-1]
+    assert (leave[:-1] <= enter[1:])[same].all()
+    assert (enter[trace.links.cause] <= leave[trace.links.effect]).all()
+    for calls_of in barriers(trace):
+        assert enter[calls_of].max() <= leave[calls_of].min()
+    run = replayed(trace, load("default"), "none", [])
+    recorded, weighted = run.trace.timeline, run.weighted
+    for engine in (sweep, replay):
+        again = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")
+        assert (again.calls, again.regions, again.locations) == (recorded.calls, recorded.regions, recorded.locations)
