@@ -1074,7 +1074,7 @@ def holed(draw):
         comm=np.where(free, np.int32(NONE), calls.comm),
         peer=np.where(free & some(len(calls)), number(len(calls), -2, last), calls.peer).astype("i4"),
         tag=np.where(free & some(len(calls)), number(len(calls), -2, 3), calls.tag).astype("i4"),
-        op=np.where(lone & (operations.KIND[calls.op] == operations.ISEND), operations.OP["MPI_Startall"], calls.op).astype("u1"),
+        op=np.where(lone & (operations.KIND[calls.op] == operations.ISEND), operations.OP["MPI_Startall"], calls.op).astype("u2"),
     )
     regions = dataclasses.replace(trace.regions, instance=np.where(some(len(trace.regions)), 7, trace.regions.instance).astype("i4"))
     names = st.lists(st.sampled_from(AWKWARD_NAMES), unique=True, min_size=len(trace.names), max_size=len(trace.names))

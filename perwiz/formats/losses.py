@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.tables import ANY
+from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 
 REQUESTS = "requests"
@@ -20,6 +20,7 @@ COUNTERS = "values of counters"
 PARAMETERS = "parameters"
 RECORDS = "records of threads, windows, files ..."
 TOPOLOGIES = "topologies"
+LINKS = "ties of threads and devices"
 SOURCES = "places where regions are defined"
 SITES = "places that calls were made from"
 METAHOSTS = "names of metahosts"
@@ -39,6 +40,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     COUNTERS: lambda trace: len(trace.counters),
     PARAMETERS: lambda trace: len(trace.parameters),
     RECORDS: lambda trace: len(trace.records),
+    LINKS: lambda trace: len(trace.links) + np.count_nonzero(trace.collectives.comm == NONE),
     TOPOLOGIES: lambda trace: len(trace.topologies),
     SOURCES: lambda trace: sum(bool(source) for source in trace.sources),
     SITES: lambda trace: np.count_nonzero(trace.site >= 0),
@@ -52,7 +54,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     DEFECTS: lambda trace: len(trace.defects),
 }
 SHOWN_BY_NO_VIEWER = (
-    *(REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, RECORD_TIMES, OFFSETS, DEFECTS),
+    *(REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, LINKS, SOURCES, RECORD_TIMES, OFFSETS, DEFECTS),
 )
 """What neither Paraver nor Perfetto shows."""
 LONGEST_TEXT = 900

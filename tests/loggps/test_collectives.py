@@ -41,7 +41,7 @@ TABLE = {"routine": "MPI_Scan", "processes": 4, "members": "all", "from_bytes": 
 )
 def test_found(routine, processes, members, size, expected):
     """The row with the largest from_bytes that is not more, for each byte beyond it; below the first row as that one."""
-    row = np.array([OP[f"MPI_{routine}"]], "u1"), np.array([processes], "i8"), np.array([members], "u1"), np.array([size], "i8")
+    row = np.array([OP[f"MPI_{routine}"]], "u2"), np.array([processes], "i8"), np.array([members], "u1"), np.array([size], "i8")
     out = found(COSTS, *row).tolist()
     assert np.isnan(out[0]) if expected is None else out == [expected]
     assert np.isnan(found((), *row)).all()

@@ -103,7 +103,7 @@ def test_calls_that_let_move__the_last_time_outside():
     for least, outside, back in ((100, 90, 100), (20, 90, 100), (10, 10, 120)):
         inside = progressing(trace, trace.timeline, least)
         assert (inside.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], outside, back)
-    unknown = dataclasses.replace(trace.calls, op=np.zeros(4, "u1"))
+    unknown = dataclasses.replace(trace.calls, op=np.zeros(4, "u2"))
     assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline, 1).row.tolist() == [3]
 
 

@@ -38,6 +38,7 @@ class Alog(Format):
             losses.PARAMETERS,
             losses.RECORDS,
             losses.TOPOLOGIES,
+            losses.LINKS,
             losses.SITES,
             losses.UNFINISHED,
             losses.CANCELLED,

@@ -12,7 +12,7 @@ from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, U1, Mask
+from perwiz.trace.arrays import I8, U2, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import health, selectors
 from perwiz.whatif.waits import Waits
@@ -169,7 +169,7 @@ def _nested(trace: Trace) -> Mask:
     return nested
 
 
-def _sums(routine: U1, values: I8) -> I8:
+def _sums(routine: U2, values: I8) -> I8:
     """Return the sum of the values of calls per routine."""
     sums = np.zeros(len(operations.OPS), "i8")
     np.add.at(sums, routine, values)

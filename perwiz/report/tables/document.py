@@ -15,7 +15,7 @@ class Column(Record):
     """A column of a table."""
 
     name: str
-    type: Annotated[str, choice("i1", "i2", "i4", "i8", "u1", "f8")]
+    type: Annotated[str, choice("i1", "i2", "i4", "i8", "u1", "u2", "f8")]
     unit: str
     meaning: str
 

@@ -21,7 +21,12 @@ from perwiz.whatif.predict import predict
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 TIMED = [path for path in sorted(TRACES.iterdir()) if path.name not in ("README.md", "ring-ti")]
 """Without the one that has no times until its platform gives it some."""
-UNREADABLE = {"empty": "nothing is recorded", "rootless_and_incomplete": "its instances mix routines, which no reader ties together"}
+UNREADABLE = {
+    "empty": "nothing is recorded",
+    "rootless_and_incomplete": "its instances mix routines, which no reader ties together",
+    "threads": "its links are not written",
+    "device": "its links are not written",
+}
 
 
 def back(trace, folder, name="back.alog"):

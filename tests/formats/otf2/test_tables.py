@@ -1447,7 +1447,7 @@ WAIT, WAITALL, ISEND, IRECV = (operations.OP[f"MPI_{name}"] for name in ("Wait",
 )
 def test_repair__completions_beside_recorded_ones(done, expected):
     """Three sends, then Wait (3), Waitall (4), Wait (5). A Wait that completes something recorded completes nothing else."""
-    op = np.array([ISEND, ISEND, ISEND, WAIT, WAITALL, WAIT], "u1")
+    op = np.array([ISEND, ISEND, ISEND, WAIT, WAITALL, WAIT], "u2")
     requests = tables.Requests(*(np.array(values, "i4") for values in ([0, 1, 2], done)), np.zeros(3, "u1"))
     repaired, count = completions(op, np.zeros(6, "i4"), requests, np.ones(3, bool))
     assert (repaired.completed_by.tolist(), count) == (expected, done.count(-1))

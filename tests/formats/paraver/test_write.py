@@ -147,9 +147,11 @@ def held(trace, timeline, text):
     starts = [timeline.locations.enter, timeline.calls.enter, timeline.regions.enter]
     later = -min(0, *(int(times.min(initial=0)) for times in starts))
     enter, leave = timeline.calls.enter + later, timeline.calls.leave + later
+    places = [(process + 1, thread + 1) for process, thread in zip(trace.locations.process, trace.locations.thread, strict=True)]
     for row in range(len(trace.locations)):
         mine = np.flatnonzero(trace.calls.location == row)
-        events = found.events[row + 1, 1]
+        place = places[row]
+        events = found.events[place]
         calls = [event for event in events if event[1] in codes.LABELS]
         op = trace.calls.op[mine]
         pairs = zip(enter[mine], leave[mine], codes.TYPE[op], codes.VALUE[op], strict=True)
@@ -160,11 +162,11 @@ def held(trace, timeline, text):
         wanted.update((time, 0) for time in timeline.regions.leave[regions] + later)
         assert collections.Counter((time, value) for time, kind, value in events if kind == codes.REGION) == wanted
         begun, ended = timeline.locations.enter[row] + later, timeline.locations.leave[row] + later
-        states = found.states.get((row + 1, row + 1, 1), [])
+        states = found.states.get((sorted(places).index(place) + 1, *place), [])
         assert [(begin, end) for begin, end, _ in states] == [*zip(*bounds(begun, ended, enter[mine], leave[mine]), strict=True)]
         known = {(int(enter[e]), int(leave[e])): int(codes.STATE[trace.calls.op[e]]) for e in mine if leave[e] > enter[e]}
         assert {(begin, end): state for begin, end, state in states if state not in (1, 2)} == known
-    messages, location = trace.messages, trace.calls.location
+    messages, location = trace.messages, trace.processes_of_calls
     wanted = collections.Counter(
         (location[send] + 1, enter[send], location[done] + 1, leave[done], size, tag)
         for send, done, size, tag in zip(messages.send, messages.receive_done, messages.bytes, messages.tag, strict=True)

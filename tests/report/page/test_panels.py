@@ -221,7 +221,7 @@ def test_efficiency__too_many_steps(monkeypatch):
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
 def test_awkward_traces(name):
     run = replayed(build.CATALOGUE[name](), "default")
-    assert html_messages.document(run)["names"] == [str(rank) for rank in range(len(run.trace.locations))]
+    assert len(html_messages.document(run)["names"]) == len(run.trace.locations)
     assert "Lower bounds" in blocks(run)
     assert len(html_curve.document(run)["curves"]) == 3
 

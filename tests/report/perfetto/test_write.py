@@ -99,15 +99,18 @@ def call_of(part):
 
 def held(trace, view, text):
     """Check a file of one run against the tables: every call, region and message once, at its place and time."""
+    process, thread = trace.locations.process, trace.locations.thread
+    ranks = [f"{p}.{t}" if thread.any() else f"{p}" for p, t in zip(process, thread, strict=True)]
     slices, arrows = viewers.trace_events(text)
     calls, times = {call_of(s): s for s in slices if s.category == "mpi"}, view.timeline.calls
     assert len([s for s in slices if s.category == "mpi"]) == len(calls) == len(trace.calls)
     for row, found in calls.items():
         assert (found.enter, found.leave) == (times.enter[row], times.leave[row])
-        assert (found.name, found.track) == (operations.OPS[trace.calls.op[row]], f"rank {trace.calls.location[row]}")
+        assert (found.name, found.track) == (operations.OPS[trace.calls.op[row]], f"rank {ranks[trace.calls.location[row]]}")
     regions = sorted((s.track.split(",")[0], s.name, s.enter, s.leave) for s in slices if s.category == "region")
     names = [trace.names[trace.paths.region[path]] for path in trace.regions.path]
-    columns = trace.regions.location.tolist(), names, view.timeline.regions.enter.tolist(), view.timeline.regions.leave.tolist()
+    places = [ranks[row] for row in trace.regions.location]
+    columns = places, names, view.timeline.regions.enter.tolist(), view.timeline.regions.leave.tolist()
     assert regions == sorted((f"rank {place}", *rest) for place, *rest in zip(*columns, strict=True))
     waits = {call_of(s): s.leave - s.enter for s in slices if s.category == "wait"}
     if view.waits is not None:

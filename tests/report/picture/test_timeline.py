@@ -60,7 +60,7 @@ def make(calls=(), messages=(), regions=(), ends=(), threads=None, path="folder/
         names=("a $step_1", "serial"),
         parallel=np.array([True, False]),
         paths=tb.Paths(i4([-1, -1]), i4([0, 1])),
-        calls=tb.Calls(i4(location), np.array([OP[r] for r in routine], "u1"), *[none] * 5, *[i8(none * 0)] * 2),
+        calls=tb.Calls(i4(location), np.array([OP[r] for r in routine], "u2"), *[none] * 5, *[i8(none * 0)] * 2),
         requests=tb.Requests.empty(),
         regions=tb.Regions(i4(where), zero, zero - 1, i4(range(1, len(zero) + 1)), zero, zero),
         messages=tb.Messages(send, send, receive, receive, send * 0, send * 0, (send * 0).astype("u1"), *[i8(send * 0)] * 3),

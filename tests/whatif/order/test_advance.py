@@ -20,6 +20,7 @@ from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
 
 FIRST = "nothing is before it on its process"
+SHARED = "they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers"
 
 
 def found(trace, *texts, model=None):
@@ -209,10 +210,13 @@ def new_communicator(b):
         (answer, "not before e0: would deadlock"),
         (overtaking, "not before e0: they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)"),
         (collective, "not before e0: collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)"),
-        (first_call, "not before e0: they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers"),
+        (
+            first_call,
+            f"not before e0: {SHARED}",
+        ),
         (
             new_communicator,
-            "not before e0: they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers",
+            f"not before e0: {SHARED}",
         ),
     ],
 )
