@@ -272,7 +272,7 @@ class Location:
         if kind == TEAM_END:
             self.end_team()
             return None
-        if kind == SWITCH and generation == 0 or kind == TASK_END:
+        if (kind == SWITCH and generation == 0) or kind == TASK_END:
             self.resume()
             call = self.current()
             if kind == SWITCH:

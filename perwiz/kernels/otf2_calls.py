@@ -440,7 +440,7 @@ def _of_thread(
     if kind == TEAM_END:
         _end_team(state, teams)
         return -1
-    if TEAM_END < kind < TASK_SWITCH or kind > TASK_COMPLETE and kind != THREAD_BEGIN:
+    if TEAM_END < kind < TASK_SWITCH or (kind > TASK_COMPLETE and kind != THREAD_BEGIN):
         return _lock(state, stack, calls, manner, op_of_kind, kind)
     if kind == TASK_SWITCH and record.tag == 0:
         _resume(state, stack, calls, op_of_region)

@@ -330,20 +330,20 @@ def _thread_release_lock(location: U64, time: U64, position: U64, user: User, no
 
 @cython.cfunc
 @cython.nogil
-def _thread_task_create(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, creator: U32, generation: U32) -> I32:
-    return _put(user, TASK_CREATE, time, _reference(team), creator, generation, 0, 0, 0)
+def _thread_task_create(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_CREATE, time, _reference(team), thread, count, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-def _thread_task_switch(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, creator: U32, generation: U32) -> I32:
-    return _put(user, TASK_SWITCH, time, _reference(team), creator, generation, 0, 0, 0)
+def _thread_task_switch(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_SWITCH, time, _reference(team), thread, count, 0, 0, 0)
 
 
 @cython.cfunc
 @cython.nogil
-def _thread_task_complete(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, creator: U32, generation: U32) -> I32:
-    return _put(user, TASK_COMPLETE, time, _reference(team), creator, generation, 0, 0, 0)
+def _thread_task_complete(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_COMPLETE, time, _reference(team), thread, count, 0, 0, 0)
 
 
 @cython.cfunc

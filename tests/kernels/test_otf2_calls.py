@@ -26,9 +26,19 @@ REQUEST = ["posted", "done", "cancelled"]
 
 
 ON_A_THREAD = {
-    **{row.THREAD_FORK: 120, row.THREAD_JOIN: 121, row.TEAM_BEGIN: 122, row.TEAM_END: 122, row.ACQUIRE_LOCK: 123, row.RELEASE_LOCK: 124},
-    **{row.TASK_CREATE: 125, row.TASK_SWITCH: 126, row.TASK_COMPLETE: 124},
-    **{row.THREAD_CREATE: 127, row.THREAD_BEGIN: 128, row.THREAD_WAIT: 129, row.THREAD_END: 128},
+    row.THREAD_FORK: 120,
+    row.THREAD_JOIN: 121,
+    row.TEAM_BEGIN: 122,
+    row.TEAM_END: 122,
+    row.ACQUIRE_LOCK: 123,
+    row.RELEASE_LOCK: 124,
+    row.TASK_CREATE: 125,
+    row.TASK_SWITCH: 126,
+    row.TASK_COMPLETE: 124,
+    row.THREAD_CREATE: 127,
+    row.THREAD_BEGIN: 128,
+    row.THREAD_WAIT: 129,
+    row.THREAD_END: 128,
 }
 ON_A_STREAM = dict.fromkeys((row.RMA_PUT, row.RMA_GET, row.RMA_BLOCKING, row.RMA_NONBLOCKING), 140)
 """Ops of calls that records make, per kind."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.otf2.hybrid import routines
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.extras import EVENTS, POSTS, PREFIX
+from perwiz.formats.otf2.hybrid import routines
 from perwiz.formats.otf2.library.codes import ACCELERATOR_STREAM
 from perwiz.kernels import otf2_calls as kernel
 from perwiz.kernels import records

@@ -314,7 +314,8 @@ def test_routine(region, name):
 
 RECORDS = [
     *(("Fork", "Thread"), ("Join", "Thread"), ("begin", ""), ("end", ""), ("Acquire", "lock"), ("Release", "lock")),
-    *(("Create", "task"), ("Switch", "task"), ("Complete", "task"), ("Create", "thread"), ("Begin", "thread"), ("Wait", "thread"), ("End", "thread")),
+    *(("Create", "task"), ("Switch", "task"), ("Complete", "task")),
+    *(("Create", "thread"), ("Begin", "thread"), ("Wait", "thread"), ("End", "thread")),
 ]
 REGIONS = [
     *(("!$omp barrier @a.c:5", BARRIER), ("!$omp critical @a.c:5", CRITICAL), ("!$omp taskwait @a.c:5", TASK_WAIT), ("work", 0)),

@@ -17,7 +17,7 @@ from perwiz.trace.arrays import I4, I8, U2, Ints
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Collectives, Links, Members
 
-T = TypeVar("T", Collectives, Members)
+T = TypeVar("T", Collectives, Links, Members)
 
 _BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
 _IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
@@ -62,7 +62,7 @@ class Tied:
         """Return both with the barriers behind what there is."""
         shifted = dataclasses.replace(self.members, collective=self.members.collective + np.int32(len(collectives)))
         barriers = dataclasses.replace(self.collectives, first_member=self.collectives.first_member + np.int32(len(members)))
-        return _joined(collectives, barriers), _joined(members, shifted)
+        return joined(collectives, barriers), joined(members, shifted)
 
 
 class Threads:
@@ -72,7 +72,7 @@ class Threads:
         """Columns of calls: `began` is the call that began the team of each, -1 for none; `process` is per location."""
         self._location, self._op, self._began, self._enter, self._leave = location, op, began, enter, leave
         self._process, self._said = process, said
-        self._links: list[tuple[int, I8, I8]] = []
+        self._links: list[Links] = []
         self._untied = 0
 
     def tied(self) -> Tied:
@@ -83,15 +83,13 @@ class Threads:
         self._tasks()
         self._created()
         collectives, members = self._barriers()
-        kind = np.concatenate([np.empty(0, "u1"), *(np.full(len(cause), kind, "u1") for kind, cause, _ in self._links)])
-        cause, effect = (np.concatenate([np.empty(0, "i4"), *(link[k].astype("i4") for link in self._links)]) for k in (1, 2))
-        return Tied(Links(kind, cause.astype("i4"), effect.astype("i4")), collectives, members, self._untied)
+        return Tied(joined(*self._links), collectives, members, self._untied)
 
     def _link(self, kind: int, cause: I8, effect: I8) -> None:
         """Tie calls, as far as times allow; those that have no cause (-1) stay untied."""
         good = (cause != NONE) & (self._enter[cause] <= self._leave[effect])
         self._untied += int((~good).sum())
-        self._links.append((kind, cause[good], effect[good]))
+        self._links.append(Links(np.full(int(good.sum()), kind, "u1"), cause[good].astype("i4"), effect[good].astype("i4")))
 
     def _rows(self, op: int) -> I8:
         return np.flatnonzero(self._op == op)
@@ -202,10 +200,10 @@ class Threads:
         good &= (size > 1) | (self._team[team[first]] != NONE)
         call, size = call[np.repeat(good, size)].astype("i4"), size[good]
         self._untied += len(began) - len(call)
-        first = (np.cumsum(size) - size).astype("i4")
+        head = (np.cumsum(size) - size).astype("i4")
         none = np.full(len(size), NONE, "i4")
         members = Members(np.repeat(np.arange(len(size), dtype="i4"), size), call, call.copy())
-        return Collectives(self._op[call[first]], none, none.copy(), first), members
+        return Collectives(self._op[call[head]], none, none.copy(), head), members
 
 
 def _numbered(*columns: Ints) -> I4:
@@ -252,6 +250,7 @@ def _latest(key: I8, time: I8, row: I8, asked: I8, until: I8) -> I8:
     return out
 
 
-def _joined(first: T, second: T) -> T:
-    names = [field.name for field in dataclasses.fields(first)]
-    return dataclasses.replace(first, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names})
+def joined(*tables: T) -> T:
+    """Return the rows of tables of a kind, one table after the other."""
+    names = [field.name for field in dataclasses.fields(tables[0])]
+    return dataclasses.replace(tables[0], **{name: np.concatenate([getattr(table, name) for table in tables]) for name in names})
