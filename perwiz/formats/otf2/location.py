@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.extras import EVENTS, POSTS, PREFIX
 from perwiz.formats.otf2.hybrid import routines
-from perwiz.formats.otf2.library.codes import ACCELERATOR_STREAM
 from perwiz.kernels import otf2_calls as kernel
 from perwiz.kernels import records
 from perwiz.trace.numbers import Numbers
@@ -68,12 +67,11 @@ class Location:
         posts = PREFIX + EVENTS[POSTS].name
         self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
         self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
-        stream = ref in [location.ref for location in definitions.locations if location.type == ACCELERATOR_STREAM]
+        stream = ref in self._regions.streams
         self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
         self._part = np.zeros_like(self._regions.part) if stream else self._regions.part
-        self._manner, self._op_of_operation = routines.manner(), routines.op_of_operation()
-        self._op_of_kind = routines.op_of_kind(routines.written(definitions), stream)
-        self._most = 1 + bool((self._manner[self._op[self._op >= 0]] >= records.GIVES_WAY).any())
+        self._op_of_kind = routines.op_of_kind(routines.written(definitions), stream, ref in self._regions.first)
+        self._most = 1 + bool((routines.MANNER[self._op[self._op >= 0]] >= records.GIVES_WAY).any())
         """So many calls a row may make."""
 
     def _now(self) -> dict[str, int]:
@@ -95,9 +93,9 @@ class Location:
             rows.view(np.recarray),
             self._op,
             self._part,
-            self._manner,
+            routines.MANNER,
             self._op_of_kind,
-            self._op_of_operation,
+            routines.OP_OF_OPERATION,
             self._state,
             self._stack.reserve(now["depth"] + count),
             self._teams.reserve(now["teams"] + count),
@@ -123,7 +121,7 @@ class Location:
         reference[regions], undefined = self._regions.of(reference[regions])
         self._state["undefined"] += undefined
         collectives = np.flatnonzero((kind == records.COLLECTIVE_END) | (kind == records.NONBLOCKING_COMPLETE))
-        reference[collectives] = np.clip(reference[collectives], 0, len(self._op_of_operation) - 1)
+        reference[collectives] = np.clip(reference[collectives], 0, len(routines.OP_OF_OPERATION) - 1)
         requests = np.flatnonzero(_WITH_REQUEST[kind])
         rows["number"][requests] = self._ids.number(np.broadcast_to(np.int64(0), len(requests)), rows["request"][requests])
 
@@ -137,7 +135,7 @@ class Location:
             self._calls.reserve(now["calls"] + now["depth"] + 1),
             self._instances.reserve(0),
             self._op,
-            self._manner,
+            routines.MANNER,
         )
         now = self._now()
         tables = {

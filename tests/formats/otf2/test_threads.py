@@ -260,6 +260,14 @@ def test_pthreads(archive):
     assert (links(trace), trace.counts.untied_waits) == ([("fork", 0, 2), ("join", 3, 1)], 0)
 
 
+def test_pthreads__nobody_created_the_first(archive):
+    """Some recorders say that it begins and ends: it was idle for nobody, and its records stay what they are."""
+    a = archive(1)
+    a.at(0, 0, "ThreadBegin", 5, 0), a.call(0, "MPI_Barrier", 10, 20), a.at(0, 30, "ThreadEnd", 5, 0)
+    trace = a.trace()
+    assert (calls(trace), trace.counts.untied_waits, len(trace.records)) == ([(0, "MPI_Barrier", 10, 20)], 0, 2)
+
+
 def test_teams_by_regions_alone(archive):
     """Where one parallel region is open as a thread begins in a team, it is in that one; where two are, nobody knows."""
     a = archive(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +14,10 @@ from perwiz.formats.otf2.library import codes
 from perwiz.kernels import records
 from perwiz.kernels.records import NO_CALL
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U1
+from perwiz.trace.arrays import I4, I8
 
-OPERATIONS = (*codes.OPERATIONS, "Comm_create", "Comm_free")
-"""What a collective record outside any call stands for, by its operation."""
+OP_OF_OPERATION = np.array([*(operations.OP[f"MPI_{name}"] for name in (*codes.OPERATIONS, "Comm_create", "Comm_free")), 0], "i4")
+"""What a collective record outside any call stands for, by its operation; the last for all others."""
 _BARE = {records.SEND: "Send", records.ISEND: "Isend", records.RECV: "Recv", records.IRECV_REQUEST: "Irecv", records.REQUEST_TEST: "Test"}
 _OF_RECORDS = {
     records.THREAD_FORK: "omp_fork",
@@ -67,23 +68,19 @@ _PTHREAD = {
 }
 _DENSE = 1 << 20
 """References of regions below this are looked up in a table."""
+_WAITS = operations.COLLECTIVE | (np.array(operations.OPS) == "omp_taskwait")
+_OF_OPENMP, _OF_PTHREADS = (np.char.startswith(operations.OPS, model) for model in ("omp_", "pthread_"))
+MANNER = np.select(
+    [_OF_OPENMP & _WAITS, _OF_OPENMP, _OF_PTHREADS], [records.WAITS, records.GIVES_WAY, records.TAKES], records.WHOLE
+).astype("u1")
+"""What each op does when something comes into a call of it, see the kernel's records."""
 _PRAGMA = "!$omp "
 _OPENS, _TAKES_PART = f"{_PRAGMA}parallel@", f"{_PRAGMA}implicit_task"
 """Regions of a recorder that writes no records of teams."""
 
 
-def manner() -> U1:
-    """Return what each op does when something comes into a call of it, see the kernel's records."""
-    out = np.full(len(operations.OPS), records.WHOLE, "u1")
-    for op, name in enumerate(operations.OPS):
-        if name.startswith("pthread_"):
-            out[op] = records.TAKES
-        if name.startswith("omp_"):
-            out[op] = records.WAITS if operations.COLLECTIVE[op] or name == "omp_taskwait" else records.GIVES_WAY
-    return out
-
-
-def op_of_kind(written: bool, stream: bool) -> I4:
+@functools.cache
+def op_of_kind(written: bool, stream: bool, first: bool) -> I4:
     """Return the op per kind of record outside a call; an archive of perwiz has its calls as regions."""
     out = np.full(records.KINDS, NO_CALL, "i4")
     out[: records.METRIC] = [operations.OP[f"MPI_{_BARE.get(kind, 'Wait')}"] for kind in range(records.METRIC)]
@@ -91,12 +88,8 @@ def op_of_kind(written: bool, stream: bool) -> I4:
         out[list(_ON_STREAMS)] = operations.OP["device_idle"]
     elif not written:
         out[list(_OF_RECORDS)] = [operations.OP[name] for name in _OF_RECORDS.values()]
+        out[[records.THREAD_BEGIN, records.THREAD_END]] = NO_CALL if first else operations.OP["pthread_idle"]
     return out
-
-
-def op_of_operation() -> I4:
-    """Return the op per operation of a collective record outside a call."""
-    return np.array([*(operations.OP[f"MPI_{name}"] for name in OPERATIONS), 0], "i4")
 
 
 def written(definitions: Definitions) -> bool:
@@ -126,7 +119,7 @@ def routine(name: str, paradigm: int, role: int = 0) -> int:
 
 
 class Regions:
-    """The defined regions by number; behind them an undefined one and those that stand for copies of devices."""
+    """The defined regions by number; behind them an undefined one and those that stand for copies of devices. Also what locations are."""
 
     _last: ClassVar[tuple[Definitions, Regions] | None] = None
 
@@ -149,6 +142,11 @@ class Regions:
         self._dense = np.full(int(refs[-1]) + 2 if len(refs) and refs[-1] < _DENSE else 0, len(refs), "i8")
         if len(self._dense):
             self._dense[refs] = np.arange(len(refs))
+        self.streams = {location.ref for location in definitions.locations if location.type == codes.ACCELERATOR_STREAM}
+        """Locations that are streams of devices."""
+        first: dict[int, int] = {}
+        self.first = {location.ref for location in definitions.locations if first.setdefault(location.group, location.ref) == location.ref}
+        """Locations that are the first of their process, which nobody else has started."""
 
     def of(self, refs: I8) -> tuple[I8, int]:
         """Return the number of each reference, and how many of them are not defined."""
