@@ -67,7 +67,7 @@ class Location:
         posts = PREFIX + EVENTS[POSTS].name
         self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
         self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
-        stream = ref in self._regions.streams
+        stream = ref in self._regions.streams and not routines.written(definitions)
         self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
         self._part = np.zeros_like(self._regions.part) if stream else self._regions.part
         self._op_of_kind = routines.op_of_kind(routines.written(definitions), stream, ref in self._regions.first)

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otf2_archive import OPENMP, PTHREAD, USER, Archive
+from otf2_archive import OPENMP, PTHREAD, USER, Archive, recorded
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
+from perwiz.formats.files import write
 from perwiz.formats.otf2.hybrid.routines import routine
+from perwiz.formats.otf2.tables import Builder
 from perwiz.loggps.model_file import load
 from perwiz.loggps.weigh import timeline_of
 from perwiz.trace import operations, tables
@@ -268,6 +270,22 @@ def test_pthreads__nobody_created_the_first(archive):
     assert (calls(trace), trace.counts.untied_waits, len(trace.records)) == ([(0, "MPI_Barrier", 10, 20)], 0, 2)
 
 
+def test_written_again(archive, tmp_path):
+    """An archive of perwiz has its calls as regions, on streams too; its records of threads make no further ones."""
+    a = archive()
+    a.location(300, 0, kind=2)
+    a.fork(0, 10), a.begin(0, 12), a.barrier(0, 30, 52), a.end(0, 60), a.join(0, 70)
+    a.begin(100, 15), a.barrier(100, 50, 55), a.end(100, 65)
+    a.inside(300, 20, 30, "kernel", paradigm=USER), a.at(300, 40, "RmaGet", 0, 0, 8, 1), a.at(300, 50, "RmaOpCompleteBlocking", 0, 1)
+    trace = a.trace()
+    assert [row for row in calls(trace) if row[0] == 2] == [(2, "device_idle", *times) for times in ((0, 10), (20, 30), (40, 40))]
+    assert trace.names == ("kernel", "copy to device")
+    path = str(tmp_path / "again.otf2")
+    write(trace, path)
+    again = Builder(recorded(path), path).trace()
+    assert (calls(again), again.names, again.records) == (calls(trace), trace.names, trace.records)
+
+
 def test_teams_by_regions_alone(archive):
     """Where one parallel region is open as a thread begins in a team, it is in that one; where two are, nobody knows."""
     a = archive(4)
@@ -371,7 +389,7 @@ def test_whatever_is_recorded(tmp_path_factory, drawn):
     for calls_of in barriers(trace):
         assert enter[calls_of].max() <= leave[calls_of].min()
     run = replayed(trace, load("default"), "none", [])
-    recorded, weighted = run.trace.timeline, run.weighted
+    measured, weighted = run.trace.timeline, run.weighted
     for engine in (sweep, replay):
         again = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")
-        assert (again.calls, again.regions, again.locations) == (recorded.calls, recorded.regions, recorded.locations)
+        assert (again.calls, again.regions, again.locations) == (measured.calls, measured.regions, measured.locations)
