@@ -155,6 +155,18 @@ def test_team__records_missing(archive):
     assert (links(trace), trace.counts.untied_waits, len(trace.defects)) == ([("fork", 0, 2)], 1, 1)
 
 
+def test_team__begun_twice_after_one_fork(archive):
+    """The fork between is missing: the second beginning is untied. The first worker never ends, which is not the end of the second."""
+    a = archive(3)
+    a.fork(0, 10), a.begin(0, 12), a.end(0, 60), a.join(0, 70)
+    a.begin(100, 15)
+    a.begin(200, 16), a.end(200, 20), a.begin(200, 30), a.end(200, 40)
+    trace = a.trace()
+    assert [row[:2] for row in calls(trace)] == [(0, "omp_fork"), (0, "omp_join"), (1, "omp_idle"), *[(2, "omp_idle")] * 3]
+    assert links(trace) == [("fork", 0, 2), ("fork", 0, 3), ("join", 4, 1)]
+    assert trace.counts.untied_waits == 2
+
+
 def test_team__a_barrier_that_contradicts_the_clock(archive):
     """One leaves before the other enters: they did not wait for each other, whatever the records say."""
     a = archive()
@@ -287,7 +299,10 @@ def test_written_again(archive, tmp_path):
 
 
 def test_teams_by_regions_alone(archive):
-    """Where one parallel region is open as a thread begins in a team, it is in that one; where two are, nobody knows."""
+    """Where one parallel region is open as a thread begins in a team, it is in that one; where two are, nobody knows.
+
+    So a barrier of one thread may have had others in it: it is untied.
+    """
     a = archive(4)
     parallel, implicit = "!$omp parallel@0x4021", "!$omp implicit_task"
     a.enter(0, 0, parallel, paradigm=OPENMP, role=0)
@@ -298,16 +313,18 @@ def test_teams_by_regions_alone(archive):
     a.inside(0, 50, 55, implicit)
     a.leave(0, 70, "!$omp parallel@0x4024")
     a.inside(300, 75, 77, implicit)
+    a.barrier(0, 76, 78)
     a.leave(0, 78, implicit)
     a.leave(0, 80, parallel)
     trace = a.trace()
     assert calls(trace) == [
-        *((0, "omp_fork", 0, 0), (0, "omp_fork", 40, 40), (0, "omp_join", 55, 70), (0, "omp_join", 78, 80)),
+        *((0, "omp_fork", 0, 0), (0, "omp_fork", 40, 40), (0, "omp_join", 55, 70)),
+        *((0, "omp_barrier", 76, 78), (0, "omp_join", 78, 80)),
         *((1, "omp_idle", 0, 10), (1, "omp_idle", 30, 30), (2, "omp_idle", 0, 50), (2, "omp_idle", 60, 60)),
         *((3, "omp_idle", 0, 75), (3, "omp_idle", 77, 77)),
     ]
-    assert links(trace) == [("fork", 0, 4), ("fork", 0, 8), ("join", 5, 3), ("join", 9, 3)]
-    assert trace.counts.untied_waits == 1
+    assert links(trace) == [("fork", 0, 5), ("fork", 0, 9), ("join", 6, 4), ("join", 10, 4)]
+    assert (barriers(trace), trace.counts.untied_waits) == ([], 2)
 
 
 ROUTINES = {

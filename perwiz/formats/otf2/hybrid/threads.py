@@ -166,7 +166,7 @@ class Threads:
         self._link(tables.TASK, _found(key[created], tasks.call[created], key[begun]), tasks.call[begun])
         cause, create = tasks.call[ended], _found(key[created], tasks.call[created], key[ended])
         waits = np.append(self._rows(_TASKWAIT), NONE)
-        wait = waits[np.searchsorted(waits[:-1], create, side="right")]
+        wait = waits[np.searchsorted(waits[:-1], create)]
         good = (create != NONE) & (wait != NONE) & (wait != cause) & (self._location[wait] == self._location[create])
         good &= self._enter[cause] <= self._leave[wait]
         self._link(tables.TASKWAIT, cause[good], wait[good])
