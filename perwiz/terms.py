@@ -1,4 +1,4 @@
-"""The words of reports that a reader may not know, each explained in one line: what `perwiz explain` and docs/questions.md say of them."""
+"""The words of reports that a reader may not know, each explained in one line: what `perwiz explain` and docs/terms.md say of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ class Term(NamedTuple):
     name: str
     meaning: str
     also: tuple[str, ...] = ()
+    plain: bool = False
+    """Whether a reader knows it more or less."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -21,33 +23,104 @@ class Term(NamedTuple):
 
 TERMS = (
     Term("makespan", "the time of the whole run, from the first instant of any process to the last of any"),
-    Term("waiting", "the time a call stands still because a partner that it needs has not come; what else it takes is work"),
-    Term("work", "what a call takes beside waiting: copying, overhead, anything the system did"),
-    Term("gain", "how much shorter the whole run would be; a loss is how much longer", ("loss",)),
-    Term("hypothesis", "a change of the run that is asked about, such as --zero-wait e25; several are one changed program"),
+    Term(
+        "waiting",
+        "the time a call stands still because a partner that it needs has not come; what else it takes is work",
+        ("wait", "waits"),
+        plain=True,
+    ),
+    Term("work", "what a call takes beside waiting: copying, overhead, anything the system did", plain=True),
+    Term("gain", "how much shorter the whole run would be; a loss is how much longer", ("loss",), plain=True),
+    Term("recorded", "the run as the trace has it; its clocks are corrected where effects come before their causes", plain=True),
+    Term("predicted", "the run that hypotheses make of the recorded one, replayed with the model", plain=True),
+    Term("measured", "the run that a prediction is compared with, recorded after the change", plain=True),
+    Term(
+        "range",
+        "between which times the true one lies: what the trace does not tell is varied, what repeats drawn anew",
+        ("between",),
+        plain=True,
+    ),
+    Term("varies", "by how much what repeats differs from time to time: its standard deviation as a part of its length"),
+    Term("limited by", "what the run loses beside computation: to imbalance, serialisation, transfer and a late start"),
+    Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
+    Term("polling", "tests and probes in vain, made again and again until something has come"),
+    Term("first change", "of all changes tried the one that gains most; 'what to do' says what to write for it", ("what to do",)),
+    Term("kind", "what a change does: balance, slowest, order, wait, protocol, collective, messages or network", plain=True),
+    Term(
+        "balance",
+        "computation spread evenly over processes; as an efficiency: mean computation over the longest",
+        ("balance-time", "balance-messages"),
+    ),
+    Term("slowest", "a process or node that computes longer than others computes as long as all do on average"),
+    Term("order", "what is waited for runs earlier on its own process: start it before what nobody waits for", plain=True),
+    Term("protocol", "messages do not hold their sender until the receiver is there, as if below the eager limit"),
+    Term(
+        "collective",
+        "a call that all processes of a communicator make; as a change: those of a site take no time",
+        ("collectives",),
+        plain=True,
+    ),
+    Term(
+        "messages",
+        "what one process sends another; as a change: a site's calls that send or receive take no time",
+        ("message",),
+        plain=True,
+    ),
+    Term("network", "latency and time per byte of messages; as a change: halved, or none", plain=True),
+    Term("includes", "changes that gain hardly anything beside the one above them: they have the same cause"),
+    Term("no waits", "the run if no call waited, as --zero-wait all asks; what is left is work of some process"),
+    Term("best call", "the call whose wait is worth most by itself; that of the longest wait is often worth nothing", ("longest wait",)),
+    Term("alone gains", "how much shorter the run is if this call alone does not wait"),
+    Term("others wait less", "by how much, and in how many calls, the waiting of others falls with that of this call"),
+    Term("and more", "how much longer others wait instead, all together"),
+    Term("then", "how long the call still waits when the call marked * is changed", plain=True),
+    Term("zeroed", "the calls that --zero-wait names, how many of them waited in the recorded run, and how long", plain=True),
+    Term("moved", "at another time than recorded; in a comparison: at another place in the order of calls", plain=True),
+    Term("waits for", "the call of another process without which the waiting one cannot go on", ("because of",), plain=True),
+    Term("hypothesis", "a change of the run that is asked about, such as --zero-wait e25; several are one changed program", plain=True),
     Term(
         "zero-wait",
         "a call goes on as if its partner had come, its partner stays where it was: what the wait is worth, not its cure",
     ),
     Term("zero-time", "a call returns the instant it is entered"),
+    Term("zero-poll", "tests and probes that find nothing take no time: the process goes on when what it polls for is there"),
     Term("advance", "what a call waits for runs earlier on its own process, as far as the order that MPI demands allows"),
-    Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop"),
-    Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",)),
+    Term("move", "calls of a process run earlier, each with the computation before it, ahead of the call named"),
+    Term("speed", "how many times as fast as recorded a process or node computes"),
+    Term("scale", "what part of its recorded time the computation in a region takes"),
+    Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
+    Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),
     Term(
         "call site",
         "calls of one routine made in the same regions, and at one place in the source if that is known",
         ("site",),
+        plain=True,
     ),
     Term("domino path", "waits from process to process, each because of the one before: without the first the others fall"),
     Term("critical path", "a longest chain of computation, calls and messages from the start of the run to its end; no wait lies on it"),
-    Term("slack", "how much later a call may return before the end of the run is later too"),
+    Term("slack", "how much later a call may return before the end of the run is later too", ("no slack", "least slack")),
     Term("lag", "the time from the entry of a partner's call until the waiting call can go on: of a message, how long it is under way"),
-    Term("model", "what messages and collectives cost on the machine, in the letters of LogGPS; fitted to the trace if --model gives none"),
+    Term(
+        "model",
+        "what messages and collectives cost on the machine, in the letters of LogGPS; fitted to the trace if --model gives none",
+        plain=True,
+    ),
+    Term("balanced", "the run if computation, messages or both were even in the steps listed", ("both",), plain=True),
+    Term("best step", "the step whose balancing gains most; its processes need not be those that differ most"),
+    Term("on the path", "what lies on the critical path: only that makes the run longer", plain=True),
+    Term("in calls", "work inside MPI calls, no waiting", plain=True),
+    Term("computation", "what a process does between its MPI calls", plain=True),
+    Term("call", "one MPI call of one process: e12 is row 12 of the calls in the trace", ("calls",), plain=True),
+    Term(
+        "segment", "values of a parameter over which the makespan grows evenly, along one critical path", ("segments", "found"), plain=True
+    ),
     Term("L", "latency: what a message is under way beyond what sender and receiver spend on it", ("L_ns", "latency", "latencies")),
     Term(
-        "o", "overhead: what a process spends on sending (o_s) or receiving (o_r) one message", ("o_ns", "o_s_ns", "o_r_ns", "o_s", "o_r")
+        "o",
+        "overhead: what a process spends on sending (o_s) or receiving (o_r) one message",
+        ("o_ns", "o_s_ns", "o_r_ns", "o_s", "o_r", "overheads"),
     ),
-    Term("g", "gap: the least time between two messages that a process sends", ("g_ns",)),
+    Term("g", "gap: the least time between two messages that a process sends", ("g_ns", "gap")),
     Term("G", "what each byte of a message adds to the time it is under way: one over the bandwidth", ("G_ns_per_byte",)),
     Term(
         "O", "overhead per byte, of sending (O_s) or receiving (O_r)", ("O_ns_per_byte", "O_s_ns_per_byte", "O_r_ns_per_byte", "O_s", "O_r")
@@ -59,15 +132,40 @@ TERMS = (
     Term("progress", "when a message above S moves: always, or only while its process is in an MPI call ('in calls')"),
     Term("late sender", "a receiver waits, for the sender enters its call later", ("late senders",)),
     Term("late receiver", "the sender of a message above S waits, for the receive is posted later", ("late receivers",)),
-    Term("wrong order", "a late sender, though another message that is received later was already there", ("wrong orders",)),
+    Term(
+        "wrong order",
+        "a late sender, though another message that is received later was already there",
+        ("wrong orders", "messages in wrong order"),
+    ),
     Term("wait at N x N", "in a collective in which all need something of all, a process waits for the last that enters"),
     Term("wait at barrier", "a process waits until the last has entered the barrier"),
     Term("late broadcast", "a process waits for what the root sends, for the root enters later"),
     Term("early reduce", "the root of a reduction or gather waits, for a process that sends enters later"),
-    Term("delay cost", "the waiting of others that comes from a process spending more time in a place than they did"),
+    Term("wait at finalize", "a process waits in MPI_Finalize until the last has entered it"),
+    Term("early scan", "in a prefix reduction a process waits for a lower rank that enters later"),
     Term(
-        "imbalance", "processes compute for different times, so those done first wait; max/mean says by how much", ("max/mean", "balance")
+        "completion",
+        "time in a collective after its first process has left",
+        ("n x n completion", "barrier completion", "initialization completion"),
     ),
+    Term("different sources", "of a wrong order: the earlier message came from another process", ("from different sources",)),
+    Term("same source", "of a wrong order: the earlier message came from the same process", ("from same source",)),
+    Term("wait at window", "a process waits for the last that makes or frees the window", ("wait at window create", "wait at window free")),
+    Term("wait at fence", "a process waits until the last has entered the fence of a window"),
+    Term("early fence", "a process waits at a fence until the last access to its memory has returned"),
+    Term("best pattern", "the wait state, and where it is, whose waits are worth most together"),
+    Term("main cause", "where late processes spend the time that most of the waiting is for"),
+    Term("call path", "regions from the outside in, and the routine called there, joined by /", plain=True),
+    Term("instances", "how often it happens", plain=True),
+    Term("of all", "part of the time of all processes, without that in MPI_Init", plain=True),
+    Term("of waiting", "part of all waiting that comes from there", plain=True),
+    Term("worst rank", "the process with most of it, and how much", plain=True),
+    Term("short term", "delay cost of a process late by itself; 'long term' is that of one late because it had to wait", ("long term",)),
+    Term("mostly as", "the wait state that most of a delay cost shows as"),
+    Term("communication", "as an efficiency: serialisation times transfer"),
+    Term("parallel", "as an efficiency: mean computation over the time, which is balance times communication"),
+    Term("delay cost", "the waiting of others that comes from a process spending more time in a place than they did"),
+    Term("imbalance", "processes compute for different times, so those done first wait; max/mean says by how much", ("max/mean",)),
     Term("sigma", "standard deviation of what the processes compute or send in a step"),
     Term(
         "serialisation",
@@ -81,13 +179,28 @@ TERMS = (
     Term(
         "lower bound", "what no program of this work beats; it knows no order of calls, so none may reach it", ("lower bounds", "at least")
     ),
-    Term("tolerance", "how far a parameter of the network may grow before the run is a given part slower"),
+    Term("tolerance", "how far a parameter of the network may grow before the run is a given part slower", ("slower by",)),
+    Term("error", "predicted minus measured: + is predicted too long", plain=True),
+    Term("change", "of two measured runs: second minus first; in a list: how to ask for it", plain=True),
+    Term(
+        "first",
+        "the run named first, 'second' the other; shares are of the measured one, of two measured ones of the first",
+        ("second",),
+        plain=True,
+    ),
+    Term("because", "what of the program differs most between the critical paths of two runs", plain=True),
+    Term("from", "the instant from which two runs are compared; the end of MPI_Init if both show it", plain=True),
     Term("wildcard", "of a receive: it takes a message from any source, so in another run it may take another", ("wildcards",)),
     Term("replay", "the unchanged run computed with the model; it must give the recorded one"),
     Term("misfit", "how often the recorded times contradict the model; such messages keep their recorded times"),
     Term("doubtful", "what recording and model contradict each other in, if it could change the answer by more than 5 %"),
     Term("controlled logical clock", "puts events forward just far enough that none comes before its cause", ("clc",)),
     Term("not modelled", "time in calls whose partners are unknown: it stays as recorded, whatever changes"),
+    Term("told", "what of the model the trace tells; what is not told is assumed, and varied for the range", ("not told",), plain=True),
+    Term("health", "what the trace lacks, and how much of the time that concerns", plain=True),
+    Term("records", "how many records of the file were read, and how many could not be used", plain=True),
+    Term("missing", "what the trace does not hold of its calls: their ends, partners or waits", ("left out",)),
+    Term("clocks", "whether anything is received before it was sent; if so the times are corrected", ("corrected",), plain=True),
     Term("INCOMPLETE", "a part of the trace is missing or cannot be used; what is missing waits for nobody and delays nobody"),
     Term("metahost", "one of several machines that a run was on", ("metahosts",)),
 )

@@ -83,6 +83,17 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {plain[close[0]]}?" if close else ""
 
 
+def there(word: str, known: Sequence[str]) -> str:
+    """Return what there is instead of a name that is not: those like it, else the first, and which is meant.
+
+    `main, main,exchange ...; did you mean main?` of mian; nothing if nothing is known.
+    """
+    from difflib import get_close_matches
+
+    listed = get_close_matches(word, known, 3, 0.4) or known[:5]
+    return f"{', '.join(listed)}{' ...' if len(listed) < len(known) else ''}{meant(word, known)}"
+
+
 def columns() -> int:
     """Return the columns that lines are fitted to."""
     return _columns.get()

@@ -42,9 +42,9 @@ class Step:
         return (~self.absent).sum(1)
 
     @cached_property
-    def op(self) -> NDArray[np.uint8]:
+    def op(self) -> NDArray[np.uint16]:
         """Op of each call of the step."""
-        return np.array([operations.OP[name] for name in self.names], "u1")
+        return np.array([operations.OP[name] for name in self.names], "u2")
 
     @property
     def collective(self) -> list[int]:
@@ -179,7 +179,7 @@ class _Run:
             np.add.at(column, call, messages.bytes)
         return Calls(
             location=np.repeat(np.arange(self.ranks, dtype="i4"), self.steps * step.width),
-            op=self._repeated(np.broadcast_to(step.op, shape), "u1"),
+            op=self._repeated(np.broadcast_to(step.op, shape), "u2"),
             path=np.full(self.count, path, "i4"),
             peer=self._repeated(step.peer, "i4"),
             tag=self._repeated(tag, "i4"),
@@ -210,7 +210,7 @@ class _Run:
         return self.enter[:, rank, first], self.leave[:, rank, last]
 
 
-def _root(op: NDArray[np.uint8]) -> NDArray[np.int32]:
+def _root(op: NDArray[np.uint16]) -> NDArray[np.int32]:
     """Return the root of each routine: rank 0, or -1 for none."""
     return np.where(np.isin(operations.KIND[op], (operations.ONE_TO_N, operations.N_TO_ONE)), 0, -1).astype("i4")
 

@@ -146,5 +146,8 @@ def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:
 
 def _plot(fixed: Trace, correction: Correction, width: float | None, path: str) -> None:
     from perwiz.report.correct.plot import plot
+    from perwiz.whatif.run import machine_of, replayed
 
-    plot(fixed, correction.before, correction.timeline, path, width)
+    machine, times = machine_of(None, fixed), (correction.before, correction.timeline)
+    before, after = (replayed(dataclasses.replace(fixed, timeline=each), machine, "none").waits.time for each in times)
+    plot(fixed, *times, (before, after), path, width)

@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             sub.add_argument("--metric", metavar="NAME", help="list the call paths with most of this metric")
             sub.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths (default 10)")
         options.clock(sub)
-        options.json(sub)
+        options.answer(sub)
     options.ending(parser, _ENDING)
 
 

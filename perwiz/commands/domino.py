@@ -12,7 +12,6 @@ from perwiz.whatif.ranking import KINDS, WORDS
 if TYPE_CHECKING:
     from perwiz.report.domino.records import DominoDocument
     from perwiz.whatif.worth.domino import Domino
-    from perwiz.whatif.worth.greedy import Chooser, Plan
 
 HELP = "say what to change first: every kind of change by what it gains, the waits that pay, and how far that goes"
 _ENDING = """
@@ -32,7 +31,7 @@ examples:
   perwiz domino run.alog --kind balance     only computation spread evenly
   perwiz domino run.alog --by site          only what is about call sites
   perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
-  perwiz domino run.alog --target 1.3x      the fewest fixes found that make the run 1.3 times as fast
+  perwiz domino run.alog --target 1.3x      the fewest changes found that make the run 1.3 times as fast
   perwiz domino run.alog --question advance  the waits whose partners can run earlier on their own processes
   perwiz domino run.alog --plot domino.png  the domino path in the timeline
 
@@ -41,7 +40,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 """
 
 
-FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "partner-region")
+FAMILIES = ("site", "routine", "region", "step", "rank", "pair")
 """Words of `perwiz.whatif.worth.families`."""
 BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """Words of `perwiz.whatif.ranking.ranking`."""
@@ -71,8 +70,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs earlier is the whole instance of this region, inside the one around it (--question advance)",
     )
     parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
-    meaning = "the fewest fixes found that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or 2.5s (s, ms, us, ns)"
-    parser.add_argument("--target", metavar="T", help=f"{meaning}; with --by also from its sets")
+    meaning = "the fewest changes found, of the kinds asked for, that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or"
+    parser.add_argument("--target", metavar="T", help=f"{meaning} 2.5s (s, ms, us, ns)")
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -86,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.progress import Progress
     from perwiz.report.domino.plot import plot
     from perwiz.report.domino.text import text
+    from perwiz.whatif.ranking.plan import target
     from perwiz.whatif.worth.domino import domino
-    from perwiz.whatif.worth.greedy import target
 
     if args.target is not None:
         target(args.target, 1)
@@ -108,28 +107,20 @@ def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
+    from perwiz.whatif.ranking.plan import plan, target
     from perwiz.whatif.ranking.ranking import rank
     from perwiz.whatif.worth import greedy
 
-    choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
     with Progress("ranking changes", noun="kind") as progress:
         ranking = rank(ranked.run, args.kinds or WORDS, args.by, progress)
     document = report.document(ranked, ranking, args.rows)
     if args.greedy:
+        choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)
         by_wait = greedy.greedy(ranked.run, args.greedy, choose=greedy.by_wait)
         document.fixes = report.fixes(ranked, by_gain, by_wait)
     if args.target is not None:
-        document.target = report.target(ranked, args.target, _plan(args, ranked, choose))
+        with Progress("searching for changes", noun="change") as progress:
+            found = plan(ranking, target(args.target, ranked.run.makespan), progress)
+        document.target = report.target(ranking, args.target, found)
     return document
-
-
-def _plan(args: argparse.Namespace, ranked: Domino, choose: Chooser) -> Plan:
-    """Return the fixes that reach the target; if nothing can, the first rows of how far they go."""
-    from perwiz.progress import Progress
-    from perwiz.whatif.worth import greedy
-
-    wanted = greedy.target(args.target, ranked.run.makespan)
-    with Progress("searching for fixes", noun="fix") as progress:
-        most = greedy.MOST if ranked.bound <= wanted else args.rows
-        return greedy.plan(ranked.run, wanted, args.question, choose, most, progress)

@@ -84,7 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if action in ("job", "user", "month", "top", "mail"):
             sub.add_argument("--benchmark", metavar="NAME|FILE", help="latency and bandwidth of each routine: cray-t3e or a TOML file")
             sub.add_argument("--model", metavar="NAME|FILE", help="or the LogGPS model to derive them from (default: default)")
-        options.json(sub)
+        options.answer(sub)
         if action == "mail":
             jobs_mail.arguments(sub)
     options.ending(parser, _ENDING)

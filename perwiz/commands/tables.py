@@ -11,7 +11,7 @@ HELP = "print the columns of every table: name, type, unit, meaning"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz tables`."""
-    options.json(parser)
+    options.answer(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,25 +11,23 @@ from collections.abc import Callable
 from perwiz import terms, words
 
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
-_ANSWERS = (r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
+_ANSWERS = (r"first change", r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
 """How the answer begins, the first that is there."""
-_COMMON = {"waiting", "work", "gain", "hypothesis", "region", "step", "model", "call site"}
-"""Terms that a reader knows more or less."""
 
 
 def show(made: Callable[[], str], quiet: bool | None = None) -> None:
     """Print a text, made for the width it is shown at.
 
-    With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; True prints the answer
-    alone, under the title if that says that the trace is incomplete.
+    With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; one without is the answer.
+    True prints the answer alone, under the title if that says that the trace is incomplete.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
     with words.fitted(words.width(sys.stdout)):
         text = words.folded(made())
         if quiet is not None:
-            title, answer, *rest = text.split("\n\n")
+            title, answer, *rest = text.split("\n\n") if "\n\n" in text else ("", text)
             told = coloured(answer) if terminal and _has_colours() else answer
-            above = [] if quiet and "(INCOMPLETE" not in title else [title]
+            above = [title] if title and ("(INCOMPLETE" in title or not quiet) else []
             below = [] if quiet else [*rest, *(pointer(text) if terminal else [])]
             text = "\n\n".join([*above, told, *below])
     print(text)
@@ -51,6 +49,6 @@ def coloured(facts: str) -> str:
 
 def pointer(report: str) -> list[str]:
     """Return the line on where the terms of a report are explained, the first that it uses, as many as fit; none if it uses none."""
-    asked = [shlex.quote(term.name) for term in terms.used(report) if term.name not in _COMMON]
+    asked = [shlex.quote(term.name) for term in terms.used(report) if not term.plain]
     lines = [f"what the words mean: perwiz explain {' '.join(asked[:number])}" for number in range(1, len(asked) + 1)]
     return [line for line in lines if len(line) <= words.columns()][-1:]

@@ -26,6 +26,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from perwiz import words
 from perwiz.errors import ModelError, TraceError
 from perwiz.loggps import collectives
 from perwiz.loggps import machine as machines
@@ -83,7 +84,8 @@ def machine(name_or_file: str) -> Machine:
             raise ModelError(f"{name_or_file}: {error}") from None
     if name_or_file not in names():
         files = "or a path to a .toml file, or a platform (.xml)"
-        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, {files}")
+        guess = words.meant(name_or_file, names())
+        raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, {files}{guess}")
     return machine(str(_folder() / f"{name_or_file}.toml"))
 
 

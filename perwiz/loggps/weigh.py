@@ -238,31 +238,35 @@ def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | No
     return out
 
 
-def reweigh(weighted: Weighted, model: Model, size: I8) -> I8:
-    """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge.
+def measured(weighted: Weighted) -> I8:
+    """Return the weights of the measured run, int64 ns per edge, whatever hypotheses made of them."""
+    return weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model).weight
+
+
+def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8) -> I8:
+    """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge, given those `recorded`.
 
     What the model explains of a lag or of work changes by the ratio of the two models, so a message that proved faster than the model
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    measured = weigh(trace, weighted.timeline, graph, old).weight
-    own, rest = _own_and_rest(weighted, measured)
+    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)
+    own, rest = _own_and_rest(weighted, recorded, lag_old)
     old_work, new_work = work(trace, old), work(trace, old, size, model)
     explained = np.minimum(rest, old_work)
     new_rest = rest + _scaled(explained, old_work, new_work) - explained
-    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)
-    out = _reweighed_partners(graph, measured, lag_old, lag_new, rest, new_rest)
+    out = _reweighed_partners(graph, recorded, lag_old, lag_new, rest, new_rest)
     local = graph.start[graph.returned]
     out[local] = _scaled(own, lag_old[local], lag_new[local]) + new_rest
     return out
 
 
-def _own_and_rest(weighted: Weighted, measured: I8) -> tuple[I8, I8]:
-    """Return (own, rest) of every call: the lag of its own request, and the work behind it."""
+def _own_and_rest(weighted: Weighted, recorded: I8, lag: I8) -> tuple[I8, I8]:
+    """Return (own, rest) of every call: the lag of its own request, of all lags, and the work behind it."""
     graph, times = weighted.graph, weighted.timeline.calls
     edge = graph.start[graph.returned]
-    own = np.minimum(lags(weighted.trace, graph, weighted.model)[edge], times.leave - times.enter)
-    return own, measured[edge] - own
+    own = np.minimum(lag[edge], times.leave - times.enter)
+    return own, recorded[edge] - own
 
 
 def _scaled(value: I8, old: I8, new: I8) -> I8:

@@ -15,7 +15,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Misfit
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.doubts import SHARE, Doubt, doubts_of
+from perwiz.whatif.sure.doubts import SHARE, Doubt, Doubts, doubts_of
 
 
 class Modelled(Protocol):
@@ -28,20 +28,20 @@ class Modelled(Protocol):
     health: Health
 
 
-def modelled(run: Run) -> dict[str, Any]:
-    """Return what a document tells of a run and its model, the fields of Modelled."""
+def modelled(run: Run, doubts: Doubts | None = None) -> dict[str, Any]:
+    """Return what a document tells of a run and its model, the fields of Modelled; `doubts` are those of the run, if they are known."""
     return {
         "model": blocks.model(run.weighted.model),
         "machine": machines.machine(run.machine),
-        "misfit": of_run(run),
+        "misfit": of_run(run, doubts),
         "replay_error_ns": run.replay_error,
         "health": blocks.health(run.health()),
     }
 
 
-def of_run(run: Run) -> Misfit:
-    """Return the misfit of a run."""
-    return misfit(run.trace, run.trace.timeline, run.weighted.model, run.weighted.misfit, doubts_of(run).told())
+def of_run(run: Run, doubts: Doubts | None = None) -> Misfit:
+    """Return the misfit of a run; `doubts` are its own, if they are known."""
+    return misfit(run.trace, run.trace.timeline, run.weighted.model, run.weighted.misfit, (doubts or doubts_of(run)).told())
 
 
 def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit, doubts: tuple[Doubt, ...]) -> Misfit:

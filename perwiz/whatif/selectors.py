@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 
@@ -18,8 +17,9 @@ from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_SPLIT = re.compile(r"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:region|step|site|rank|node|pair|tag|op):|all(?:\s*,|$))")
-REPEAT = "; for several give the option again"
+_KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "op")
+_SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
+_FINALIZE = operations.OP["MPI_Finalize"]
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
@@ -39,18 +39,20 @@ def joined(parts: Sequence[str]) -> str | None:
     return text if _SPLIT.split(text.strip()) == list(parts) else None
 
 
-def locations(trace: Trace, text: str, several: str = REPEAT) -> Mask:
+def locations(trace: Trace, text: str) -> Mask:
     """Return which locations `rank:R`, `rank:R-S` or `node:NAME` selects, bool per location.
 
-    Raises UsageError for other texts and unknown ranks or nodes; `several` is what it says to do where a list was meant.
+    Raises UsageError for other texts, several of them, and unknown ranks or nodes.
     """
     if text.startswith("node:"):
         return _node(trace, text.removeprefix("node:"))
     match = re.fullmatch(r"rank:([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
     if not match and re.fullmatch("(rank:)?[0-9]+( *, *(rank:)?[0-9]+)+", text):
-        raise UsageError(f"'{text}': several ranks, must be one like rank:3{several}")
+        raise UsageError(f"'{text}': several ranks, must be one like rank:3")
     if not match:
-        raise UsageError(f"'{text}' is no rank, must be like rank:3")
+        kind, _, rest = text.partition(":")
+        guess = words.meant(text, (f"rank:{rest}", f"node:{rest}")) if kind not in _KINDS else ""
+        raise UsageError(f"'{text}' is no rank, must be like rank:3, rank:0-7 or node:NAME{guess}")
     mask = (trace.locations.process >= int(match[1])) & (trace.locations.process <= int(match[2] or match[1]))
     if not mask.any():
         ranks = trace.locations.process
@@ -59,20 +61,16 @@ def locations(trace: Trace, text: str, several: str = REPEAT) -> Mask:
     return mask
 
 
-def region(trace: Trace, name: str, several: str = REPEAT) -> int:
-    """Return the row of names of a user region.
-
-    Raises UsageError naming the closest ones; `several` is what it says to do where a list of them was meant.
-    """
+def region(trace: Trace, name: str) -> int:
+    """Return the row of names of a user region. Raises UsageError naming the closest ones, or if it is a list of them."""
     if name in trace.names:
         return trace.names.index(name)
     listed = [part.strip().partition("#")[0] for part in name.split(",")]
     if len(listed) > 1 and all(part in trace.names for part in listed):
-        raise UsageError(f"region '{name}': {len(listed)} regions, must be one{several}")
+        raise UsageError(f"region '{name}': {len(listed)} regions, must be one")
     if not trace.names:
         raise UsageError(f"region '{name}': the trace has no user regions")
-    close = difflib.get_close_matches(name, trace.names, 3, 0.4) or trace.names[:5]
-    raise UsageError(f"region '{name}': no such region, the trace has {', '.join(close)}{' ...' if len(close) < len(trace.names) else ''}")
+    raise UsageError(f"region '{name}': no such region, the trace has {words.there(name, trace.names)}")
 
 
 def instances(trace: Trace, name: str) -> I8:
@@ -97,6 +95,18 @@ def steps(trace: Trace, text: str) -> tuple[I8, I8]:
     return rows, np.unique(step, return_inverse=True)[1]
 
 
+def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
+    """Return (row of names per step, its number; which of them each of these region instances is), steps by region and number.
+
+    Of region 1 the instances 1 2 on one process and 1 on another -> regions 1 1, numbers 1 2; which 0 1 0.
+    """
+    most = int(trace.regions.instance.max(initial=0)) + 1
+    asked: I8 = trace.region_names[instances].astype("i8")
+    asked = asked * most + trace.regions.instance[instances]
+    key, which = np.unique(asked, return_inverse=True)
+    return key // most, key % most, which
+
+
 def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Return the name in `NAME#3` or `NAME#3..7` and what follows it; the whole text if that is one of the names, or has no such mark."""
     name, mark, number = text.rpartition("#") if text not in names else (text, "", "")
@@ -117,12 +127,15 @@ def outermost(first: Ints, end: Ints, instances: I8, count: int) -> I8:
         first, end   1 5, 2 4, 7 8      instances   3, 4, 6
         outermost    - 3 3 3 3 - - 6    (of count 8)
     """
-    before = np.concatenate(([0], np.maximum.accumulate(end)[:-1]))
-    outer = (first >= before) & (end > first)
-    mark = np.zeros(count + 1, "i8")
+    mark, outer = np.zeros(count + 1, "i8"), outer_of(first, end)
     np.add.at(mark, first[outer], instances[outer] + 1)
     np.add.at(mark, end[outer], -(instances[outer] + 1))
     return np.asarray(np.cumsum(mark)[:-1] - 1)
+
+
+def outer_of(first: Ints, end: Ints) -> Mask:
+    """Return which of some ranges, sorted by where they begin, hold something and lie in no other."""
+    return np.asarray((first >= np.concatenate(([0], np.maximum.accumulate(end)[:-1]))) & (end > first))
 
 
 def owners(trace: Trace, instances: I8) -> I8:
@@ -205,9 +218,10 @@ def _part(trace: Trace, part: str) -> Mask:
         return _between(trace, part)
     if kind == "op" and rest:
         return np.asarray(trace.calls.op == _op(trace, rest))
+    known = [f"{kind}:{rest}" for kind in _KINDS] if rest else ["all", *(f"op:{operations.OPS[k]}" for k in np.unique(trace.calls.op))]
     raise UsageError(
         f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
-        " pair:0>1, tag:3, op:MPI_Recv or all"
+        f" pair:0>1, tag:3, op:MPI_Recv or all{words.meant(part, known)}"
     )
 
 
@@ -224,17 +238,15 @@ def _at(trace: Trace, text: str) -> Mask:
     which, all_sites = sites(trace)
     names = [site(*parts) for parts in all_sites]
     if text not in names:
-        close = difflib.get_close_matches(text, names, 3, 0.4) or names[:5]
-        raise UsageError(f"site:{text}: no such call site, the trace has {', '.join(close)}{' ...' if len(close) < len(names) else ''}")
+        raise UsageError(f"site:{text}: no such call site, the trace has {words.there(text, names)}")
     return np.asarray(which == names.index(text))
 
 
 def _node(trace: Trace, name: str) -> Mask:
-    """Return which locations are on a node, bool per location."""
+    """Return which locations are on a node, bool per location. Raises UsageError naming the closest ones."""
     mask = np.isin(trace.locations.node, [row for row, node in enumerate(trace.nodes) if node == name])
     if not mask.any():
-        close = difflib.get_close_matches(name, trace.nodes, 3, 0.4) or trace.nodes[:5]
-        have = f"has {', '.join(close)}{' ...' if len(close) < len(trace.nodes) else ''}" if trace.nodes else "tells of no nodes"
+        have = f"has {words.there(name, trace.nodes)}" if trace.nodes else "tells of no nodes"
         raise UsageError(f"node:{name}: no such node, the trace {have}")
     return mask
 
@@ -293,6 +305,11 @@ def _op(trace: Trace, name: str) -> int:
 def init_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Init, rows."""
     return np.flatnonzero(np.isin(trace.calls.op, _INITS))
+
+
+def finalize_calls(trace: Trace) -> I8:
+    """Return the calls of MPI_Finalize, rows."""
+    return np.flatnonzero(trace.calls.op == _FINALIZE)
 
 
 def after_init(trace: Trace) -> int | None:

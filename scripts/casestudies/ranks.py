@@ -35,7 +35,7 @@ def moved(ranking: Ranking, question: str) -> set[int]:
 def same(ranking: Ranking, change: Change, question: str) -> bool:
     """Return whether a change of the list is the one that was made: the same part or process, or most of what it moves was moved."""
     word, _, argument = question.partition(" ")
-    trace, said = ranking.run.trace, change.question or ""
+    trace, said = ranking.run.trace, change.question
     if word == "speed":
         return said.rpartition("=")[0] == question.rpartition("=")[0]
     if word == "scale":

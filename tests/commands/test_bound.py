@@ -102,8 +102,8 @@ def test_incomplete(perwiz, command):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("bound steps.alog --region stop", "region 'stop': no such region, the trace has step"),
-        ("balance steps.alog --region stop", "region 'stop': no such region, the trace has step"),
+        ("bound steps.alog --region stop", "region 'stop': no such region, the trace has step; did you mean step?"),
+        ("balance steps.alog --region stop", "region 'stop': no such region, the trace has step; did you mean step?"),
         ("balance steps.alog --plot x.gif", "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
         ("balance steps.alog --plot steps.alog", "steps.alog: is read by this command, must be another file"),
         (

@@ -52,6 +52,7 @@ def test_text(compare, predicted):
     assert rest.startswith(
         "predicted     403.1 ms\n"
         "measured      412.6 ms, error -9.437 ms (-2.3 %)\n"
+        "range         not in a trace: compare the recorded run with the measured one, under the hypotheses\n"
         "because       MPI_Recv makes up 58.84 ms and 68.27 ms of the critical path, error -9.437 ms\n"
         "              on rank 2, where most of that is, it takes 42.42 ms and 51.85 ms in all\n"
         "from          the first instant of each run\n"
@@ -64,7 +65,8 @@ def test_hypotheses__as_if_predicted_before(compare, predicted):
     one, other = block(compare, predicted, SRTEST), block(compare, SRTEST, SRTEST, "--zero-wait", "e25")
     assert (other["hypotheses"], other["model"]["name"], one["model"]) == (["zero-wait e25"], "default", None)
     assert one["first"]["made_by"] == other["first"]["made_by"] == "predicted under zero-wait e25"
-    left = ("first", "hypotheses", "model", "machine")
+    left = ("first", "hypotheses", "model", "machine", "predicted")
+    assert (one["predicted"], other["predicted"]["measured_ns"]) == (None, other["second"]["makespan_ns"])
     assert {key: one[key] for key in one if key not in left} == {key: other[key] for key in other if key not in left}
 
 

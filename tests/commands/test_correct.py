@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -122,6 +123,14 @@ def test_plot(correct, tmp_path, name, magic):
     assert correct("in.alog", "--plot", name)[0] == 0
     assert sorted(os.listdir()) == sorted(["in.alog", name])
     assert (tmp_path / name).read_bytes().startswith(magic)
+
+
+@pytest.mark.slow
+def test_plot__shows_waiting(tmp_path):
+    """As the pictures of other commands do: before and after the correction."""
+    path = tmp_path / "a.svg"
+    assert main(["correct", str(TRACES / "srtest.alog"), "--plot", str(path)]) == 0
+    assert "waiting" in re.findall(r"<!-- (.*?) -->", path.read_text())
 
 
 @pytest.fixture

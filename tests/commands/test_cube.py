@@ -167,10 +167,10 @@ def test_merge(cube):
 
 
 def test_cmp(cube):
-    assert cube("cmp", "a.cubex", "a.cubex") == (0, "a.cubex beside a.cubex\nequal\n", "")
+    assert cube("cmp", "a.cubex", "a.cubex") == (0, "a.cubex beside a.cubex\n\nequal\n", "")
     assert cube("cmp", "a.cubex", "b.cubex") == (
         5,
-        "a.cubex beside b.cubex\nmetric 'time': 5 cells differ, by at most 8 sec\nmetric 'visits': 4 cells differ, by at most 7 occ\n",
+        "a.cubex beside b.cubex\n\nmetric 'time': 5 cells differ, by at most 8 sec\nmetric 'visits': 4 cells differ, by at most 7 occ\n",
         "",
     )
     assert document(cube, "cmp", "a.cubex", "a.cubex")["differences"] == []
@@ -194,7 +194,7 @@ def test_patterns(cube):
     assert found.total("mpi_latesender") == pytest.approx(3e-5)
     assert found.total("gain_mpi_latesender") == pytest.approx(1e-5)
     code, out, _ = cube("cmp", "s.cubex", "slow.alog")
-    assert (code, out.splitlines()[1:]) == (0, ["equal"])
+    assert (code, out.splitlines()[1:]) == (0, ["", "equal"])
     shown = cube("show", "s.cubex")[1].splitlines()
     assert next(line for line in shown if "gain_mpi_latesender" in line).endswith(" 10.00 us"), "no share of all processes' time"
 

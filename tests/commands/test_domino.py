@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shlex
 
 import pytest
 
@@ -44,7 +45,7 @@ def document(domino):
 def test_limits__a_late_start_is_no_serialisation(document):
     """Rank 2 begins 251 ms behind rank 0; `perwiz critical` has as much before the first process on its path begins."""
     limits = document()["limits"]
-    parts = ("computation_ns", "imbalance_ns", "start_ns", "serialisation_ns", "transfer_ns")
+    parts = ("computation_ns", "imbalance_ns", "start_ns", "serialisation_ns", "transfer_ns", "end_ns")
     assert limits["start_ns"] == 250_991_000
     assert sum(limits[part] for part in parts) == limits["time_ns"]
 
@@ -68,8 +69,10 @@ def test_text(domino):
 @pytest.mark.slow
 def test_changes__are_what_predict_takes(document, capsys):
     block = document("-n", "9")
-    for row in block["changes"] + [line["head"] for line in block["ranked"] if line["head"]["change"]]:
-        assert main(["predict", SRTEST, "--model", "default", *row["change"].split(), "--json"]) == 0
+    lines = [row for line in block["ranked"] for row in (line["head"], *line["includes"])]
+    assert {"pair", "site", "rank", "call"} <= {row["by"] for row in lines}
+    for row in block["changes"] + lines:
+        assert main(["predict", SRTEST, "--model", "default", *shlex.split(row["change"]), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["predicted_ns"] == row["makespan_ns"]
 
 
@@ -118,17 +121,28 @@ def test_greedy__with_sets(document):
 
 
 def test_target(document):
-    block = document("--target", "400ms")["target"]
-    assert (block["reached"], [row["change"] for row in block["fixes"]]) == (
-        True,
-        ["--zero-wait e25", "--zero-wait e31", "--zero-wait e27"],
-    )
+    block = document("--target", "400ms", "--kind", "wait", "--by", "call")["target"]
+    questions = [row["change"] for row in block["changes"]]
+    assert (block["reached"], questions) == (True, ["--zero-wait e25", "--zero-wait e31", "--zero-wait e27"])
+
+
+def test_target__of_every_kind(document, capsys):
+    """One change reaches 330 ms, two of two kinds 300 ms, and what they are given for a shell predicts that."""
+    assert [row["change"] for row in document("--target", "330ms")["target"]["changes"]] == ["--zero-time site:MPI_Barrier"]
+    block = document("--target", "280ms")["target"]
+    kinds = [row["kind"] for row in block["changes"]]
+    assert (block["reached"], len(kinds)) == (True, 2)
+    asked = [word for row in block["changes"] for word in shlex.split(row["change"])]
+    assert main(["predict", SRTEST, "--model", "default", *asked, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["predicted_ns"] == block["changes"][-1]["makespan_ns"] <= 280_000_000
 
 
 def test_target__missed(domino):
-    code, out, _ = domino("--target", "2x", "-n", "2")
+    code, out, _ = domino("--target", "9x")
     assert code == 5
-    assert "out of reach: 393.8 ms even if no call waited; 2 changes give 400.4 ms" in out
+    assert "\ntarget        9x, 45.84 ms: out of reach: with " in out
+    assert "\nperwiz predict " in out
+    assert "\ntarget        9x, 45.84 ms: out of reach: with " in domino("--target", "9x", "-q")[1]
 
 
 def test_incomplete_trace(domino):

@@ -10,6 +10,11 @@ import pytest
 
 from perwiz import terms, words
 from perwiz.cli import main
+from perwiz.patterns.search import BUILT_IN
+from perwiz.trace import operations
+from perwiz.whatif import hypotheses, ranking
+from perwiz.whatif.compare.reasons import REPLAY
+from perwiz.whatif.limits import critical
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = "\n".join(path.read_text() for path in (ROOT / "perwiz").rglob("*.py") if path.name not in ("terms.py", "explain.py"))
@@ -72,7 +77,10 @@ def test_several_words_are_one_term_or_several(capsys):
 
 
 def test_a_part_of_terms(capsys):
-    assert [line[:14].strip() for line in explain(capsys, "late")[1].splitlines()] == ["late sender", "late receiver", "late broadcast"]
+    assert [line[:14].strip() for line in explain(capsys, "late")[1].splitlines()] == [
+        "late start",
+        *(f"late {who}" for who in ("sender", "receiver", "broadcast")),
+    ]
 
 
 def test_letters_as_they_are(capsys):
@@ -102,6 +110,72 @@ def test_what_is_used_is_explained(word):
     assert re.search(re.escape(word), SAID, re.IGNORECASE), "no report says so any more"
 
 
+KINDS = (
+    *(kind.word for kind in (*ranking.KINDS, *hypotheses.KINDS)),
+    *(*critical.KINDS, REPLAY),
+    *(pattern.title for pattern in BUILT_IN),
+)
+
+
+@pytest.mark.parametrize("word", sorted({*KINDS}))
+def test_kinds_are_explained(word):
+    assert [term.name for term in terms.find(word)], word
+
+
+SCREENS = (
+    "domino srtest.alog",
+    "predict srtest.alog --zero-wait e25",
+    "compare srtest.alog srtest.alog --zero-wait e25",
+    "compare early_send.log.gz late_send.log.gz",
+    "balance srtest.alog",
+    "critical srtest.alog",
+    "curve srtest.alog",
+    "patterns srtest.alog",
+)
+PLAIN = {
+    *(
+        "#",
+        "at",
+        "begin",
+        "duration",
+        "end",
+        "largest",
+        "least",
+        "length",
+        "mean",
+        "median",
+        "part",
+        "place",
+        "share",
+        "sent: least",
+        "time",
+        "times",
+    ),
+    *("metric", "pattern", "rank", "ranks", "routine", "steps", "to", "what", "where", "worst", "call path, on the late side"),
+}
+"""Headings that need no explanation."""
+
+
+def said_by(report):
+    """Yield what a report calls its facts, and the headings of its tables; those of a column in two runs, such as `first at`, are first."""
+    for line in report.splitlines():
+        fact, cells = re.match(r"(\S(?:.{0,12}\S)?) {2,}(?=\S)", line), re.split(" {2,}", line.strip())
+        heading = len(cells) > 2 and not re.search("[0-9]", line)
+        if fact and len(fact[0]) == words.LABEL and not re.search("[0-9*]|MPI_", fact[1]):
+            yield fact[1]
+        if heading and "--" not in line and cells[0] not in operations.OP:
+            yield from (re.sub("(?<=.) (as|at)$", "", cell) for cell in cells)
+
+
+@pytest.mark.parametrize("line", [pytest.param(line, marks=pytest.mark.slow) if "_send" in line else line for line in SCREENS])
+def test_first_screens_are_explained(line, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT / "traces")
+    main(line.split())
+    said = {*said_by(capsys.readouterr().out)} - PLAIN
+    assert len(said) > 5
+    assert sorted(word for word in said if not terms.find(word)) == []
+
+
 def test_terms_are_told_apart():
     names = [name for term in terms.TERMS for name in (term.name, *term.also)]
     assert len(names) == len({*names})
@@ -109,11 +183,11 @@ def test_terms_are_told_apart():
 
 def test_used__in_the_order_of_a_report():
     report = "health\nslack 3 ms on the critical path, L_ns=5; lagging o_s_ns=3, --zero-wait e3, a#step"
-    assert [term.name for term in terms.used(report)] == ["slack", "critical path", "L", "o"]
+    assert [term.name for term in terms.used(report)] == ["health", "slack", "critical path", "L", "o"]
 
 
 def test_documentation__has_the_same_words():
-    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").partition("## The words of reports\n")[2].partition("\n## ")[0]
+    text = (ROOT / "docs" / "terms.md").read_text(encoding="utf-8")
     rows = [f"| {term.name} | {term.meaning} |" for term in terms.TERMS]
     assert [line for line in text.splitlines() if line.startswith("| ")][1:] == rows
 

@@ -111,6 +111,8 @@ def test_month__of_the_paper_s_job(jobs):
     assert lines[0] == "perwiz-jobs.sqlite: jobs of 2025-11"
     assert "CPU time      451 s, <0.1 % of 368640 h available" in lines
     assert "in MPI        373 s, 82.7 % of the CPU time" in lines
+    below = lines.index("              below 0: more latency and transfer were hidden behind computation than there was waiting")
+    assert lines[below - 2].startswith("split of it   waiting -")
     reduce = next(line for line in lines if line.startswith("reduce "))
     assert " ".join(reduce.split()) == "reduce 6728 1682 596e-1 8859 308e+6 246e+7 365636 51 6 343e-3 391e+0 -33e+1"
     assert all(len(line) <= 140 for line in lines)
@@ -122,12 +124,14 @@ def test_month__text(jobs):
     lines = out.splitlines()
     worst = every(jobs)[1]
     assert code == 0
-    assert lines[:8] == [
+    assert lines[:10] == [
         "perwiz-jobs.sqlite: jobs of 2026-10, machine hawk",
+        "",
         "answer        imbalance: 51.2 % of the time is in MPI, 97.0 % of that is waiting for other processes: the work is",
         "              unevenly spread or comes late",
         f"next          of {worst}, which is imbalance: perwiz record -o run -- mpiexec -n 4 ./heat, then perwiz domino",
         "              run",
+        "",
         "jobs          2, from 2026-10-26T11:59:35Z to 2026-10-26T12:00:01Z",
         "processes     8, a job 4.0, weighted by CPU time 4.0",
         "CPU time      140 s",

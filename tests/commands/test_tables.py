@@ -13,9 +13,12 @@ def test_text(capsys):
     assert main(["tables"]) == 0
     out = capsys.readouterr().out
     blocks = out.split("\n\n")
-    assert [block.partition(":")[0] for block in blocks] == [table.__name__.lower() for table in TABLES]
+    names = [table.__name__.lower() for table in TABLES]
+    assert [block.partition("\n")[0] for block in blocks] == ["tables of a trace", blocks[1].partition("\n")[0], *names]
+    assert [line.split()[0] for line in blocks[1].split("\n") if line[:1].strip()] == names
+    assert blocks[1].split("\n")[-1].endswith(" A record that could not be used, or a place where records are missing.")
     assert blocks[-1] == (
-        "defects: A record that could not be used, or a place where records are missing.\n"
+        "defects\n"
         "  line      i8    line of the file, from 1, or -1\n"
         "  location  i4    row of locations, or -1\n"
         "  reason    u1    row of perwiz.trace.defects.REASONS\n"

@@ -99,6 +99,40 @@ def test_help_fits(perwiz, line, columns):
     assert [line for line in too_long(text, columns or words.WIDTH) if line not in samples] == []
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("line", HELPS)
+def test_help__breaks_no_word(perwiz, line, columns):
+    """Wherever it is wrapped, its words are those that it has where nothing needs to be."""
+    assert perwiz(line, columns)[1].split() == perwiz(line, 1000)[1].split()
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *PARTS])
+def test_quiet__is_taken_by_whatever_reports(name):
+    command, _, part = name.partition(" ")
+    actions = parser.of(command).actions()
+    inner = next((action.choices[part].actions() for action in actions if part and action.choices), actions)
+    options = {option for action in inner for option in action.option_strings}
+    assert ("--json" in options) == ("-q" in options) or name == "convert"
+    assert ("--quiet" in options) == ("-q" in options)
+
+
+QUIET = {
+    "tables": "locations    A process,",
+    "cube show {}": "metric ",
+    "cube cmp {} {}": "equal\n",
+    "cube diff {} {} --metric time": "metric ",
+    "predict {}": "recorded ",
+}
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_quiet__is_the_answer_alone(perwiz, line):
+    whole, quiet = (perwiz(f"{line.replace('{}', RING)}{more}")[1] for more in ("", " -q"))
+    assert quiet.startswith(QUIET[line])
+    assert "\n\n" not in quiet
+    assert whole.split("\n\n")[1].rstrip("\n") == quiet.rstrip("\n")
+
+
 FIRST = "traces/srtest.alog: zero-wait e25\n\n"
 ANSWER = """\
 recorded      412.6 ms
@@ -155,10 +189,15 @@ def test_colour__one_fact_of_every_report(perwiz, monkeypatch, line):
     assert len(re.findall(r"^\x1b\[1;35m\S", text, re.MULTILINE)) == 1
 
 
-def test_colour__of_a_comparison_what_both_differ_by(perwiz, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("compare {} {} --zero-wait e25", "measured      412.6 ms, error -9.433 ms"), ("domino {} -q", "first change  --")],
+)
+def test_colour__of_the_answer(perwiz, monkeypatch, line, said):
+    """Of a comparison what both differ by, of a list of changes the first."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")
-    assert "\n\x1b[1;35mmeasured      412.6 ms, error -9.433 ms" in perwiz(f"compare {RING} {RING} --zero-wait e25", 120)[1]
+    assert f"\n\x1b[1;35m{said}" in perwiz(line.replace("{}", RING), 120)[1]
 
 
 def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
@@ -169,8 +208,8 @@ def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
 
 def test_words__a_line_at_the_end_on_a_terminal(perwiz):
     last = "\n\nwhat the words mean: perwiz explain {}\n"
-    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait doubtful 'critical path' o L g G O"))
-    assert perwiz(QUESTION, 60)[1].endswith(last.format("zero-wait doubtful"))
+    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait varies doubtful 'critical path' o"))
+    assert perwiz(QUESTION, 60)[1].endswith(last.format("zero-wait varies"))
     assert "perwiz explain" not in perwiz(QUESTION)[1]
 
 

@@ -13,7 +13,7 @@ from perwiz.graph.graph import COLLECTIVE, GAP, LOCAL, MESSAGE
 from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.costs import recorded, rest, slopes
 from perwiz.loggps.keys import PAIRS
-from perwiz.loggps.weigh import CUT, lags, reweigh
+from perwiz.loggps.weigh import CUT, lags, measured, reweigh
 from perwiz.whatif.limits.curve import parameter
 from perwiz.whatif.run import replayed
 
@@ -128,7 +128,7 @@ def check(trace, model, letter, value):
     key = parameter(letter)
     found = weighted.weight + slopes(weighted, key) * (value - recorded(weighted, key))
     other = weighted.model.with_changes(f"{key}={value}")
-    expected = reweigh(weighted, other, trace.messages.bytes)
+    expected = reweigh(weighted, measured(weighted), other, trace.messages.bytes)
     alive = expected != CUT
     assert (np.abs(found - expected)[alive] <= 1).all()
     assert ((weighted.weight == CUT) == ~alive).all()
@@ -182,6 +182,6 @@ def test_law__reweigh_rounds_it__classes(trace, model, letter, pairs):
     twice = [dataclasses.replace(row, **{end: 2 * getattr(row, end) for end in ends}) for row in own]
     kept = [row for row in model.costs if pairs and row.pairs != pairs]
     other = dataclasses.replace(model, costs=(*kept, *twice))
-    expected = reweigh(weighted, other, trace.messages.bytes)
+    expected = reweigh(weighted, measured(weighted), other, trace.messages.bytes)
     found = weighted.weight + slopes(weighted, key) * recorded(weighted, key)
     assert (np.abs(found - expected)[expected != CUT] <= 1).all()

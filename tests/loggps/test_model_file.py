@@ -173,7 +173,7 @@ def test_an_unknown_name():
         load("cray-t3d")
     assert str(caught.value) == (
         "no model 'cray-t3d', must be one of cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, "
-        "viola-external, viola-fh-brs, viola-fzj, or a path to a .toml file, or a platform (.xml)"
+        "viola-external, viola-fh-brs, viola-fzj, or a path to a .toml file, or a platform (.xml); did you mean cray-t3e?"
     )
 
 

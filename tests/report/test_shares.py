@@ -81,6 +81,39 @@ def test_reports(text, facts):
         assert fact in shown
 
 
+def test_limits():
+    """What limits the run is of the time that gains are of; no process computes before the last has left MPI_Init in it."""
+    block = ranked(paths_of(late(), hand_model()))
+    limits = block.limits
+    parts = (limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.serialisation_ns, limits.transfer_ns, limits.end_ns)
+    assert (limits.time_ns, sum(parts), block.shares_of_ns) == (100, 100, 100)
+    assert "of the 100 ns after MPI_Init" in " ".join(domino_text.text(block).partition("\nfirst change")[0].split())
+
+
+def test_limits__who_leaves_mpi_init_first_computes_before():
+    """Rank 1 leaves MPI_Init 700 before rank 0, and computes 800, 100 of that behind it; rank 0 computes 300 then, and nobody waits."""
+    b = Builder(2, work=0)
+    b.call(0, "Init", at=(0, 900))
+    b.compute(0, 300)
+    b.call(1, "Init", at=(0, 200))
+    b.compute(1, 800)
+    limits = ranked(paths_of(b.trace(), hand_model())).limits
+    assert (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.serialisation_ns) == (300, 200, 100, 0)
+
+
+def test_limits__mpi_finalize_is_no_transfer():
+    """Both compute 100 behind MPI_Init, then they are in MPI_Finalize for 50, and rank 0 exits 10 later."""
+    b = Builder(2, work=0)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, 900))
+        b.compute(rank, 100)
+        b.call(rank, "Finalize", at=(1000, 1050))
+    b.compute(0, 10)
+    block = ranked(paths_of(b.trace(), hand_model()))
+    assert (block.limits.time_ns, block.limits.computation_ns, block.limits.transfer_ns, block.limits.end_ns) == (160, 100, 0, 60)
+    assert "limited by    MPI_Finalize and what follows 37.5 %," in domino_text.text(block)
+
+
 def test_critical__slack():
     """Counts are by parts of the 100 ns: 0.1, 1, 5 and 10."""
     block = critical.document(path_of(late(), hand_model()), 1)

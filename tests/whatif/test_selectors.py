@@ -69,10 +69,12 @@ def refused(text, message, made=None):
         selectors.calls(made or trace(), text)
 
 
+LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, op:MPI_Recv or all"
+
+
 @pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])
 def test_calls__no_selector(text):
-    like = "rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, op:MPI_Recv or all"
-    refused(text, f"'{text}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, {like}")
+    refused(text, f"'{text}' selects nothing, {LIKE}")
 
 
 @pytest.mark.parametrize(
@@ -82,11 +84,11 @@ def test_calls__no_selector(text):
         ("e0,e4", "e4: no such call, the trace has calls e0 to e3"),
         ("e99999999999999999999999", "e99999999999999999999999: no such call, the trace has calls e0 to e3"),
         ("rank:2", "rank:2: no such rank, the trace has ranks 0 to 1"),
-        ("rank:-1", "'rank:-1' is no rank, must be like rank:3"),
+        ("rank:-1", "'rank:-1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
         ("rank:0,7", "rank:7: no such rank, the trace has ranks 0 to 1"),
-        ("region:e1, mian", "region 'mian': no such region, the trace has main, main,exchange ..."),
+        ("region:e1, mian", "region 'mian': no such region, the trace has main, main,exchange ...; did you mean main?"),
         ("op:MPI_Send,MPI_Rec", "op:MPI_Rec: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Recv?"),
-        ("rank:9999999999", "'rank:9999999999' is no rank, must be like rank:3"),
+        ("rank:9999999999", "'rank:9999999999' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
         ("rank:2-3", "rank:2-3: no such rank, the trace has ranks 0 to 1"),
         ("node:a", "node:a: no such node, the trace tells of no nodes"),
         ("tag:1", "tag:1: no message has that tag, the trace has tags 0"),
@@ -96,11 +98,20 @@ def test_calls__no_selector(text):
         ("step:main#2..3", "'main#2..3': no such step, region 'main' has steps 1 to 1"),
         ("op:MPI_Wait", "op:MPI_Wait: no such routine in the trace, it has MPI_Send, MPI_Recv"),
         ("op:Send", "op:Send: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Send?"),
-        ("region:mian", "region 'mian': no such region, the trace has main, main,exchange ..."),
+        ("region:mian", "region 'mian': no such region, the trace has main, main,exchange ...; did you mean main?"),
         ("step:main#2", "'main#2': no such step, region 'main' has steps 1 to 1"),
         ("step:main#x", "'main#x': no such step, region 'main' has steps 1 to 1"),
-        ("step:mian#1", "region 'mian': no such region, the trace has main, main,exchange ..."),
+        ("step:mian#1", "region 'mian': no such region, the trace has main, main,exchange ...; did you mean main?"),
         ("site:MPI_Wait", "site:MPI_Wait: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ..."),
+        (
+            "site:MPI_Sned",
+            "site:MPI_Sned: no such call site, the trace has MPI_Send@main, MPI_Recv, MPI_Send@main/all/e1 ...;"
+            " did you mean MPI_Send@main?",
+        ),
+        ("regoin:main", f"'regoin:main' selects nothing, {LIKE}; did you mean region:main?"),
+        ("sites:MPI_Recv", f"'sites:MPI_Recv' selects nothing, {LIKE}; did you mean site:MPI_Recv?"),
+        ("MPI_Recv", f"'MPI_Recv' selects nothing, {LIKE}; did you mean op:MPI_Recv?"),
+        ("ALL", f"'ALL' selects nothing, {LIKE}; did you mean all?"),
         ("region:zzz", "region 'zzz': no such region, the trace has main, main,exchange, all, e1"),
     ],
 )
@@ -115,7 +126,7 @@ def test_calls__number_of_thousands_of_digits():
 
 def test_calls__of_a_trace_without():
     made = build.CATALOGUE["no_messages"]()
-    refused("region:zork", "region 'zork': no such region, the trace has work", made)
+    refused("region:zork", "region 'zork': no such region, the trace has work; did you mean work?", made)
     refused("rank:0", "'rank:0' selects no call", made)
     empty = build.CATALOGUE["empty"]()
     refused("e0", "e0: no such call, the trace has no MPI calls", empty)
@@ -165,7 +176,7 @@ def test_calls__tags_and_pairs_with_what_completes_them():
     made = build.placed(b.trace(), [1, 0])
     texts = {"tag:1": [0, 2, 5], "tag:2": [1, 2, 4], "tag:3": [3], "pair:0>1": [0, 1, 2, 4, 5], "node:n0": [3, 4, 5]}
     assert {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in texts} == texts
-    refused("node:n", "node:n: no such node, the trace has n1, n0", made)
+    refused("node:n", "node:n: no such node, the trace has n1, n0; did you mean n1?", made)
 
 
 def test_calls__sites_in_the_source():

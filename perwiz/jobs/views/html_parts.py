@@ -142,7 +142,7 @@ def split(document: JobDocument | PeriodDocument) -> str:
         if value:
             bars.append(Bar(name, [0, *(max(0, value) if k == m else 0 for m in range(len(PARTS)))], _share(value, cpu)))
     plot = jobs_plot.lying("where the CPU time went", bars, ["outside MPI", *PARTS], [OUTSIDE, *COLOURS], cpu)
-    hidden = "Negative: more latency and transfer were hidden behind computation than there was waiting." if document.split.idle < 0 else ""
+    hidden = f"Negative: {text.HIDDEN}." if document.split.idle < 0 else ""
     return section("Where the CPU time went", plot, note=hidden)
 
 

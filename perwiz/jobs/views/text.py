@@ -24,6 +24,7 @@ from perwiz.report.blocks import Facts
 _PROGRAM = 30
 _SWITCHES = 12
 _HOUR = 3600
+HIDDEN = "more latency and transfer were hidden behind computation than there was waiting"
 NOTATION = "703e+5 is 703 * 10^5; idle is time less latency and transfer, negative where transfers are hidden; 1 MB is 2^20 bytes"
 
 
@@ -50,17 +51,12 @@ def seconds(value: float) -> str:
 
 
 def period(document: PeriodDocument) -> list[str]:
-    """Return a period's report: the answer, the header lines, overview, classes, users, critical jobs, the table of 13 columns."""
+    """Return a period's report: title, answer, header lines, overview, classes, users, critical jobs, the table of 13 columns."""
     if not document.jobs:
         return [f"{_title(document)}: no jobs", *_unusable(document)]
-    facts = [
-        ("answer", document.diagnosis.text),
-        *_next(document),
-        *_header(document),
-        *_overview(document.split),
-        ("benchmark", document.benchmark),
-    ]
-    out = [_title(document), *words.facts(facts), *_unusable(document)]
+    facts = [*_header(document), *_overview(document.split), ("benchmark", document.benchmark)]
+    out = [_title(document), "", *words.facts([("answer", document.diagnosis.text), *_next(document)])]
+    out += ["", *words.facts(facts), *_unusable(document)]
     for title, classes in document.classes().items():
         out += ["", *_classes(title, classes, document)]
     if document.report == "month":
@@ -123,7 +119,8 @@ def _overview(split: Split) -> Facts:
         for name, value in split.parts.items()
         if value
     ]
-    return [("split of it", ", ".join(told))] if told else []
+    hidden = [("", f"below 0: {HIDDEN}")] if split.idle < 0 else []
+    return [("split of it", ", ".join(told)), *hidden] if told else []
 
 
 def _part(value: float, whole: float) -> str:
@@ -191,11 +188,10 @@ def _table(rows: Sequence[Row]) -> list[str]:
 
 
 def job(document: JobDocument) -> list[str]:
-    """Return the report of one job: the answer, what ran, where the time in MPI went, its place among others, the table."""
+    """Return the report of one job: its number, the answer, what ran, where the time in MPI went, its place among others, the table."""
     cpu = document.cpu_s
+    answer = [("answer", document.diagnosis.text), *([("next", document.diagnosis.step)] if document.diagnosis.step else [])]
     facts = [
-        ("answer", document.diagnosis.text),
-        *([("next", document.diagnosis.step)] if document.diagnosis.step else []),
         ("program", words.shown(document.program)),
         ("processes", f"{document.size}" + (f", {document.threads} threads" if document.threads else "")),
         ("ran", f"{seconds(document.elapsed_s)}, until {document.finalize}, on {words.shown(document.machine, 40)}"),
@@ -210,7 +206,7 @@ def job(document: JobDocument) -> list[str]:
         *_listed("bytes:calls", (f"{name} {sizes}" for name, sizes in document.message_sizes.items())),
         ("benchmark", document.benchmark),
     ]
-    return [f"job {document.job}", *words.facts(facts), "", *_table(document.table)]
+    return [f"job {document.job}", "", *words.facts(answer), "", *words.facts(facts), "", *_table(document.table)]
 
 
 def _listed(label: str, texts: Iterable[str]) -> Facts:

@@ -33,11 +33,12 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.run import Run, makespan
 
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
-PROGRAM, BETWEEN = "program", "MPI_Init to MPI_Finalize"
-"""Names of the whole program, and of its part between starting and ending MPI."""
+PROGRAM, BETWEEN, AFTER = "program", "MPI_Init to MPI_Finalize", "after MPI_Init"
+"""Names of the whole program, of its part between starting and ending MPI, and of that from when all have started it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Efficiency:
     """The efficiencies of the whole program or a region."""
 
     name: str
-    """PROGRAM, BETWEEN, or a call path."""
+    """PROGRAM, BETWEEN, AFTER, or a call path."""
     region: bool
     """Whether it is a region."""
     useful: I8
@@ -102,12 +103,30 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
 
 
 def whole(run: Run) -> Efficiency:
-    """Return the efficiency of the part between MPI_Init and MPI_Finalize, of the whole program if not every location calls both once."""
-    time, times, spans = sweep(run.graph, ideal(run)), run.trace.timeline.calls, run.trace.timeline.locations
+    """Return the efficiency of the part from when the last process has left MPI_Init until the last enters MPI_Finalize.
+
+    To the end if none does; of the whole program if the trace does not show MPI_Init. Gains are shares of the time from there to the end.
+    """
+    trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
+    time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    useful = spans.leave - spans.enter
-    np.subtract.at(useful, run.trace.calls.location, times.leave - times.enter)
-    return next(iter(_between(run, best.calls)), Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time)))
+    inits, after, last = selectors.init_calls(trace), selectors.after_init(trace), np.flatnonzero(FINALIZE[trace.calls.op])
+    if after is None or not 0 < after < run.makespan:
+        useful = _computed(trace, int(spans.enter.min(initial=0)), int(spans.leave.max(initial=0)))
+        return Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time))
+    since, begun = (int(each.leave[inits].max()) for each in (times, best.calls))
+    until, ended = (int(each.enter[last].max()) if len(last) else -1 for each in (times, best.calls))
+    if until < since:
+        until, ended = int(spans.leave.max()), int(best.locations.leave.max())
+    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, ended - begun)
+
+
+def _computed(trace: Trace, since: int, until: int) -> I8:
+    """Return what each location computes between two instants, ns."""
+    times, spans = trace.timeline.calls, trace.timeline.locations
+    out = np.maximum(np.minimum(spans.leave, until) - np.maximum(spans.enter, since), 0)
+    np.subtract.at(out, trace.calls.location, np.maximum(np.minimum(times.leave, until) - np.maximum(times.enter, since), 0))
+    return out
 
 
 def _between(run: Run, best: Times) -> list[Efficiency]:

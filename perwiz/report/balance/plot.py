@@ -26,7 +26,9 @@ MOST_REGIONS, MOST_STEPS, MOST_LANES, MARKED = 3, 1200, 600, 5
 """Regions drawn, columns and rows of cells, steps marked."""
 _WIDTH, _NARROW, _LEFT, _RIGHT = 12.0, 6.0, 0.75, 1.0
 _LANE, _LOWEST, _HIGHEST, _GAINS, _HEAD, _AXIS = 0.25, 1.0, 4.0, 1.2, 0.45, 0.45
-_TIME, _MESSAGES, _BAR, _WIDEST = palette.LIGHT["send"], palette.LIGHT["collective"], 0.4, 0.1
+_NUMBER = 0.25
+"""Inches that the number of a step needs."""
+_TIME, _MESSAGES, _BAR, _WIDEST = palette.SERIES[0], palette.SERIES[1], 0.4, 0.1
 
 
 def plot(balance: Balance, path: str, width: float | None = None) -> None:
@@ -52,25 +54,33 @@ def _draw(balance: Balance, drawn: list[Balanced], width: float) -> Figure:
     """Return the whole picture, places reckoned in inches."""
     trace = balance.run.trace
     height = min(max(_LANE * len(trace.locations), _LOWEST), _HIGHEST)
-    panel = height + _GAINS + 2 * _HEAD + _AXIS
+    headings = [Line(_heading(region), 10, weight="bold") for region in drawn]
+    room = [_HEAD + line.height * (len(line.wrapped(width - _LEFT - _RIGHT)) - 1) for line in headings]
+    tall = len(drawn) * (height + _HEAD + _GAINS + _AXIS) + sum(room)
     left_out = len(balance.regions) - len(drawn)
     note = f"; regions left out that gain less: {left_out}" if left_out else ""
     legend = f"white: the process takes no part; triangles: steps that gain most{note}"
-    above, low = [Line(lanes.title(trace), 12, weight="bold")], len(drawn) * panel
-    drawing = sheet(width, low, above, [Line(legend, 8, "#444444")])
-    for region in drawn:
-        low -= _HEAD + height
+    above, low = [Line(lanes.title(trace), 12, weight="bold")], tall
+    drawing = sheet(width, tall, above, [Line(legend, 8, "#444444")])
+    for region, line, head in zip(drawn, headings, room, strict=True):
+        low -= head + height
         axes = drawing.axes(_LEFT, low, width - _LEFT - _RIGHT, height)
         beside = drawing.axes(width - _RIGHT + 0.15, low, 0.15, height)
         low -= _HEAD + _GAINS
         below = drawing.axes(_LEFT, low, width - _LEFT - _RIGHT, _GAINS)
         low -= _AXIS
-        together = _heat(axes, beside, balance, region)
+        together = _heat(axes, beside, balance, region, line)
         _gains(below, balance, region, together)
     return drawing.figure
 
 
-def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
+def _heading(region: Balanced) -> str:
+    wide = -(-len(region.number) // MOST_STEPS)
+    shared = f" (a cell is the mean of {words.several(wide, 'step')})" if wide > 1 else ""
+    return f"{words.shown(region.name, 60)}: computation of each process in each step{shared}"
+
+
+def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced, heading: Line) -> int:
     """Draw what each process computes in each step; return how many steps share a cell."""
     locations = balance.run.trace.locations
     step = np.repeat(np.arange(len(region.number)), np.diff(region.first))
@@ -89,8 +99,6 @@ def _heat(axes: Axes, beside: Axes, balance: Balance, region: Balanced) -> int:
     for k in np.argsort(-gain, kind="stable")[:MARKED][::-1].tolist():
         if gain[k] > 0:
             axes.plot(k + 1, 1, marker="v", color=palette.CHOSEN, transform=axes.get_xaxis_transform(), clip_on=False, markersize=6)
-    shared = f" (a cell is the mean of {words.several(wide, 'step')})" if wide > 1 else ""
-    heading = Line(f"{words.shown(region.name, 60)}: computation of each process in each step{shared}", 10, weight="bold")
     axes.annotate(fitted(axes, heading), (0, 1), (0, 9), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
     bar = axes.figure.colorbar(image, cax=beside)
     bar.set_label(f"computation [{unit}]", size=8)
@@ -146,7 +154,7 @@ def _ends(value: I8, first: I8) -> tuple[I8, I8]:
 
 def _numbers(axes: Axes, region: Balanced) -> None:
     """Write the numbers of some steps below the bars."""
-    every = max(1, -(-len(region.number) // 20))
+    every = max(1, -(-len(region.number) // int(min(20, (inches(axes) - _LEFT - _RIGHT) / _NUMBER))))
     place = np.arange(0, len(region.number), every)
     axes.set_xticks(place + 1, [str(number) for number in region.number[place].tolist()], size=8)
     axes.tick_params("y", labelsize=8)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perwiz import words
+from perwiz.loggps.keys import PAIRS
+from perwiz.report import palette
 from perwiz.report.calibrate.document import points, way
 from perwiz.report.picture.figure import Line, save, sheet
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from perwiz.loggps.fit.fit import Fit
 
 _SIZE, _LEFT, _RIGHT = (8.0, 6.8), 1.0, 0.2
-_COLOURS = {"": "#0072B2", "within-node": "#0072B2", "between-nodes": "#D55E00", "between-metahosts": "#8A2275"}
-_FREE, _HELD = "#009E73", "#CC3311"
+_COLOURS = {"": palette.SERIES[0], **dict(zip(PAIRS, (palette.SERIES[k] for k in (0, 5, 8)), strict=True))}
+_FREE, _HELD = palette.SERIES[2], palette.LIGHT["wait"]
 _DECADE = 10
 """Between the ends of an axis of logarithms, at least."""
 _STEPS = 200

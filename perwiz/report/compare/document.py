@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from perwiz.report import blocks
+from perwiz.report import blocks, spans
 from perwiz.report import machine as machines
 from perwiz.report.compare import records
 from perwiz.report.compare.records import (
@@ -17,6 +17,7 @@ from perwiz.report.compare.records import (
     FurthestCall,
     Locations,
     MaxError,
+    Predicted,
     Process,
     ProcessTime,
     Region,
@@ -28,7 +29,7 @@ from perwiz.report.compare.records import (
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
-from perwiz.whatif.compare.compare import Comparison, Side, Spans
+from perwiz.whatif.compare.compare import Comparison, Side, Spans, Verdict
 from perwiz.whatif.compare.reasons import Reason, Reasons
 
 _SUMMED = ("first_ns", "second_ns", "difference_ns", "first_instances", "second_instances")
@@ -56,6 +57,7 @@ def document(comparison: Comparison, found: Reasons, calls: int, most: float | N
         shares_of_ns=comparison.reference.makespan,
         difference=finite(comparison.share),
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
+        predicted=_predicted(comparison.verdict) if comparison.verdict else None,
         locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
         calls=Calls(
             same=same,
@@ -74,6 +76,15 @@ def document(comparison: Comparison, found: Reasons, calls: int, most: float | N
         steps=_steps(comparison),
         routines=_routines(comparison),
         furthest=furthest(comparison, calls),
+    )
+
+
+def _predicted(verdict: Verdict) -> Predicted:
+    return Predicted(
+        predicted_ns=verdict.predicted,
+        measured_ns=verdict.measured,
+        span=spans.span(verdict.span),
+        outside_ns=verdict.outside,
     )
 
 

@@ -21,6 +21,7 @@ from perwiz.report.records import (
     Positive,
     Record,
     RegionPath,
+    Span,
     choice,
 )
 from perwiz.whatif.compare.reasons import REPLAY
@@ -52,6 +53,19 @@ class MaxError(Record):
     """A part of the makespan of the reference."""
     missed: bool
     """The command exits with 5."""
+
+
+class Predicted(Record):
+    """Whether the other run takes as long as predicted: from the last return of MPI_Init to the last entry of MPI_Finalize, as far as both
+    runs show them. The start of processes and the end are other times in each run of the same: no span is about them.
+    """
+
+    predicted_ns: Natural
+    measured_ns: Natural
+    span: Span
+    """Of that part of the run."""
+    outside_ns: int
+    """How far the measured time lies behind the latest predicted, or before the earliest (negative); 0 inside."""
 
 
 class Locations(Record):
@@ -245,6 +259,9 @@ class CompareDocument(Document, kw_only=True):
     """The same as a part of the makespan of the reference; null if that is 0 and the other is not."""
     max_error: MaxError | None
     """Null unless asked for, which is refused where the difference is no error."""
+    predicted: Predicted | None
+    """Null without hypotheses (a trace does not hold the span of what it predicts), where less of the runs is compared, and where nothing
+    tells how far another run may lie."""
     locations: Locations
     calls: Calls
     reasons: Reasons

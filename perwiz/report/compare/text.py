@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import blocks, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run
@@ -93,6 +93,7 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     if comparison.max_error:
         verdict = "missed" if comparison.max_error.missed else "kept"
         facts.append(("", f"the error asked for, at most {100 * comparison.max_error.asked:g} %, is {verdict}"))
+    facts += _range(comparison)
     if comparison.difference_ns and comparison.reasons.places:
         facts += [("because" if not k else "", fact) for k, fact in enumerate(_because(comparison, said))]
     begin = beginning(comparison.start)
@@ -116,6 +117,25 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     facts.append(("calls", f"{calls.same} the same{moved}; {only}"))
     if comparison.locations.only_first or comparison.locations.only_second:
         facts.append(("processes", f"{first.processes} and {second.processes}: calls are the same only on those of both"))
+    return facts
+
+
+def _range(comparison: CompareDocument) -> Facts:
+    """Return between which times the run was predicted to lie, and whether the measured one does; or where that is told."""
+    found = comparison.predicted
+    if found is None:
+        untold = comparison.difference_is == "error" and not comparison.hypotheses
+        return [("range", "not in a trace: compare the recorded run with the measured one, under the hypotheses")] if untold else []
+    off = found.outside_ns
+    verdict = "inside"
+    if off:
+        far, end = ("above", found.span.most_ns) if off > 0 else ("below", found.span.least_ns)
+        verdict = f"outside, {words.duration(abs(off))} ({words.percent(share(abs(off), end), 1)}) {far} it"
+    times = f"{words.duration(found.predicted_ns)} predicted, {words.duration(found.measured_ns)} measured"
+    facts = [("range", spans.text(found.span, found.predicted_ns)), ("", f"{times}: {verdict}")]
+    part = (found.predicted_ns, found.measured_ns)
+    if part != (comparison.first.whole_ns, comparison.second.whole_ns):
+        facts.append(("", "both without the start of processes and MPI_Finalize: no range is about these"))
     return facts
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perwiz import words
+from perwiz.report import palette
 from perwiz.report.correct.document import shifts
 from perwiz.report.picture import lanes, timeline
 from perwiz.report.picture.figure import Line, beside
@@ -17,35 +18,22 @@ from perwiz.trace.trace import Timeline, Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CURVES = 12
+MOST_CURVES = len(palette.SERIES)
 """Processes whose curves are drawn: more can be neither told apart nor labelled."""
 _HEIGHT = 1.8
 _LABEL = 0.085
 """Height of a label, in parts of the panel."""
-_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#000000",
-    "#8A7A00",
-    "#6A3D9A",
-    "#5C2E0B",
-    "#8C8C8C",
-    "#A6004B",
-)
 
 
-def plot(trace: Trace, before: Timeline, after: Timeline, path: str, width: float | None = None) -> None:
+def plot(trace: Trace, before: Timeline, after: Timeline, waits: tuple[I8, I8], path: str, width: float | None = None) -> None:
     """Write the picture of a correction of a trace from the timeline `before` to `after`; the suffix of `path` says in which format.
 
+    `waits` are the ns that each call waits in them.
     Raises UsageError as `perwiz.report.picture.timeline.plot` does.
     """
     rows = [
-        timeline.Row("recorded", before),
-        timeline.Row(str(after.origin) if after is not before else "nothing to correct", after, rival=False),
+        timeline.Row("recorded", before, wait=waits[0]),
+        timeline.Row(str(after.origin) if after is not before else "nothing to correct", after, wait=waits[1], rival=False),
     ]
     timeline.plot(trace, rows, path, curves=Curves(trace, before, after), width=width)
 
@@ -81,7 +69,7 @@ def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[F8, I8]], names:
     """Draw curves of (columns, ns), and beside them the ranks in their colours."""
     scale, unit = lanes.unit(max((int(np.abs(y).max(initial=0)) for _, y in curves), default=0))
     for number, (x, y) in enumerate(curves):
-        axes.plot(scene.times(x), y / scale, color=_COLOURS[number], linewidth=1, zorder=3)
+        axes.plot(scene.times(x), y / scale, color=palette.SERIES[number], linewidth=1, zorder=3)
     if not curves:
         axes.set_yticks([0])
     axes.axhline(0, color="#888888", linewidth=0.6, zorder=2)
@@ -92,7 +80,7 @@ def draw(axes: Axes, scene: lanes.Scene, curves: Sequence[tuple[F8, I8]], names:
     axes.annotate(title, (0, 1), (0, 8), "axes fraction", "offset points", size=10, weight="bold", parse_math=False)
     for number, name in enumerate(names):
         rank, place = name.removeprefix("rank "), 1 - _LABEL * number
-        axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=_COLOURS[number])
+        axes.annotate(rank, (1, place), (4, 0), "axes fraction", "offset points", size=7.5, va="center", color=palette.SERIES[number])
 
 
 def curve(trace: Trace, before: Timeline, after: Timeline, location: int, scene: lanes.Scene) -> tuple[F8, I8]:

@@ -93,7 +93,8 @@ def document(
     Values are in the units of their metrics, times in s. Raises UsageError if there is no metric of that name.
     """
     if metric is not None and metric not in cube.metric:
-        raise UsageError(f"metric '{metric}': must be one of {', '.join(name for name in cube.metric if name in cube.cells) or 'none'}")
+        known = [name for name in cube.metric if name in cube.cells]
+        raise UsageError(f"metric '{metric}': must be one of {', '.join(known) or 'none'}{words.meant(metric, known)}")
     return CubeDocument(
         action=action,
         operands=list(names),
@@ -167,7 +168,7 @@ def text(document: CubeDocument) -> str:
     mark = "  (INCOMPLETE trace)" if document.incomplete else ""
     lines = words.wrapped(f"{_named(document)}{mark}", 2)
     if document.differences is not None:
-        return "\n".join([*lines, *(line for text in document.differences or ["equal"] for line in words.wrapped(text, 2))])
+        return "\n".join([*lines, "", *(line for text in document.differences or ["equal"] for line in words.wrapped(text, 2))])
     counted = ((document.call_paths, "call path"), (document.locations, "location"), (len(document.metrics), "metric"))
     counts = ", ".join(words.several(number, noun) for number, noun in counted)
     lines += [f"{counts} that are not 0", ""]

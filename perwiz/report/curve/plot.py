@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import blocks, palette
 from perwiz.report.curve.document import heading, shares_of, tolerances
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import Line, beside, inches, save, sheet
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIZE, _LEFT, _RIGHT, _HEAD, _NARROW = (8.0, 5.0), 0.85, 0.2, 0.4, 6.0
-_CURVE, _SLOPE, _TOLERANCE = "#0072B2", "#8A2275", "#D55E00"
+_CURVE, _SLOPE, _TOLERANCE = palette.LIGHT["mark"], palette.LIGHT["transfer"], palette.CHOSEN
 _MOST = 200
 """Breakpoints that are marked."""
 _APART = 0.045

@@ -12,22 +12,36 @@ from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
-from perwiz.report.domino.records import DominoDocument, Fixes, Limits, Line, NextFix, NotTried, Pace, Path, PathStep, Ranked, Target
-from perwiz.report.domino.remedies import REMEDIES, situation
+from perwiz.report.domino.records import (
+    DominoDocument,
+    Fixes,
+    Limits,
+    Line,
+    NextFix,
+    NotTried,
+    Pace,
+    Path,
+    PathStep,
+    Ranked,
+    Target,
+    negligible,
+)
+from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
-from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import apply
+from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
-from perwiz.whatif.worth.greedy import Fix, Plan
+from perwiz.whatif.worth.greedy import Fix
 
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
@@ -37,12 +51,10 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
     """Return what to change first, at most `most` rows a list."""
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
-    every = np.arange(len(trace.calls))
-    bound = spans.span(worth.spans(run, "zero-time" if question == "zero-time" else "zero-wait", [every])[0])
     asked, region = worth.parts(question)
-    answerable = bool(run.waits.time.any()) or not trace.counts.bare
-    best, listed = (ranking.best(), ranking.lines) if answerable else ([], ())
-    told = _spans(ranking, [*best, *(line.change for line in listed[:1])])
+    best, listed = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
+    doubts = doubts_of(run)
+    bound, *told = _spans(ranking, question, [*best, *(line.change for line in listed[:1])], doubts)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -58,55 +70,60 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
-        limits=_limits(run) if len(trace.locations) else None,
+        limits=_limits(run, shares_of) if len(trace.locations) else None,
         best=[_ranked(run, change) for change in best],
         best_spans=told,
         ranked=[_line(ranking, line) for line in listed[:most]],
         lines=len(listed),
+        small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in listed),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
-        answerable=answerable,
+        answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
-        **misfit.modelled(run),
+        **misfit.modelled(run, doubts),
     )
 
 
-def _limits(run: Run) -> Limits:
+def _limits(run: Run, shares_of: int) -> Limits:
     """Return what the time is made of."""
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
-    times, polls = run.trace.timeline.calls, np.isin(operations.KIND[run.trace.calls.op], (operations.TEST, operations.PROBE))
-    between, path = whole.name == efficiency.BETWEEN, critical_of(run).pieces
-    late = 0 if between else int(path.length[path.kind == KINDS.index("start")].sum())
+    times, polls = run.trace.timeline.calls, in_vain(run.trace)
+    started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
+    late = 0 if started else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
     return Limits(
-        between=between,
-        time_ns=whole.time,
+        after_init=started,
+        time_ns=shares_of,
+        end_ns=shares_of - whole.time,
         computation_ns=mean,
         imbalance_ns=most - mean,
         start_ns=start,
         serialisation_ns=whole.ideal - most - start,
         transfer_ns=whole.time - whole.ideal,
-        polling_ns=int((times.leave - times.enter - run.waits.time)[polls].sum()) // len(run.trace.locations),
+        polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
         **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),
     )
 
 
-def _spans(ranking: Ranking, changes: Sequence[Change]) -> list[Span]:
-    """Return between which makespans the true one of each change lies."""
-    run, hypotheses = ranking.run, [change.hypothesis for change in changes]
-    if not changes:
-        return []
-    found = sure.answered(run, [partial(apply, hypotheses=[hypothesis]) for hypothesis in hypotheses])
-    return [spans.span(span) for span in sure.spans(run, found, hypotheses)]
+def _spans(ranking: Ranking, question: str, changes: Sequence[Change], doubts: Doubts) -> list[Span]:
+    """Return between which makespans the true one lies if all calls are changed as the question asks, and of each change."""
+    run, different = ranking.run, list(dict.fromkeys(changes))
+    hypotheses = [change.hypothesis for change in different]
+    every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
+    found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)])
+    bound, *told = [spans.span(span) for span in sure.spans(run, found, hypotheses, doubts)]
+    return [bound, *(told[different.index(change)] for change in changes)]
 
 
 def _line(ranking: Ranking, line: RankedLine) -> Line:
-    fall = ranking.fall(line.change)
+    fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
+    if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in line.includes):
+        head.remedy = REMEDIES["held sender"]
     return Line(
-        head=_ranked(ranking.run, line.change),
+        head=head,
         includes=[_ranked(ranking.run, change) for change in line.includes],
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,
@@ -118,13 +135,13 @@ def _ranked(run: Run, change: Change) -> Ranked:
     return Ranked(
         kind=change.kind,
         by=change.by,
-        change=blocks.option(change.question) if change.question else None,
+        change=blocks.option(change.question),
         what=change.what,
-        members=None if change.question or change.calls is None else [f"e{call}" for call in change.calls.tolist()],
         calls=None if change.calls is None else len(change.calls),
         makespan_ns=change.makespan,
         gain_ns=run.makespan - change.makespan,
         receives_passed=change.receives_passed,
+        posted=posted(run, change),
         remedy=REMEDIES[situation(run, change)],
     )
 
@@ -212,7 +229,11 @@ def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
     ]
 
 
-def target(domino: Domino, asked: str, plan: Plan) -> Target:
-    """Return how a target is reached, or how far the fixes go."""
-    span = spans.span(worth.spans(domino.run, domino.question, [plan.calls])[0]) if plan.fixes else None
-    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, fixes=_fixes(domino, plan.fixes), span=span)
+def target(ranking: Ranking, asked: str, plan: Plan) -> Target:
+    """Return how a target is reached, or how far the changes go."""
+    run, changes = ranking.run, [_ranked(ranking.run, change) for change in plan.changes]
+    before = [run.makespan, *(change.makespan_ns for change in changes)]
+    for change, makespan in zip(changes, before, strict=False):
+        change.gain_ns = makespan - change.makespan_ns
+    span = spans.span(sure.span_under(run, [change.hypothesis for change in plan.changes])) if changes else None
+    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, ended=plan.ended, changes=changes, span=span)

@@ -94,17 +94,16 @@ class Ranked(Record):
     kind: Annotated[str, choice(*WORDS)]
     by: Annotated[str, choice(*BY)]
     """What it is about."""
-    change: Option | None
-    """Null if there is no short one."""
+    change: Option
     what: str
-    members: list[CallId] | None
-    """The calls that are changed, where no option of perwiz predict names them; else null."""
     calls: Natural | None
     """How many calls are changed; null if it is not about calls."""
     makespan_ns: Natural
     gain_ns: int
     receives_passed: Natural
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+    posted: str | None
+    """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
     remedy: str
     """What to write."""
 
@@ -122,6 +121,11 @@ class Line(Record):
     waiting_then_ns: Natural
 
 
+def negligible(gain: int, whole: int) -> bool:
+    """Return whether a gain is so small a part, less than a thousandth, that a line of its own would only be in the way."""
+    return 1000 * gain < whole
+
+
 class NotTried(Record):
     """A kind of change that was not tried."""
 
@@ -130,11 +134,12 @@ class NotTried(Record):
 
 
 class Limits(Record):
-    """What the time between MPI_Init and MPI_Finalize, or that of the whole program, is made of (POP efficiencies); the parts add up."""
+    """What the time after MPI_Init, or that of the whole program, is made of (POP efficiencies); the parts add up."""
 
-    between: bool
-    """Between MPI_Init and MPI_Finalize."""
+    after_init: bool
+    """From when the last process has left MPI_Init; else of the whole program."""
     time_ns: Natural
+    """What gains are shares of: shares_of_ns."""
     computation_ns: int
     """The mean of all processes."""
     imbalance_ns: int
@@ -145,8 +150,10 @@ class Limits(Record):
     """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
     """What MPI and the network add."""
+    end_ns: int
+    """From when the last process enters MPI_Finalize to the end."""
     polling_ns: Natural
-    """Of all that: the mean of all processes in calls that test or probe, but for their waits for whom they found."""
+    """Of all that: the mean of all processes in calls that test or probe in vain."""
     rank: Natural
     """The process or thread that computes most."""
     thread: Natural
@@ -179,15 +186,18 @@ class Fixes(Record):
 
 
 class Target(Record):
-    """How a makespan is reached, or how far the fixes go (--target)."""
+    """How a makespan is reached, or how far the changes go (--target)."""
 
     asked: str
     makespan_ns: Natural
     reached: bool
     """If it is not, the command exits with 5."""
-    fixes: list[NextFix]
+    ended: bool
+    """Whether it is not, and nothing that was tried gains behind the changes."""
+    changes: list[Ranked]
+    """Each with those before it: its makespan is that, its gain the one over the changes before."""
     span: Span | None
-    """Of all fixes together; null without any."""
+    """Of all changes together; null without any."""
 
 
 class Pace(Spent, kw_only=True):
@@ -232,6 +242,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
     lines: Natural
     """How many lines there are."""
+    small_lines: Natural
+    """How many of them gain less than a thousandth of shares_of_ns."""
     not_tried: list[NotTried]
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
+from perwiz.whatif import selectors
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run
 
@@ -15,7 +18,13 @@ REMEDIES = {
     "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
+    "held sender": "post the receive earlier, MPI_Irecv before the computation; or raise the eager limit of this MPI (Open MPI:"
+    " btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*); or use MPI_Isend and compute on",
+    "serialisation": "cut the work into pieces, and send each with MPI_Isend when it is done, so that the next process begins with it"
+    " (pipelining); or send earlier what the others wait for",
     "late probe": "look for the message later: MPI_Iprobe between pieces of work instead of waiting in MPI_Probe",
+    "polling": "wait in MPI_Wait, MPI_Waitsome or MPI_Probe instead of testing in a loop; or compute longer between two tests, and leave"
+    " progress to a thread of the library",
     "wait at barrier": "leave out the barrier if only messages need the order; else balance the computation before it",
     "wait at N x N": "balance the computation before it; or start it with the non-blocking routine (MPI_Iallreduce ...), compute, MPI_Wait",
     "late broadcast": "let the root send earlier; or start it as MPI_Ibcast (MPI_Iscatter) and compute before MPI_Wait",
@@ -40,6 +49,9 @@ _OF_KIND = {
     "network": "transfer",
 }
 _SENDS = (operations.SEND, operations.ISEND)
+_RECEIVES = (operations.RECV, operations.IRECV, operations.SENDRECV)
+_CHAINED = 0.25
+"""Part of the waiting in which what is waited for waits itself from which on that is a chain."""
 _BY_KIND = {
     operations.ONE_TO_N: "late broadcast",
     operations.N_TO_ONE: "early reduce",
@@ -53,6 +65,8 @@ def situation(run: Run, change: Change) -> str:
     """Return the situation that a change is for, a key of REMEDIES; of calls that wait, that in which they wait longest."""
     if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
         return "wait at barrier"
+    if change.word == "zero-poll":
+        return "polling"
     if change.kind != "wait" or change.calls is None:
         return _OF_KIND.get(change.kind, "other wait")
     calls = change.calls[run.waits.time[change.calls] > 0]
@@ -61,7 +75,43 @@ def situation(run: Run, change: Change) -> str:
     key = run.trace.calls.op[calls].astype("i8") * len(operations.OPS) + run.trace.calls.op[run.waits.partner[calls]]
     keys, which = np.unique(key, return_inverse=True)
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
-    return _of_wait(*divmod(longest, len(operations.OPS)))
+    found = _of_wait(*divmod(longest, len(operations.OPS)))
+    return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def _in_chains(run: Run, calls: I8) -> bool:
+    """Return whether calls wait in chains: for a good part of the time what they wait for waits itself, for a third process.
+
+        0 |--compute--| Send
+        1 |   Recv (waits)   |--compute--| Send
+        2 |             Recv (waits)         |      the first half while 1 waits, too: 100 of all 300 that are waited
+
+    So it is in a third of the time of three processes in a chain, and in more of longer ones; never of two.
+    """
+    partner, times, waits = run.waits.partner[calls], run.trace.timeline.calls, run.waits.time
+    waiting = np.flatnonzero(waits > 0)
+    before = waiting[np.maximum(np.searchsorted(waiting, partner) - 1, 0)]
+    location = run.trace.calls.location
+    chained = (before < partner) & (location[before] == location[partner]) & (run.waits.partner[before] >= 0)
+    both = np.minimum(times.leave[before], times.enter[calls] + waits[calls]) - times.enter[calls]
+    return bool(both[chained & (both > 0)].sum() >= _CHAINED * waits[calls].sum())
+
+
+def posted(run: Run, change: Change) -> str | None:
+    """Return the call site that posts the receives that the senders among the changed calls are held by longest; None if none is."""
+    if change.kind == "protocol":
+        sent = selectors.calls(run.trace, change.question.partition(" ")[2])[run.trace.messages.send]
+        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
+    elif change.kind == "wait" and situation(run, change) == "late receiver" and change.calls is not None:
+        calls = change.calls
+    else:
+        return None
+    calls = calls[(calls != NONE) & (run.waits.time[calls] > 0)]
+    calls = calls[np.isin(operations.KIND[run.trace.calls.op[run.waits.partner[calls]]], _RECEIVES)]
+    if not len(calls):
+        return None
+    site_of, sites = selectors.sites(run.trace)
+    return selectors.site(*sites[np.bincount(site_of[run.waits.partner[calls]], run.waits.time[calls]).argmax()])
 
 
 def _of_wait(op: int, partner: int) -> str:
@@ -77,4 +127,4 @@ def _of_wait(op: int, partner: int) -> str:
         return "late receiver"
     if other in (*_SENDS, operations.SENDRECV):
         return "late sender"
-    return "late receiver" if other in (operations.RECV, operations.IRECV) else "other wait"
+    return "late receiver" if other in _RECEIVES else "other wait"

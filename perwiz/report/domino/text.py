@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target
+from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target, negligible
 from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _WHOLE = 20, 4000
@@ -17,20 +17,21 @@ _MUCH = 0.05
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
 """Per question: what a call would not do, what it does."""
 _INDENT = "     "
-_OTHERS = 2
-"""Others that say the same that are named."""
+_OTHERS, _CURE = 2, 0.1
+"""Others that say the same that are named; part of a gain from which on a larger eager limit is named first."""
 
 
 _MOVES = [
     "what runs ahead of a receive (passes) is a fix only if it needs nothing that this brings.",
     "what would move: perwiz predict TRACE --advance eN",
 ]
-_NO_OPTION = "(...): no option of perwiz predict names these calls; --json lists them"
 
 
 def text(domino: DominoDocument) -> str:
-    """Return the document as text: the answer, what could be changed, single calls, the domino path, and what else was asked."""
+    """Return the document as text: the answer, how a target is reached, what could be changed, single calls, the domino path, and fixes."""
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(_answer(domino))]
+    if domino.target:
+        lines += _target(domino, domino.target)
     if len(domino.best) > 1:
         lines += ["", "the best change of each kind", *_kinds(domino)]
     if domino.ranked:
@@ -43,8 +44,6 @@ def text(domino: DominoDocument) -> str:
         lines += ["", *_path(domino)]
     if domino.fixes:
         lines += ["", *_fixes(domino, domino.fixes)]
-    if domino.target:
-        lines += ["", *_target(domino, domino.target)]
     return "\n".join([*lines, "", *misfit.closing(domino)])
 
 
@@ -71,12 +70,14 @@ def limits(limits: Limits) -> Facts:
     }
     if limits.start_ns:
         parts["late start (others began before)"] = limits.start_ns
+    if limits.end_ns:
+        parts["MPI_Finalize and what follows"] = limits.end_ns
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
-    of = f"of the {words.duration(limits.time_ns)} {'between MPI_Init and MPI_Finalize' if limits.between else 'recorded'}"
+    of = f"of the {words.duration(limits.time_ns)} {'after MPI_Init' if limits.after_init else 'recorded'}"
     facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
-        facts.append(("", f"{polling}: for whom that waits the trace does not tell, so no change here takes it away"))
+        facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
 
 
@@ -85,7 +86,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def first_change(domino: DominoDocument) -> str:
-    """Return the change of the first line: an option of perwiz predict, or in brackets what no option says."""
+    """Return the change of the first line, an option of perwiz predict."""
     return _shown(domino.ranked[0].head)
 
 
@@ -104,11 +105,11 @@ def best(domino: DominoDocument) -> Facts:
 
 def meaning(line: Line) -> str:
     """Return in words what a change does, where calls then wait less, and what it takes for granted."""
-    return f"{line.head.what}{_falls(line)}{_if(line.head)}"
+    return f"{line.head.what}{_falls(line)}{_posted(line.head)}{_if(line.head)}"
 
 
 def _shown(row: Ranked) -> str:
-    return words.shown(row.change or f"({row.what})", _WHOLE)
+    return words.shown(row.change, _WHOLE)
 
 
 def _falls(line: Line) -> str:
@@ -139,17 +140,25 @@ def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
 
 def _list(domino: DominoDocument) -> list[str]:
     """Return every kind of change, each with what to paste behind `perwiz predict TRACE`, what says the same, and once what to do."""
-    shown = f", the first {len(domino.ranked)} of {domino.lines}" if len(domino.ranked) < domino.lines else ""
+    lines = [line for line in domino.ranked if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    worth, small = domino.lines - domino.small_lines, domino.small_lines
+    shown = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
     rows, said = list[words.Line](), set[str]()
-    for number, line in enumerate(domino.ranked, 1):
+    for number, line in enumerate(lines, 1):
         told = [meaning(line)] if said else []  # the first is the answer above
         told += _same(domino, line)
         told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
         said.add(line.head.remedy)
         rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
-    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,))
-    return [f"what could be changed{shown}", *table, *([_NO_OPTION] if any(not line.head.change for line in domino.ranked) else [])]
+    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,)) if rows else []
+    gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
+    further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
+    return [f"what could be changed{shown}", *table, *([further] if small else [])]
+
+
+def _posted(row: Ranked) -> str:
+    return f"; the receives are posted in {words.shown(row.posted, 60)}" if row.posted else ""
 
 
 def _if(row: Ranked) -> str:
@@ -157,8 +166,10 @@ def _if(row: Ranked) -> str:
 
 
 def _same(domino: DominoDocument, line: Line) -> list[str]:
-    """Return what says the same."""
-    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in line.includes[:_OTHERS]]
+    """Return what says the same, first a larger eager limit that gains a good part: of a held sender it is a cure of its own."""
+    much = _CURE * line.head.gain_ns
+    named = sorted(line.includes, key=lambda row: row.kind != "protocol" or row.gain_ns < much)[:_OTHERS]
+    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in named]
     more = len(line.includes) - len(others)
     return [f"includes {', '.join(others)}{f' and {more} more' if more else ''}"] if others else []
 
@@ -327,28 +338,37 @@ def _steps(domino: DominoDocument, fixes: Sequence[NextFix]) -> list[str]:
     return words.table(head, rows, (0, 6)) if rows else ["nothing gains"]
 
 
-def _further(domino: DominoDocument) -> str:
-    """Return what else could reach a target."""
-    return "see zero-wait" if domino.question == "advance" else "more calls at once may: --by site, --by routine"
-
-
 def _target(domino: DominoDocument, target: Target) -> list[str]:
-    """Return what reaches the target, or how far the fixes go."""
-    goal, fixes = words.duration(target.makespan_ns), target.fixes
-    makespan = fixes[-1].makespan_ns if fixes else domino.replayed_ns
-    changes = words.several(len(fixes), "change")
-    if target.reached and not fixes:
+    """Return what reaches a target, or how far the changes go, and the command that predicts them together."""
+    goal, changes = words.duration(target.makespan_ns), target.changes
+    makespan = changes[-1].makespan_ns if changes else domino.replayed_ns
+    several = words.several(len(changes), "change")
+    if target.reached and not changes:
         verdict = "the run is as fast already"
+    elif not domino.answerable:
+        verdict = "cannot be answered: the waits were not recorded"
     elif target.reached:
-        verdict = f"reached by {changes}, the fewest found (each gains most behind the ones before it; spare ones left out)"
-    elif domino.bound_ns > target.makespan_ns and domino.question != "advance":
-        least = f"{words.duration(domino.bound_ns)} even if {_none(domino)}"
-        verdict = f"out of reach: {least}; {changes} give {words.duration(makespan)}"
+        verdict = f"reached by {several}, the fewest found: {_gain(domino, makespan)}"
+    elif target.ended:
+        best = f"with {several} it is {_gain(domino, makespan)}, and " if changes else ""
+        verdict = f"out of reach: {best}nothing else that was tried gains"
     else:
-        verdict = f"not reached by {changes}, at {words.duration(makespan)}; {_further(domino)}"
-    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(fix.change or f"({fix.name})" for fix in fixes)])
+        verdict = f"not reached by {several}, each of which gains most behind those before it: {_gain(domino, makespan)}"
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
     if target.span is None:
         return lines
+    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(_shown(change) for change in changes)])
     between = words.facts(spans.facts(target.span, makespan))
-    return [*lines, *between, *_steps(domino, fixes), f"perwiz predict {command}"]
+    return [*lines, *between, *_together(domino, changes), f"perwiz predict {command}"]
+
+
+def _together(domino: DominoDocument, changes: Sequence[Ranked]) -> list[str]:
+    """Return the table of changes each behind those before it, and what to do for each."""
+    rows, said = list[words.Line](), set[str]()
+    for number, row in enumerate(changes, 1):
+        together = words.percent(domino.replayed_ns - row.makespan_ns, domino.shares_of_ns)
+        rows.append([str(number), *_worth(domino, row), together, row.kind, _shown(row)])
+        told = [f"{row.what}{_if(row)}", *([f"do: {row.remedy}"] if row.remedy not in said else [])]
+        said.add(row.remedy)
+        rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
+    return words.table(["", "gain", "", "makespan", "in all", "kind", "change"], rows, (0, 5, 6), spare=(3,))

@@ -105,7 +105,7 @@ def gathered(
     ranking = rank(run)
     ranked = domino_document(domino, ranking, ROWS)
     first = [line.change for line in ranking.lines[:1] if ranked.answerable]
-    question = asked or [change.question or change.hypothesis for change in first]
+    question = asked or [change.question for change in first]
     tell(3, 5)
     prediction = predict(trace, question, machine, clock=clock) if question else None
     tell(4, 5)

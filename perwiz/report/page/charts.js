@@ -1,6 +1,5 @@
 // Shared by the panels: colours that everybody can tell apart (dark is much on paper, bright in the dark), tables and pictures from data.
 const CH_SCALE = [[0, 32, 77], [65, 77, 107], [124, 123, 120], [188, 175, 111], [255, 234, 70]];
-const CH_KINDS = ["send", "collective", "both", "receive", "complete", "wait", "other"];
 
 function chScale() {
   const dark = page.colour("--paper")[1] < "8";
@@ -21,14 +20,21 @@ function chSelect(label, texts, change) {
   return page.node("select", {"aria-label": label, onchange: (event) => change(+event.target.value)}, ...texts.map((text, k) => page.node("option", {value: k}, text)));
 }
 
-function chLegend(names) {
-  return page.node("ul", {class: "legend"}, ...names.map((name, k) => page.node("li", {}, page.node("i", {class: CH_KINDS[k]}), name)));
+// How strong a colour is: what follows in the same is paler.
+function chStrength(colours, k) { return [1, 0.72, 0.52, 0.38, 0.27, 0.2][Math.min(5, colours.slice(0, k).filter((name) => name === colours[k]).length)]; }
+
+function chLegend(names, colours) {
+  return page.node("ul", {class: "legend"}, ...names.map((name, k) => {
+    const sample = page.node("i", {class: colours[k]});
+    sample.style.opacity = chStrength(colours, k);
+    return page.node("li", {}, sample, name);
+  }));
 }
 
 function chCell(cell) {
   if (!cell.bars) return cell;
   const room = page.node("span", {class: "room"}, ...cell.bars.map((wide, k) => {
-    const bar = page.node("i", {class: CH_KINDS[k]});
+    const bar = page.node("i", {class: cell.colours[k]});
     bar.style.width = wide + "px";
     return bar;
   }));

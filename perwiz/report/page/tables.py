@@ -17,8 +17,6 @@ from perwiz.trace.arrays import Ints
 PanelData = dict[str, Any]
 """What a panel gives to the scripts of the page, or a part of it: texts, numbers, lists and columns by name."""
 Cell = str | PanelData
-KINDS = 7
-"""Colours of the stacks of a bar."""
 _LEVEL = 6
 MOST = 2**53
 """Numbers from here on are not exact in a browser."""
@@ -31,9 +29,10 @@ def table(
     return {"head": list(head), "rows": [list(row) for row in rows], "left": list(left), "caption": caption, "go": list(go)}
 
 
-def bar(text: str, *parts: float, width: int = 60) -> PanelData:
-    """Return a cell with a stack of bars before its text, each a part of `width` dots, from 0 to 1 together."""
-    return {"text": text, "width": width, "bars": [round(width * min(1.0, max(0.0, part)), 1) for part in parts]}
+def bar(text: str, *parts: float, width: int = 60, colours: Sequence[str] = ()) -> PanelData:
+    """Return a cell with a stack of bars before its text, each a part of `width` dots, from 0 to 1 together; colours by their names."""
+    bars = [round(width * min(1.0, max(0.0, part)), 1) for part in parts]
+    return {"text": text, "width": width, "bars": bars, "colours": [*colours] or ["mark"] * len(bars)}
 
 
 def fewer(shown: int, all: int) -> str:

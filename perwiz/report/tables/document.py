@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from perwiz import words
 from perwiz.report.records import Record, Versioned, choice
 from perwiz.trace import table
 
@@ -46,8 +47,12 @@ def _table(declared: type[table.Table]) -> Table:
 
 
 def text(document: TablesDocument) -> str:
-    """Return the document as text: of each table its meaning, then a line per column."""
-    return "\n\n".join("\n".join([f"{table.name}: {table.meaning}", *_column_lines(table.columns)]) for table in document.tables)
+    """Return the document as text: the tables and their meanings, then of each a line per column."""
+    label = max(len(table.name) for table in document.tables) + 2
+    tables = "\n".join(line for table in document.tables for line in words.wrapped(f"{table.name:{label}}{table.meaning}", label))
+    return "\n\n".join(
+        ["tables of a trace", tables, *("\n".join([table.name, *_column_lines(table.columns)]) for table in document.tables)]
+    )
 
 
 def _column_lines(columns: Sequence[Column]) -> list[str]:

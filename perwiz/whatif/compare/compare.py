@@ -7,7 +7,6 @@ and the difference is a change: after minus before. Shares are of the reference.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,11 +16,12 @@ from perwiz.loggps.machine import Machine
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.compare.align import Alignment, align
-from perwiz.whatif.compare.span import Bound, bounds
+from perwiz.whatif.compare.span import Bound, bounds, predicted_part
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import Start, machine_of, treated
+from perwiz.whatif.sure.span import Span
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,6 +59,23 @@ class Spans:
     second: I8
 
 
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Whether the other run takes as long as predicted, of what both show of the run without the start of its processes and its end."""
+
+    predicted: int
+    """ns."""
+    measured: int
+    """ns."""
+    span: Span
+    """Between which times, ns, it was to lie."""
+
+    @property
+    def outside(self) -> int:
+        """How far it lies behind the latest, ns, or before the earliest (negative); 0 inside."""
+        return self.measured - min(max(self.measured, self.span.least), self.span.most)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
     """Two runs beside each other."""
@@ -76,6 +93,8 @@ class Comparison:
     """Under which the first run was predicted here."""
     machine: Machine | None = None
     """By which it was; None without hypotheses."""
+    verdict: Verdict | None = None
+    """None without hypotheses, where less of the runs is compared, and where the first does not tell how far another run may lie."""
 
     def __repr__(self) -> str:
         first, second = (f"{side.trace.path} ({side.makespan} ns)" for side in self.sides)
@@ -161,7 +180,8 @@ def compare(
     """
     asked = parse_all(hypotheses, first)
     machine = machine_of(model, first) if asked else None
-    both = _first(first, asked, machine, clock), _treated(second, clock)
+    prediction = predict(first, asked, machine, clock=clock) if asked else None
+    both = (predicted_trace(prediction), prediction.health) if prediction else _treated(first, clock), _treated(second, clock)
     (one, _), (other, _) = both
     pairs = align(one, other)
     if not len(pairs.first) and (len(one.calls) or len(other.calls)):
@@ -169,14 +189,17 @@ def compare(
         raise TraceError(f"{first.path}, {second.path}: none of {counts} calls is the same, must be runs of one program")
     begin, end = bounds(one, other, pairs, start, stop)
     sides = (Side(*both[0], begin.times[0], end.times[0]), Side(*both[1], begin.times[1], end.times[1]))
-    return Comparison(*sides, pairs, begin, end, _within(sides, pairs, begin, end), asked, machine)
+    verdict = _verdict(prediction.span, sides, begin, end) if prediction and prediction.span.known else None
+    return Comparison(*sides, pairs, begin, end, _within(sides, pairs, begin, end), asked, machine, verdict)
 
 
-def _first(trace: Trace, hypotheses: Sequence[Hypothesis], machine: Machine | None, clock: str) -> tuple[Trace, Health]:
-    if not hypotheses:
-        return _treated(trace, clock)
-    prediction = predict(trace, hypotheses, machine, clock=clock)
-    return predicted_trace(prediction), prediction.health
+def _verdict(span: Span, sides: tuple[Side, Side], begin: Bound, end: Bound) -> Verdict | None:
+    """Return whether the second run takes as long as the first was predicted to, given the span of the makespan of that."""
+    parts = predicted_part(sides[0].trace, sides[1].trace, begin, end)
+    if parts is None:
+        return None
+    predicted, measured = (stop - start for start, stop in parts)
+    return Verdict(predicted, measured, span.without(sides[0].timeline.makespan - predicted))
 
 
 def _treated(trace: Trace, clock: str) -> tuple[Trace, Health]:

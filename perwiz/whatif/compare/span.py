@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
@@ -17,7 +17,6 @@ from perwiz.whatif import selectors
 from perwiz.whatif.compare.align import Alignment
 
 _CALL = re.compile("e(0|[1-9][0-9]{0,17})")
-_FINALIZE = operations.OP["MPI_Finalize"]
 _KEYWORDS = {"--from": "start, init", "--to": "end"}
 
 
@@ -43,12 +42,32 @@ def bounds(first: Trace, second: Trace, pairs: Alignment, start: str | None, sto
     if start is None:
         start = _default([len(selectors.init_calls(trace)) > 0 for trace in both], "init", "start", pairs)
     if stop is None:
-        stop = _default([bool((trace.calls.op == _FINALIZE).any()) for trace in both], "end", "end", pairs)
+        stop = _default([len(selectors.finalize_calls(trace)) > 0 for trace in both], "end", "end", pairs)
     begin, end = _bound("--from", both, pairs, start), _bound("--to", both, pairs, stop)
     for trace, early, late in zip(both, begin.times, end.times, strict=True):
         if late < early or (late == early and stop != "end"):
             raise UsageError(f"--from {start} --to {stop}: nothing lies between them in {trace.path}, must be in the order of time")
     return begin, end
+
+
+def predicted_part(first: Trace, second: Trace, begin: Bound, end: Bound) -> list[tuple[int, int]] | None:
+    """Return from when to when, ns, each run shows what the span of a prediction is about; None if less of the runs is compared.
+
+    That is the run without what happens once: neither the start of its processes, up to the last return of MPI_Init, nor its end, from
+    the last entry of MPI_Finalize on. What only one run shows of these is left to the bounds.
+    """
+    if begin.word not in ("start", "init", "common") or end.word not in ("end", "common"):
+        return None
+    out = []
+    inits, ends = ([rows(trace) for trace in (first, second)] for rows in (selectors.init_calls, selectors.finalize_calls))
+    for k, trace in enumerate((first, second)):
+        start, stop, calls = begin.times[k], end.times[k], trace.timeline.calls
+        if all(map(len, inits)):
+            start = int(calls.leave[inits[k]].max())
+        if all(map(len, ends)) and end.word == "end":
+            stop = int(calls.enter[ends[k]].max())
+        out.append((start, stop))
+    return out if all(start <= stop for start, stop in out) else None
 
 
 def _default(shown: list[bool], by_both: str, by_none: str, pairs: Alignment) -> str:
@@ -121,7 +140,6 @@ def _named(option: str, trace: Trace, word: str) -> tuple[bool, I8]:
         known = [*trace.names, *(operations.OPS[k] for k in np.unique(trace.calls.op))]
         if len(rows):
             raise UsageError(f"{option} {word}: {trace.path} has {name}#1 to {name}#{count.max()}, must be one of them")
-        close = difflib.get_close_matches(name, known, 3, 0.4)
-        hint = f", or like {', '.join(close)}" if close else ""
+        hint = words.meant(name, known)
         raise UsageError(f"{option} {word}: not in {trace.path}, must be {_KEYWORDS[option]}, a call, a region or a routine of both{hint}")
     return is_region, chosen

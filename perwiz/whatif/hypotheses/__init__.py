@@ -37,6 +37,12 @@ KINDS = (
         "these calls do not wait: they go on as if their partners had come; the partners come when they did",
     ),
     Kind("zero-time", "waits:ZeroTime", "CALLS", "these calls return when they are entered"),
+    Kind(
+        "zero-poll",
+        "waits:ZeroPoll",
+        "CALLS",
+        "these tests and probes take no time where they find nothing: the process goes on when what it polls for is there",
+    ),
     Kind("eager", "waits:Eager", "CALLS", "messages sent by these calls do not hold their sender until the receiver is there"),
     Kind(
         "balance-time",

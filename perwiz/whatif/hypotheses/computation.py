@@ -12,7 +12,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.parts import parts
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts
 from perwiz.whatif.hypotheses.stretch import Segments, level
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
@@ -42,11 +42,14 @@ class Scale(Computation):
         """Return the lengths, the region's scaled, rounded per segment to ns."""
         name, factor = _number(self, self.argument)
         instances = selectors.instances(segments.trace, name)
-        return _times(self, length, segments.owner(instances) >= 0, factor)
+        return _times(self, length, segments.within(instances), factor)
 
 
 class Speed(Computation):
-    """`rank:3=2.0`: that process computes twice as fast; `rank:0-7=2.0`, `node:NAME=2.0`: those processes."""
+    """`rank:3=2.0`: that process computes twice as fast; `rank:0-7=2.0`, `node:NAME=2.0`: those processes.
+
+    What is before MPI_Init or behind MPI_Finalize keeps its time: there a process starts.
+    """
 
     word, example = "speed", "rank:3=2"
 
@@ -55,7 +58,7 @@ class Speed(Computation):
         which, factor = _number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
-        own = selectors.locations(segments.trace, which)[segments.location]
+        own = selectors.locations(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
         return _times(self, length, own, 1 / max(factor, _SLOWEST))
 
 

@@ -11,7 +11,7 @@ from perwiz.loggps import model_file
 from perwiz.loggps.keys import changed_pairs
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
-from perwiz.loggps.weigh import CUT, Weighted, reweigh
+from perwiz.loggps.weigh import CUT, Weighted, measured, reweigh
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -27,8 +27,10 @@ class Messages(Hypothesis):
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose weights stand for the other network and sizes; what other hypotheses changed stays changed."""
         network, size = self.protocol(weighted.trace, weighted.network, weighted.size)
-        now = reweigh(weighted, weighted.network, weighted.size)
-        then = reweigh(weighted, network, size)
+        as_recorded = measured(weighted)
+        unchanged = weighted.network is weighted.model and weighted.size is weighted.trace.messages.bytes
+        now = as_recorded if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
+        then = reweigh(weighted, as_recorded, network, size)
         weight = np.where(now == CUT, then, weighted.weight + then - now)
         weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
         return dataclasses.replace(weighted, weight=weight, network=network, size=size)

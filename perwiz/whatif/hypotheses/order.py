@@ -52,5 +52,5 @@ class Advance(Hypothesis):
         if not match:
             raise UsageError(f"{self}: must be like advance e123, or advance e123 by REGION")
         if match[2] is not None:
-            selectors.region(trace, match[2], several="")
+            selectors.region(trace, match[2])
         return np.flatnonzero(selectors.calls(trace, match[1])).tolist(), match[2]

@@ -42,9 +42,7 @@ def parts(segments: Segments, text: str) -> Parts:
     word, number = selectors.numbered(text, segments.trace.names)
     if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
         instances, step = selectors.steps(segments.trace, text)
-        owner = segments.owner(instances)
-        owned = np.flatnonzero(owner >= 0)
-        return Parts(owned, np.searchsorted(instances, owner[owned]), step)
+        return Parts(*segments.inside(instances), step)
     if word == WHOLE and number not in ("", "1"):
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
@@ -71,7 +69,7 @@ def between_init_and_finalize(segments: Segments) -> Mask:
     """Return which segments are neither before MPI_Init nor behind MPI_Finalize of their process; all where the trace does not show it."""
     trace = segments.trace
     begins, ends = np.full(len(trace.locations), -1), np.full(len(trace.locations), len(trace.calls))
-    for rows, bound in ((selectors.init_calls(trace), begins), (np.flatnonzero(trace.calls.op == operations.OP["MPI_Finalize"]), ends)):
+    for rows, bound in ((selectors.init_calls(trace), begins), (selectors.finalize_calls(trace), ends)):
         bound[trace.calls.location[rows]] = rows
     behind = segments.gap - segments.location
     return np.asarray((behind > begins[segments.location]) & (behind <= ends[segments.location]))

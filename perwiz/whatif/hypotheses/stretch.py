@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.numbers import running
 from perwiz.whatif import selectors
 
@@ -50,9 +50,24 @@ class Segments:
         """Per region instance, the segment that ends where it was entered, and left."""
         self.location = np.searchsorted(ends, self.gap).astype("i4")
 
-    def owner(self, instances: I8) -> I8:
-        """Return, per segment, which of these region instances (rows, sorted) it lies in, -1 none; of nested ones the outermost."""
-        return selectors.outermost(self.entered[instances] + 1, self.left[instances] + 1, instances, len(self.length))
+    def inside(self, instances: I8) -> tuple[I8, I8]:
+        """Return (segments in these region instances, the place of each one's instance among them); of nested ones the outermost.
+
+        Instances are rows, sorted; segments ascend.
+
+        Instances 3 4 6 of segments 1 to 4, 2 to 3 and 7 -> segments 1 2 3 4 7, places 0 0 0 0 2.
+        """
+        first, end = self.entered[instances] + 1, self.left[instances] + 1
+        outer = np.flatnonzero(selectors.outer_of(first, end))
+        count = (end - first)[outer]
+        place = np.repeat(np.arange(len(outer)), count)
+        return np.arange(len(place)) + (first[outer] - np.cumsum(count) + count)[place], outer[place]
+
+    def within(self, instances: I8) -> Mask:
+        """Return which segments lie in these region instances (rows, sorted), bool per segment."""
+        mask = np.zeros(len(self.length), bool)
+        mask[self.inside(instances)[0]] = True
+        return mask
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""

@@ -1,4 +1,4 @@
-"""Calls that do not wait, or take no time at all, or whose messages do not hold them."""
+"""Calls that do not wait, take no time at all or none where they poll in vain, or whose messages do not hold them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 
@@ -50,6 +53,42 @@ class ZeroTime(Hypothesis):
         release(weighted, calls, START)
         weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
         return weighted
+
+
+class ZeroPoll(Hypothesis):
+    """The selected tests and probes take no time where they find nothing.
+
+    A process that polls is there earlier then, at the test that succeeds or the receive behind a probe, and that call still waits for its
+    message: the process goes on when what it polls for is there, as if it had waited in MPI_Wait. So, other than under zero-time, no
+    effect comes before its cause. What it computes between two tests stays, as it may be work; a test that completes a request keeps its
+    time.
+    """
+
+    word, stage = "zero-poll", 3
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which selected calls that poll in vain return at once. Raises UsageError if none does."""
+        calls = selectors.calls(weighted.trace, self.argument) & in_vain(weighted.trace)
+        if not calls.any():
+            raise UsageError(f"{self}: these calls do not test or probe in vain")
+        return self.of(weighted, calls)
+
+    @staticmethod
+    def of(weighted: Weighted, calls: Mask) -> Weighted:
+        """Return the graph in which these calls, which poll in vain, return at once; overwrites its weights."""
+        weighted.weight[weighted.graph.start[weighted.graph.returned[calls]]] = 0
+        return weighted
+
+
+_PROBES = [operations.OP[name] for name in ("MPI_Iprobe", "MPI_Improbe")]
+
+
+def in_vain(trace: Trace) -> Mask:
+    """Return which calls test, and complete nothing that the trace knows, or probe without waiting, bool per call."""
+    mask = (operations.KIND[trace.calls.op] == operations.TEST) | np.isin(trace.calls.op, _PROBES)
+    for completing in (trace.requests.completed_by, trace.messages.send_done, trace.messages.receive_done, trace.members.done):
+        mask[completing[completing != NONE]] = False
+    return mask
 
 
 class Eager(Hypothesis):

@@ -106,7 +106,7 @@ def _bound(run: Run, segments: Segments, work: I8, name: str | None) -> Bound:
     if name is not None:
         region = selectors.region(trace, name)
         rows = np.flatnonzero(trace.region_names == region)
-        inside = segments.owner(rows) >= 0, selectors.owners(trace, rows) >= 0
+        inside = segments.within(rows), selectors.owners(trace, rows) >= 0
         location, times = np.unique(trace.regions.location[rows], return_counts=True)
         number, parallel = int(times.max(initial=0)), bool(trace.parallel[region])
     parts = np.zeros((len(PARTS), count), "i8")

@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import words
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.kernels import curve as kernel
@@ -28,6 +29,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.run import Run, Start, replayed
@@ -193,7 +195,8 @@ def parameter(text: str) -> str:
         return pairs + _LETTERS.get(own, own)
     if kind in COMPUTATION and name:
         return text
-    raise UsageError(f"'{text}': must be one of {', '.join(_LETTERS)}, or like between-nodes:L, rank:3, node:NAME or region:NAME")
+    guess = words.meant(text, [f"{known}:{name}" for known in COMPUTATION]) if name else ""
+    raise UsageError(f"'{text}': must be one of {', '.join(_LETTERS)}, or like between-nodes:L, rank:3, node:NAME or region:NAME{guess}")
 
 
 def of_network(key: str) -> bool:
@@ -226,15 +229,10 @@ def _chosen(trace: Trace, segments: Segments, key: str) -> Mask:
     """Return which segments of computation a rank, node or region owns."""
     kind, _, name = key.partition(":")
     if kind == "region":
-        selectors.region(trace, name, several="")
+        selectors.region(trace, name)
         instances = selectors.instances(trace, name)
-        return segments.owner(instances) >= 0
-    if kind == "rank":
-        return np.asarray(selectors.locations(trace, key, several="")[segments.location])
-    if name not in trace.nodes:
-        have = ", ".join(trace.nodes[:5]) + (" ..." if len(trace.nodes) > 5 else "")
-        raise UsageError(f"{key}: no such node, the trace has {have or 'none'}")
-    return np.asarray((trace.locations.node == trace.nodes.index(name))[segments.location])
+        return segments.within(instances)
+    return selectors.locations(trace, key)[segments.location] & between_init_and_finalize(segments)
 
 
 def _interval(key: str, recorded: float, least: float | None, most: float | None) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,10 +46,10 @@ def uneven(trace: Trace) -> Uneven:
     calls, regions = trace.timeline.calls, trace.timeline.regions
     inside = np.concatenate(([0], np.cumsum(calls.leave - calls.enter)))
     computed = regions.leave - regions.enter - (inside[trace.regions.end_call] - inside[trace.regions.first_call])
-    keys, step = np.unique(np.stack([trace.region_names, trace.regions.instance], 1), axis=0, return_inverse=True)
-    step, most = step.reshape(-1), np.full(len(keys), np.iinfo("i8").min)
+    region, number, step = selectors.all_steps(trace, np.arange(len(computed)))
+    most = np.full(len(region), np.iinfo("i8").min)
     np.maximum.at(most, step, computed)
-    count = np.bincount(step, minlength=len(keys))
-    excess = most - np.bincount(step, computed, minlength=len(keys)) / np.maximum(count, 1)
+    count = np.bincount(step, minlength=len(region))
+    excess = most - np.bincount(step, computed, minlength=len(region)) / np.maximum(count, 1)
     kept = (count > 1) & (excess > 0)
-    return Uneven(trace, keys[kept, 0].astype("i8"), keys[kept, 1].astype("i8"), excess[kept])
+    return Uneven(trace, region[kept], number[kept], excess[kept])

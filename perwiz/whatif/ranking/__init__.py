@@ -29,7 +29,7 @@ KINDS = (
     Kind(
         "wait",
         "waits:changes",
-        "calls do not wait: single ones, or all of a site, routine, region, step, process, pair or partner's region",
+        "calls do not wait: single ones, or all of a site, routine, region, step, process or pair; what polls goes on when it can",
     ),
     Kind("protocol", "messages:protocol", "messages do not hold their sender until the receiver is there"),
     Kind("collective", "instant:collectives", "the collectives of a site take no time"),

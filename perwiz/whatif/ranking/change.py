@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,8 +16,8 @@ from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.run import Run, swept_makespan
-from perwiz.whatif.worth import worth
 
 
 class NotTriedError(Exception):
@@ -32,8 +32,8 @@ class Change:
     """Row of perwiz.whatif.ranking.KINDS, its word."""
     by: str
     """What it is about: a word of families.FAMILIES, call, program, stretch, node, pairs."""
-    question: str | None
-    """As `predict` takes it; None if no short text says it."""
+    question: str
+    """As `predict` takes it."""
     what: str
     """In words."""
     makespan: int
@@ -43,13 +43,21 @@ class Change:
     receives_passed: int = 0
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
 
+    @property
+    def word(self) -> str:
+        """What is asked, such as zero-wait."""
+        return self.question.partition(" ")[0]
+
     @cached_property
     def hypothesis(self) -> Hypothesis:
         """What to ask for."""
-        if self.calls is not None and self.kind in ("wait", "collective", "messages"):
-            return _Rows(self.question or "", "zero-wait" if self.kind == "wait" else "zero-time", self.calls)
-        assert self.question is not None
+        if self.calls is not None and self.word in _OF_CALLS:
+            return _Rows(self.question, self.word, self.calls)
         return parse(self.question)
+
+
+_OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
+"""What is asked of calls, by its word."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,22 +73,25 @@ class _Rows(Hypothesis):
         """Return the graph with these calls changed."""
         chosen = np.zeros(len(weighted.trace.calls), bool)
         chosen[self.calls] = True
-        return worth.QUESTIONS[self.of].of(weighted, chosen)
+        return _OF_CALLS[self.of].of(weighted, chosen)
 
 
 class Asker:
-    """Answers what `predict` answers, of a run whose computation is cut into segments once."""
+    """Answers what `predict` answers, of a run whose computation is cut into segments once.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    `weighted` is its graph under other weights, if the answers are to be of these.
+    """
+
+    def __init__(self, run: Run, weighted: Weighted | None = None) -> None:
+        self.run, self.weighted = run, weighted or run.weighted
         self._messages: dict[tuple[Hypothesis, ...], I8] = {}
-        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), run.weighted.weight[:0])
+        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
 
     @cached_property
     def segments(self) -> Segments:
         """The computation of the run."""
-        return Segments(self.run.weighted)
+        return Segments(self.weighted)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses; it says nothing of region boundaries, the network and sizes of messages.
@@ -88,7 +99,7 @@ class Asker:
         Raises UsageError if one does not fit.
         """
         if any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses):
-            return apply(self.run.weighted, hypotheses)
+            return apply(self.weighted, hypotheses)
         in_turn = join(hypotheses)
         weighted = self._under(tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages)))
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
@@ -111,13 +122,24 @@ class Asker:
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when that is asked for the first time."""
         if messages and messages not in self._messages:
-            self._messages[messages] = apply(self.run.weighted, messages).weight
-        weight = self._messages[messages] if messages else self.run.weighted.weight
-        return dataclasses.replace(self.run.weighted, weight=weight.copy())
+            self._messages[messages] = apply(self.weighted, messages).weight
+        weight = self._messages[messages] if messages else self.weighted.weight
+        return dataclasses.replace(self.weighted, weight=weight.copy())
 
     def makespan(self, *hypotheses: Hypothesis) -> int:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
         return swept_makespan(self.changed(hypotheses))
+
+    def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
+        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen."""
+        last = self
+
+        def changed(weighted: Weighted, hypothesis: Hypothesis) -> Weighted:
+            nonlocal last
+            last = last if weighted is last.weighted else Asker(self.run, weighted)
+            return last.changed([hypothesis])
+
+        return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
 
     def change(self, kind: str, by: str, question: str, what: str) -> Change:
         """Return a change with what it is worth."""

@@ -22,7 +22,7 @@ _MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TE
 
 
 def collectives(asker: Asker) -> list[Change]:
-    """Return what gains if the collectives of a call site took no time."""
+    """Return what gains if the collectives of a call site that a text names took no time."""
     return _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op])
 
 
@@ -41,10 +41,11 @@ def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
         Change(
             kind,
             "site",
-            f"zero-time {sites.selectors[site]}" if sites.selectors[site] else None,
+            f"zero-time {sites.selectors[site]}",
             f"{sites.names[site]} takes no time",
             int(makespan[site]),
             np.flatnonzero(chosen.class_of == site),
         )
         for site in np.flatnonzero(makespan < run.makespan).tolist()
+        if sites.selectors[site]
     ]

@@ -17,6 +17,7 @@ from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import recorded_waits, waiting
@@ -24,9 +25,9 @@ from perwiz.whatif.worth.families import FAMILIES
 
 BY = ("call", *FAMILIES, "program", "stretch", "node", "pairs")
 """What a change can be about."""
-_PLAIN = ("call", "site", "routine", "partner-region", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
+_PLAIN = ("call", "site", "routine", "region", "program", "stretch", "step", "pair", "rank", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
-_SAME, _CLOSE, _PROMISED = 0.1, 0.9, 0.5
+_SAME, CLOSE, _PROMISED = 0.1, 0.9, 0.5
 """Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,
 and if that is of calls that take no time, which nobody can keep."""
 _INSTANT = ("collective", "messages")
@@ -63,11 +64,20 @@ class Ranking:
     """The same, what says the same in one line."""
     not_tried: Mapping[str, str]
     """Kind -> why it was not tried."""
+    kinds: Sequence[str]
+    """Those that were asked for."""
+    by: str | None
+    """What all is about, if that was asked for."""
 
     @property
     def run(self) -> Run:
         """The run."""
         return self.asker.run
+
+    @property
+    def answerable(self) -> bool:
+        """Whether waits were recorded: if none was they count as computation, and what any change is worth nobody can tell."""
+        return bool(self.run.waits.time.any()) or not self.run.trace.counts.bare
 
     def best(self) -> list[Change]:
         """Return the best change of each kind, largest gain first."""
@@ -105,7 +115,16 @@ def rank(
     """
     if unknown := [word for word in kinds if word not in ranking.WORDS]:
         raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
-    asker, found, not_tried = Asker(run), list[Change](), dict[str, str]()
+    asker = Asker(run)
+    changes, not_tried = find(asker, kinds, by, tell)
+    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes, apart=by == "step")), not_tried, kinds, by)
+
+
+def find(
+    asker: Asker, kinds: Sequence[str], by: str | None, tell: Callable[[int, int], object] | None = None
+) -> tuple[list[Change], dict[str, str]]:
+    """Return (what gains in a run, largest gain first; kind -> why it was not tried); arguments as of `rank`."""
+    found, not_tried = list[Change](), dict[str, str]()
     rows = [row for row in ranking.KINDS if row.word in kinds]
     for done, row in enumerate(rows):
         if tell is not None:
@@ -115,17 +134,17 @@ def rank(
             found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
         except NotTriedError as why:
             not_tried[row.word] = str(why)
-    changes = sorted(
-        _distinct([change for change in found if by in (None, change.by)]), key=lambda change: (change.makespan, *_simple(change))
-    )
-    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes)), not_tried)
+    if by is None:
+        found += steps.joined(asker, found)
+    wanted = _distinct([change for change in found if by in (None, change.by)])
+    return sorted(wanted, key=lambda change: (change.makespan, *simple(change))), not_tried
 
 
 def _distinct(changes: Sequence[Change]) -> list[Change]:
-    """Return changes, of those of a kind that are about the same calls the first."""
+    """Return changes, of those that ask the same of the same calls the first."""
     out: dict[object, Change] = {}
     for change in changes:
-        key = (change.kind, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
+        key = (change.word, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
         out.setdefault(key, change)
     return list(out.values())
 
@@ -136,44 +155,45 @@ def _place(change: Change) -> int:
     return ranking.WORDS.index(kind)
 
 
-def _simple(change: Change) -> tuple[int, int, int]:
+def simple(change: Change) -> tuple[int, int, int]:
     """Return what is less of a cause than of what it causes, of what is plainer, and of fewer calls than of more."""
     return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
 
 
-def _lines(asker: Asker, changes: Sequence[Change]) -> list[Line]:
+def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
+    """Return the lines, largest gain first; the steps of one region are one, but if they are to be kept `apart`."""
     now, left = asker.run.makespan, min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
     rest, lines = list(changes), []
     while rest:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
-            same = _holds(top, other)
+            same = _holds(top, other) or (not apart and steps.of_one(top, other))
             if not same and left > 0:
                 left -= 1
                 both = [change.hypothesis for change in sorted((top, other), key=_place)]
                 same = top.makespan - asker.makespan(*both) < _SAME * (now - other.makespan)
             (alike if same else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
-        first = min(close, key=lambda change: (*_simple(change), change.makespan))
+        first = min(close, key=lambda change: (*simple(change), change.makespan))
         lines.append(Line(first, tuple(change for change in (top, *alike) if change is not first)))
         rest = others
-    return sorted(lines, key=lambda line: (line.change.makespan, *_simple(line.change)))
+    return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
 
 
 def _needed(top: Change, change: Change) -> float:
     """Return the part of what a change gains that another, which says the same, must gain to be named instead of it."""
-    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else _CLOSE
+    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else CLOSE
 
 
 def _holds(change: Change, other: Change) -> bool:
     """Return whether the first change does what the other does, and perhaps more, by what they say."""
     if change.kind == other.kind == "balance":
-        return other.question is not None and other.question.rpartition("#")[0] == change.question
+        return steps.region(other) == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
-    takes = {"wait": 1, "collective": 2, "messages": 2}  # a call without its time has no wait either
     if (
-        takes.get(change.kind, 0) < takes.get(other.kind, 3)
+        change.word not in (other.word, "zero-time")  # a call without its time has no wait either
+        or "order" in (change.kind, other.kind)
         or change.calls is None
         or other.calls is None
         or len(other.calls) > len(change.calls)

@@ -1,25 +1,28 @@
-"""Calls that do not wait: the single ones that pay most, and of each family the sets of calls that do."""
+"""Calls that do not wait: the single ones that pay most, of each family the sets of calls that do, and calls that poll in vain."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 
 from perwiz import words
 from perwiz.trace import operations
 from perwiz.trace.trace import named_call
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.ranking.change import Asker, Change
-from perwiz.whatif.run import Run
 from perwiz.whatif.worth.domino import ranked
 from perwiz.whatif.worth.families import FAMILIES
 from perwiz.whatif.worth.groups import Group, gaining
 from perwiz.whatif.worth.singles import singles
 
-_SINGLE, _SETS, _TRIED = 20, 10, 32
-"""Single calls, and sets of a family, that are told; sets that are tried."""
+_SINGLE, _SETS, _TRIED, _POLLED = 20, 10, 32, 8
+"""Single calls, and sets of a family, that are told; sets that are tried; call sites that poll in vain longest and are tried."""
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait."""
+    """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait, or that no text names."""
     run, out = asker.run, []
     value = singles(run).zero_wait
     for call in ranked(run, value, _SINGLE).tolist():
@@ -28,14 +31,36 @@ def changes(asker: Asker) -> list[Change]:
         out.append(Change("wait", "call", f"zero-wait e{call}", what, int(value[call]), rows))
     waiting = int(run.waits.time.sum())
     for family in FAMILIES:
-        groups = gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
-        out += [_set(run, family, group) for group in groups if group.wait < waiting or family in ("site", "routine", "pair")]
-    return out
+        out += [
+            _set(family, group, group.choice.hypothesis)
+            for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
+            if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair"))
+        ]
+    return out + _polls(asker)
 
 
-def _set(run: Run, family: str, group: Group) -> Change:
+def _polls(asker: Asker) -> list[Change]:
+    """Return what gains if what tests and probes in vain, at a call site or anywhere, waited for what it polls for instead."""
+    trace, out = asker.run.trace, list[Change]()
+    rows = np.flatnonzero(in_vain(trace))
+    if not len(rows):
+        return out
+    site_of, sites = selectors.sites(trace)
+    times = trace.timeline.calls
+    took = np.bincount(site_of[rows], times.leave[rows] - times.enter[rows], minlength=len(sites))
+    longest = [site for site in np.argsort(-took, kind="stable")[:_POLLED].tolist() if took[site]]
+    asked = [("program", "all", "all sites", rows)] if len(longest) > 1 else []
+    for site in longest:
+        name = selectors.site(*sites[site])
+        asked += [("site", text, name, rows[site_of[rows] == site]) for text in [selectors.joined([f"site:{name}"])] if text]
+    for by, text, name, calls in asked:
+        what = f"the {words.several(len(calls), 'call')} of {name} that find nothing take no time"
+        change = Change("wait", by, f"zero-poll {text}", what, 0, calls)
+        out.append(dataclasses.replace(change, makespan=asker.makespan(change.hypothesis)))
+    return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def _set(family: str, group: Group, question: str) -> Change:
     name = group.choice.name
     what = f"the {words.several(len(group.choice.calls), 'call')} of {'step ' if family == 'step' else ''}{name}"
-    what = name if family == "pair" else f"calls that wait for {name.removeprefix('waits for ')}" if family == "partner-region" else what
-    question = group.choice.hypothesis
-    return Change("wait", family, question, what, group.makespan, group.choice.calls)
+    return Change("wait", family, question, name if family == "pair" else what, group.makespan, group.choice.calls)

@@ -42,6 +42,16 @@ class Span:
     stops: tuple[str, ...]
     """Changes of the model under which the program could not run so."""
 
+    @property
+    def known(self) -> bool:
+        """Whether the trace tells anything about how far the true one may lie from the answer."""
+        return self.varies is not None or bool(self.others)
+
+    def without(self, rest: int) -> Span:
+        """Return the span of a part of the run: the rest, ns, takes the same whatever the makespan is."""
+        others = tuple(dataclasses.replace(other, makespan=other.makespan - rest) for other in self.others)
+        return dataclasses.replace(self, least=max(self.least - rest, 0), most=self.most - rest, others=others)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answer:

@@ -13,6 +13,8 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
@@ -107,13 +109,13 @@ def _step(run: Run) -> Family:
     mark = np.zeros(len(trace.calls) + 1, "i4")
     mark[table.first_call[rows]] = mark[table.end_call[rows]] = 1
     class_of = np.cumsum(mark, dtype="i4")  # between two boundaries all calls lie in the same steps
-    keys, which = np.unique(np.stack([region[rows], table.instance[rows]], 1), axis=0, return_inverse=True)
+    regions, numbers, which = selectors.all_steps(trace, rows)
     first = class_of[table.first_call[rows]]
     count = class_of[table.end_call[rows]] - first
-    row = np.repeat(which.reshape(-1), count)
+    row = np.repeat(which, count)
     member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
     order = np.argsort(row, kind="stable")
-    texts = [(f"{trace.names[name]}#{number}", name) for name, number in keys.tolist()]
+    texts = [(f"{trace.names[name]}#{number}", name) for name, number in zip(regions.tolist(), numbers.tolist(), strict=True)]
     exact = [None if text in trace.names else _exact(trace, f"step:{text}", name) for text, name in texts]
     return Family(tuple(text for text, _ in texts), tuple(exact), class_of[:-1], row[order], member[order])
 
@@ -125,28 +127,26 @@ def _rank(run: Run) -> Family:
     return _class_by_class(rank_of.astype("i4")[run.trace.calls.location], names, chosen)
 
 
-def _waiting(run: Run, key: Ints) -> tuple[I4, list[int]]:
-    """Return (class per call int32, -1 for those that do not wait; key per class), given a key for each call that waits."""
-    keys, which = np.unique(key, return_inverse=True)
-    class_of = np.full(len(run.trace.calls), -1, "i4")
-    class_of[run.waits.partner >= 0] = which
-    return class_of, keys.tolist()
-
-
 def _pair(run: Run) -> Family:
-    """Return the calls of each process that wait for the same process."""
-    waits = np.flatnonzero(run.waits.partner >= 0)
+    """Return the calls that send, receive or complete the messages of each process to each other.
+
+    Messages 0>1 by calls 0, 2 and 0>2 by calls 0, 3 -> class 1 - 0 2 of calls 0 to 3; class 1, of both, is in both sets.
+    """
+    table, process = run.trace.messages, run.trace.processes_of_calls.astype("i8")
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
-    process = run.trace.processes_of_calls.astype("i8")
-    class_of, keys = _waiting(run, process[waits] * ranks + process[run.waits.partner[waits]])
-    return _class_by_class(class_of, [f"rank {key // ranks} waits for rank {key % ranks}" for key in keys], [None] * len(keys))
-
-
-def _partner_region(run: Run) -> Family:
-    """Return the calls that wait for calls of the same region path."""
-    class_of, keys = _waiting(run, run.trace.calls.path[run.waits.partner[run.waits.partner >= 0]])
-    paths = selectors.paths(run.trace)
-    return _class_by_class(class_of, [f"waits for {paths[key] or 'calls outside all regions'}" for key in keys], [None] * len(keys))
+    keys, pair_of = np.unique(process[table.send] * ranks + process[table.receive_done], return_inverse=True)
+    calls = np.concatenate([table.send, table.send_done, table.receive, table.receive_done]).astype("i8")
+    moved = np.unique((calls * max(len(keys), 1) + np.tile(pair_of, 4))[calls != NONE])
+    call, pair = np.divmod(moved, max(len(keys), 1))
+    first = np.searchsorted(call, call)
+    class_of, numbers = np.full(len(run.trace.calls), -1, "i4"), Numbers()
+    for turn in range(int((np.arange(len(call)) - first).max(initial=-1)) + 1):
+        rows = np.flatnonzero(np.arange(len(call)) - first == turn)
+        class_of[call[rows]] = numbers.number(class_of[call[rows]], pair[rows])  # what has the same pairs up to here is one
+    row, member = np.divmod(np.unique(pair * max(numbers.count, 1) + class_of[call]), max(numbers.count, 1))
+    ends = [divmod(key, ranks) for key in keys.tolist()]
+    names = tuple(f"messages from rank {sender} to rank {receiver}" for sender, receiver in ends)
+    return Family(names, tuple(f"pair:{sender}>{receiver}" for sender, receiver in ends), class_of, row, member)
 
 
 FAMILIES: dict[str, Callable[[Run], Family]] = {
@@ -156,6 +156,5 @@ FAMILIES: dict[str, Callable[[Run], Family]] = {
     "step": _step,
     "rank": _rank,
     "pair": _pair,
-    "partner-region": _partner_region,
 }
 """Word -> the sets of calls of a run."""

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import ranked
 from perwiz.whatif.worth.groups import Choice, gaining
-
-MOST = 100
-"""Fixes after which a search for a target ends: nobody does more."""
-_UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,21 +25,6 @@ class Fix(Choice):
     """ns, with this fix and those before it."""
     waiting: int
     """ns that all calls wait then."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Plan:
-    """The fixes that lead to a target, or as far as they go."""
-
-    target: int
-    """Makespan, ns."""
-    fixes: tuple[Fix, ...]
-    reached: bool
-
-    @property
-    def calls(self) -> I8:
-        """The calls that are changed, rows, ascending."""
-        return np.unique(np.concatenate([np.empty(0, "i8"), *(fix.calls for fix in self.fixes)]).astype("i8"))
 
 
 Chooser = Callable[[Run], Choice | None]
@@ -94,57 +72,3 @@ def greedy(run: Run, most: int, question: str = "zero-wait", choose: Chooser | N
     Fewer where nothing gains any more. `choose` chooses otherwise.
     """
     return list(islice(fixes(run, choose or by_gain(question), question), most))
-
-
-def plan(
-    run: Run,
-    target: int,
-    question: str = "zero-wait",
-    choose: Chooser | None = None,
-    most: int = MOST,
-    tell: Callable[[int, int], object] | None = None,
-) -> Plan:
-    """Return the fixes, each the one that gains most, until the makespan is at most `target` ns, nothing gains any more, or `most`.
-
-    When the target is reached, those are left out again, the last but one first, that it is reached without: no single one of the
-    fixes returned is spare. There may be a shorter list; finding the shortest takes exponential time. `tell` is told how many there are.
-    """
-    done: list[Fix] = []
-    if run.makespan > target:
-        for fix in islice(fixes(run, choose or by_gain(question), question), most):
-            done.append(fix)
-            if tell is not None:
-                tell(len(done), 0)
-            if fix.makespan <= target:
-                return Plan(target, tuple(fixes(run, _in_turn(_needed(run, done, target, question)), question)), True)
-    return Plan(target, tuple(done), run.makespan <= target)
-
-
-def _needed(run: Run, done: list[Fix], target: int, question: str) -> list[Fix]:
-    """Return the fixes without those that the target is reached without."""
-    kept = list(done)
-    for fix in reversed(done[:-1]):
-        others = [choice for choice in kept if choice is not fix]
-        if worth.makespan_after(run, question, np.concatenate([choice.calls for choice in others])) <= target:
-            kept = others
-    return kept
-
-
-def _in_turn(choices: Sequence[Choice]) -> Chooser:
-    """Return what chooses these, one after the other."""
-    left = iter(choices)
-    return lambda _: next(left, None)
-
-
-def target(text: str, makespan: int) -> int:
-    """Return the makespan, ns, that `1.3x` (so many times as fast), `80%` (of the makespan) or `2.5s` (s, ms, us, ns) asks for.
-
-    Raises UsageError for other texts, and for what is not above 0.
-    """
-    match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+) ?(x|%|s|ms|us|ns)", text)
-    number = float(match[1]) if match else math.nan
-    if not match or not 0 < number < 1e18:
-        raise UsageError(f"target '{text}': must be like 1.3x (times as fast), 80% (of the recorded time) or 2.5s (s, ms, us, ns)")
-    if match[2] == "x":
-        return math.floor(makespan / number)
-    return math.floor(makespan * number / 100) if match[2] == "%" else math.floor(number * _UNITS[match[2]])

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
-from perwiz.whatif.worth.families import Family, family
+from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.sets import rank_sets
 
 
@@ -45,11 +45,13 @@ def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, 
     ranking = rank_sets(run, word, question, tell=tell, most=tried)
     order = ranking.order()
     order = order[ranking.makespan[order] < ranking.now][:most]
-    sets = family(run, word)
-    held = np.flatnonzero(sets.sums(np.ones(len(run.trace.calls), "i8")))[order]
     return [
-        Group(Choice(ranking.names[k], ranking.hypothesis[k], _rows(sets, row)), int(ranking.waiting[k]), int(ranking.makespan[k]))
-        for k, row in zip(order.tolist(), held.tolist(), strict=True)
+        Group(
+            Choice(ranking.names[k], ranking.hypothesis[k], _rows(ranking.sets, int(ranking.row[k]))),
+            int(ranking.waiting[k]),
+            int(ranking.makespan[k]),
+        )
+        for k in order.tolist()
     ]
 
 

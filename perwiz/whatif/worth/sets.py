@@ -55,6 +55,10 @@ class Sets:
     """How long the calls of each set wait now, all together, int64."""
     makespan: I8
     """Per set, int64: if its calls did not wait, or took no time."""
+    sets: Family
+    """All sets, also those without calls."""
+    row: I8
+    """Per set, its row among all, int64."""
 
     def order(self) -> I8:
         """Return the sets from the one that pays most; those that pay the same by their waiting, then in the order of the family."""
@@ -90,6 +94,8 @@ def rank_sets(
         calls=calls[kept],
         waiting=sets.sums(run.waits.time)[kept],
         makespan=after[kept],
+        sets=sets,
+        row=kept,
     )
 
 

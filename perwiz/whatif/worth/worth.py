@@ -60,7 +60,7 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     """
     region = parts(question)[1]
     if region:
-        selectors.region(run.trace, region, several="")
+        selectors.region(run.trace, region)
     single = singles(run)
     passed = np.zeros(len(single.zero_time), "i8")
     if question == "zero-time":

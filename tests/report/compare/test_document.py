@@ -100,6 +100,7 @@ def test_document__by_hand():
         "difference_ns": -590,
         "difference": -0.536364,
         "max_error": None,
+        "predicted": None,
         "locations": {"both": 2, "only_first": 0, "only_second": 0},
         "calls": {
             "same": 2,
@@ -253,6 +254,46 @@ def test_text__of_a_prediction():
     ]
     assert any(line.startswith("model         by hand: L_ns=10 ") for line in lines)
     assert not any(line.startswith("calls whose") for line in lines)
+
+
+def barriers(times, init=50):
+    """Both ranks compute so long before each of their barriers, which take 10 ns; MPI_Init returns after `init`."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, init))
+    for time in times:
+        b.barrier(at=[(init + time, init + time + 10)] * 2)
+        init += time + 10
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("times", "outside", "told"),
+    [
+        ((100,) * 6, 0, "660 ns predicted, 660 ns measured: inside"),
+        ((170, *(100,) * 5), 70, "660 ns predicted, 730 ns measured: outside, 70 ns (10.6 %) above it"),
+        ((34, *(100,) * 5), -66, "660 ns predicted, 594 ns measured: outside, 66 ns (10.0 %) below it"),
+    ],
+)
+def test_text__range_of_a_prediction(times, outside, told):
+    """It is told of the runs after MPI_Init, and whether the measured one lies inside."""
+    asked = {"hypotheses": ["speed rank:0=1"], "model": hand_model(), "clock": "none", "start": "start"}
+    block = document(barriers((100,) * 6), barriers(times, 500), **asked)
+    assert (block.predicted.predicted_ns, block.predicted.outside_ns) == (660, outside)
+    assert (block.predicted.span.least_ns, block.predicted.span.most_ns) == (660, 660)
+    assert text(block).splitlines()[4:7] == [
+        "range         nothing that the trace leaves open changes it",
+        f"              {told}",
+        "              both without the start of processes and MPI_Finalize: no range is about these",
+    ]
+
+
+def test_text__range_of_a_prediction_in_a_file():
+    """A trace does not hold it; and of two measured runs there is none."""
+    block = document(predicted(late_sender()), late_sender(path="after.alog"))
+    assert block.predicted is None
+    assert "\nrange         not in a trace: compare the recorded run with the measured one, under the hypotheses\n" in text(block)
+    assert "\nrange " not in text(document(late_sender(), late_sender(path="after.alog")))
 
 
 def test_text__moved_and_more_processes():

@@ -267,7 +267,7 @@ def test_curves__of_those_moved_furthest(ranks, moved, notes):
 def test_plot__nothing_to_draw(tmp_path, name):
     trace = CATALOGUE[name]()
     found = correct(trace)
-    picture.plot(trace, found.before, found.timeline, str(tmp_path / "a.svg"))
+    picture.plot(trace, found.before, found.timeline, (waits := np.zeros(len(trace.calls), "i8"), waits), str(tmp_path / "a.svg"))
     texts = re.findall(r"<!-- (.*?) -->", (tmp_path / "a.svg").read_text())
     assert {"nothing to correct", "corrected minus recorded time [us], by rank"} <= set(texts)
 
@@ -275,7 +275,7 @@ def test_plot__nothing_to_draw(tmp_path, name):
 def test_plot__says_what_it_shows(tmp_path):
     trace = early()
     found = correct(trace, mu=0, gamma=1.0)
-    picture.plot(trace, found.before, found.timeline, str(tmp_path / "a.svg"))
+    picture.plot(trace, found.before, found.timeline, (waits := np.zeros(len(trace.calls), "i8"), waits), str(tmp_path / "a.svg"))
     texts = re.findall(r"<!-- (.*?) -->", (tmp_path / "a.svg").read_text())
     for text in (
         "recorded",

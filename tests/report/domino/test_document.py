@@ -18,6 +18,8 @@ from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.trace.trace import Counts
 from perwiz.whatif.ranking import order, ranking
+from perwiz.whatif.ranking import plan as plans
+from perwiz.whatif.ranking.plan import plan, target
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
@@ -77,7 +79,7 @@ def test_document__by_hand():
         "steps": [{"number": 1, "single": best, "wait_then_ns": 0, "fewer_calls": 2, "less_ns": 124, "more_ns": 0}],
         "listed": [["e2", "e5"], ["e2"]],
     }
-    wait = {"kind": "wait", "members": None, "receives_passed": 0, "remedy": REMEDIES["late sender"]}
+    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "remedy": REMEDIES["late sender"]}
     line = block["ranked"][0]
     assert line["head"] == {
         **wait,
@@ -164,30 +166,55 @@ def test_text__fixes_by_hand():
     ]
 
 
-def with_target(text, most=greedy.MOST, question="zero-wait", trace=None):
-    found = domino(trace or falling(), hand_model(), question=question)
-    block = told(found, 1)
-    block.target = report.target(found, text, greedy.plan(found.run, greedy.target(text, found.run.makespan), question, most=most))
+def with_target(text, trace=None, **asked):
+    found = domino(trace or falling(), hand_model())
+    ranking_of = ranking.rank(found.run, **asked)
+    block = report.document(found, ranking_of, 1)
+    block.target = report.target(ranking_of, text, plan(ranking_of, target(text, found.run.makespan)))
     valid(block, "domino")
     return block
 
 
 def test_text__target_by_hand():
-    assert text(with_target("765ns")).partition("\n\ntarget ")[2].partition("\n\nmodel")[0].splitlines() == [
-        "       765ns, 765 ns: reached by 2 changes, the fewest found (each gains most behind the ones before it; spare",
-        "              ones left out)",
-        "   waited  makespan   gain  in all  all wait then  change",
-        "1   62 ns    772 ns  62 ns   7.4 %         414 ns  --zero-wait e2",
-        "2  162 ns    762 ns  10 ns   8.6 %         252 ns  --zero-wait e5",
+    block = with_target("765ns", kinds=["wait"], by="call")
+    assert text(block).partition("\ntarget ")[2].partition("\n\n")[0].splitlines() == [
+        "       765ns, 765 ns: reached by 2 changes, the fewest found: 762 ns, gain 72 ns (8.6 %)",
+        "    gain         makespan  in all  kind  change",
+        "1  62 ns  7.4 %    772 ns   7.4 %  wait  --zero-wait e2",
+        "     the one call e2 (rank 1), MPI_Recv",
+        f"     do: {REMEDIES['late sender'].rpartition(' of ')[0]} of",
+        "       waiting",
+        "2  10 ns  1.2 %    762 ns   8.6 %  wait  --zero-wait e5",
+        "     the one call e5 (rank 2), MPI_Recv",
         "perwiz predict falling.alog --zero-wait e2 --zero-wait e5",
     ]
 
 
-def test_text__target_missed():
-    assert lines(with_target("2x"), "target").startswith("2x, 417 ns: out of reach: 750 ns even if no call waited; 3 changes give 750 ns")
-    said = "765ns, 765 ns: not reached by 1 change, at 772 ns; more calls at once may: --by site, --by routine"
-    assert lines(with_target("765ns", 1), "target").startswith(said)
-    assert "see zero-wait" in lines(with_target("2x", question="advance"), "target")
+def test_text__target_missed(monkeypatch):
+    said = "2x, 417 ns: out of reach: with 3 changes it is 750 ns, gain 84 ns (10.1 %), and nothing else that was tried gains"
+    assert lines(with_target("2x", kinds=["wait"], by="call"), "target").startswith(said)
+    assert lines(with_target("2x", kinds=["protocol"]), "target") == "2x, 417 ns: out of reach: nothing else that was tried gains"
+    monkeypatch.setattr(plans, "MOST", 1)
+    said = "765ns, 765 ns: not reached by 1 change, each of which gains most behind those before it: 772 ns, gain 62 ns (7.4 %)"
+    assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(said)
+
+
+def test_text__what_is_held_by_late_receivers():
+    """The receive is named beside the send, and the larger eager limit beside the earlier receive."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    with b.region(0, "give"):
+        b.send(0, 1, 200)
+    b.compute(0, 1000)
+    with b.region(1, "take"):
+        b.recv(1, 0)
+    told = text(document(b.trace()))
+    first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
+    assert first.startswith("--zero-wait e0: 1.012 us")
+    assert "the receives are posted in MPI_Recv@take" in first
+    assert first.endswith(f"what to do {REMEDIES['held sender']}")
+    assert "eager limit" in REMEDIES["held sender"]
+    assert "\n     includes protocol --eager site:MPI_Send@give (" in told
 
 
 def test_text__target_already_met():
@@ -301,7 +328,7 @@ def test_text__waits_that_were_not_recorded():
     assert pace(block) == [("", unrecorded)]
     bound = "750 ns, gain 84 ns (10.1 %), if no call waited as far as recorded: --zero-wait all"
     assert lines(document(lacking(falling())), "no waits") == bound
-    assert "out of reach: 750 ns even if no call waited as far as recorded;" in text(with_target("2x", trace=lacking(falling())))
+    assert lines(with_target("50ns", trace=lacking(b.trace())), "target") == "50ns, 50 ns: cannot be answered: the waits were not recorded"
     block = document(lacking(build.kept_apart()), model=hand_model(gap="sending call", g=900, G=10))
     assert pace(block)[0][1].startswith("the model keeps sends of rank 0 apart"), "the model's gaps it can tell"
 
@@ -314,6 +341,35 @@ def test_text__the_longest_wait_may_be_the_best():
 def test_text__what_the_longest_wait_gives():
     block = replace(document(falling()), longest_wait=document(falling()).changes[1])
     assert lines(block, "longest wait") == "e5, 224 ns: removing it alone gives 10 ns"
+
+
+def test_text__what_gains_next_to_nothing_is_one_line():
+    """Of 1 000 000 a wait of 12 is less than a thousandth, one of two of rank 1; both lines are counted, and in the document."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1_000_000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.send(1, 0)
+    b.recv(0, 1)
+    block = document(b.trace(), by="rank")
+    small = [line.head.change for line in block.ranked if line.head.gain_ns < 1000]
+    assert (block.lines, block.small_lines) == (len(block.ranked), len(small))
+    assert small == ["--zero-wait rank:1"]
+    shown = text(block).partition("\nwhat could be changed")[2].partition("\n\n")[0]
+    assert shown.endswith("\n1 further line gains less than 0.1 %")
+    assert not any(change in shown for change in small)
+
+
+def test_text__nothing_but_what_gains_next_to_nothing():
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1_000_000)
+    b.compute(1, 1_000_000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    block = document(b.trace())
+    assert block.lines == block.small_lines > 0
+    assert "\nwhat could be changed\n1 line gains less than 0.1 %\n" in text(block)
+    assert "\nwhat could be changed\n2 lines gain less than 0.1 % each\n" in text(replace(block, lines=2, small_lines=2))
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
@@ -378,7 +434,7 @@ def test_text__advance_says_what_a_receive_may_bring():
     assert "\nwhat runs ahead of a receive (passes) is a fix only if it needs nothing that this brings." in text(block)
 
 
-def test_document__changes_without_an_option_list_their_calls():
+def test_document__pairs_are_named_by_their_selector():
     b = Builder(2, latency=12, per_byte=0, work=0)
     for _ in range(9):
         b.compute(0, 100)
@@ -386,10 +442,7 @@ def test_document__changes_without_an_option_list_their_calls():
         b.recv(1, 0)
     block = document(b.trace(), by="pair")
     row = block.ranked[0].head
-    assert (row.change, row.what, row.calls) == (None, "rank 1 waits for rank 0", 9)
-    assert row.members == [f"e{call}" for call in range(9, 18)]
-    assert "wait  (rank 1 waits for rank 0)\n" in text(block)
-    assert "\n(...): no option of perwiz predict names these calls; --json lists them\n" in text(block)
+    assert (row.change, row.what, row.calls) == ("--zero-wait 'pair:0>1'", "messages from rank 0 to rank 1", 18)
 
 
 def test_text__advance_with_nothing_to_move():

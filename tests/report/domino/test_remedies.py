@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
-from perwiz.report.domino.remedies import REMEDIES, situation
+from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.whatif.ranking import WORDS, ranking
 from perwiz.whatif.run import replayed
 
@@ -49,6 +49,63 @@ def test_waits_for_messages():
     b.recv(1, 0)
     assert situations(b.trace(), "wait") == {"late receiver"}
     assert situations(b.trace(), "protocol") == {"eager limit"}
+
+
+def chain(processes, steps=3):
+    """Return a run in which each process needs what the one before it has computed for 100, step by step."""
+    b = Builder(processes, latency=12, per_byte=0, work=0)
+    for _ in range(steps):
+        for rank in range(processes):
+            if rank:
+                b.recv(rank, rank - 1)
+            b.compute(rank, 100)
+            if rank < processes - 1:
+                b.send(rank, rank + 1)
+        b.barrier()
+    return b.trace()
+
+
+def in_turn():
+    """Return a run of two that wait for each other in turn: that an earlier send cures."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(3):
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, 100)
+        b.send(1, 0)
+        b.recv(0, 1)
+    return b.trace()
+
+
+def test_a_chain_is_to_be_cut_into_pieces():
+    """Of three processes the third waits 224 a step, in 112 of which the second waits itself: of 336 a third. Of two nobody does."""
+    found = ranking.rank(replayed(chain(3), hand_model(), clock="none"), ["wait"])
+    change = next(change for change in found.changes if change.question == "zero-wait site:MPI_Recv")
+    assert situation(found.run, change) == "serialisation"
+    assert REMEDIES["serialisation"].startswith("cut the work into pieces, and send each")
+    assert "serialisation" not in situations(chain(2), "wait")
+    assert situations(in_turn(), "wait") == {"late sender"}
+
+
+def held():
+    """Return a run whose rank 0 sends 200 bytes from its region `give`, which rank 1 posts the receive of 1000 later, in `take`."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    with b.region(0, "give"):
+        b.send(0, 1, 200)
+    b.compute(0, 1000)
+    with b.region(1, "take"):
+        b.recv(1, 0)
+    return b.trace()
+
+
+def test_where_the_receive_is_posted():
+    found = ranking.rank(replayed(held(), hand_model(), clock="none"))
+    told = {change.question: posted(found.run, change) for change in found.changes}
+    assert told["zero-wait e0"] == told["eager site:MPI_Send@give"] == told["eager all"] == "MPI_Recv@take"
+    found = ranking.rank(replayed(chain(3), hand_model(), clock="none"), ["wait"])
+    assert {posted(found.run, change) for change in found.changes} == {None}
 
 
 def test_other_kinds():

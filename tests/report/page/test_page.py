@@ -42,8 +42,8 @@ def test_head__with_one():
     assert head["best"][0][1].startswith("--zero-time site:MPI_Barrier: 322.9 ms")
 
 
-def test_head__no_option_names_the_first_change(monkeypatch):
-    """Which calls it is about is said in words, and they are changed all the same: 9 receives wait 90 ns each."""
+def test_head__a_pair_is_the_first_change(monkeypatch):
+    """9 receives wait 90 ns each for the same process."""
     b = Builder(2, latency=12, per_byte=0, work=0)
     for _ in range(9):
         b.compute(0, 100)
@@ -52,8 +52,7 @@ def test_head__no_option_names_the_first_change(monkeypatch):
     monkeypatch.setattr(analyses, "rank", partial(rank, by="pair"))
     report = gathered(b.trace(), model=hand_model(), clock="none")
     head, first = html_report.head(report), report.ranking.lines[0].change
-    assert (first.question, head["predicted"], head["best"][0][1].partition(":")[0]) == (None, first.makespan, "(rank 1 waits for rank 0)")
-    assert html_runs.document(report)["timelines"][-1]["name"] == "predicted under the first change: (rank 1 waits for rank 0)"
+    assert (head["predicted"], head["best"][0][1].partition(": ")[0]) == (first.makespan, "--zero-wait 'pair:0>1'")
 
 
 def test_head__what_is_not_tried(monkeypatch):

@@ -12,6 +12,7 @@ from hypothesis import given
 import build
 import naive_panels
 import perwiz
+from perwiz.report import palette
 from perwiz.report.page.analyses import wait_states
 from perwiz.report.page.panels import curve as html_curve
 from perwiz.report.page.panels import efficiency as html_efficiency
@@ -128,6 +129,7 @@ def test_waits__in_words(srtest):
     data = html_waits.document(srtest)
     assert data["answer"] == "18 of 36 calls wait, 430.7 ms in all"
     assert data["edges"][:3] == ["500 us", "1 ms", "2 ms"]
+    assert (data["routines"], data["colours"]) == (["MPI_Barrier", "MPI_Recv"], ["collective", "receive"])
     count, time = data["charts"]
     assert count["said"][0] == "500 us to 1 ms: 2 (MPI_Barrier 1, MPI_Recv 1)"
     assert time["said"][1] == "1 ms to 2 ms: 0 ns"
@@ -182,7 +184,7 @@ def test_efficiency__srtest(srtest):
     assert list(found) == ["Parallel efficiency", "Critical path", "", "Lower bounds"]
     program = found["Parallel efficiency"]["tables"][0]["rows"][0]
     assert program[:2] == ["program", "412.6 ms"]
-    assert program[2] == {"text": "55.6 % !", "width": 40, "bars": [22.2]}
+    assert program[2] == {"text": "55.6 % !", "width": 40, "bars": [22.2], "colours": ["mark"]}
     path = found["Critical path"]
     assert path["note"].startswith("412.6 ms in 48 pieces, 16 changes of process: 60.8 % start, 3.5 % computation, ")
     assert [group["head"][0] for group in path["tables"]] == ["rank", "routine"]
@@ -226,7 +228,18 @@ def test_awkward_traces(name):
     assert len(html_curve.document(run)["curves"]) == 3
 
 
+def test_colours__are_those_of_the_timeline(srtest):
+    """Computation is what it is there; bars and lines that are no calls have colours of their own; each has one on black, too."""
+    path = blocks(srtest)["Critical path"]
+    names = dict(zip(path["legend"]["names"], path["legend"]["colours"], strict=True))
+    assert names["computation"] == "idle"
+    assert len({*names.values()}) == len(names)
+    assert {*names.values(), "mark"} <= {*palette.LIGHT} == {*palette.DARK}
+    assert path["tables"][0]["rows"][0][2]["colours"] == path["legend"]["colours"]
+
+
 def test_tables():
-    assert bar("x", 0.5, 2.0, -1.0) == {"text": "x", "width": 60, "bars": [30.0, 60.0, 0.0]}
+    assert bar("x", 0.5, 2.0, -1.0) == {"text": "x", "width": 60, "bars": [30.0, 60.0, 0.0], "colours": ["mark", "mark", "mark"]}
+    assert bar("x", 0.5, 0.5, colours=("idle", "wait"))["colours"] == ["idle", "wait"]
     assert (fewer(2, 3), fewer(3, 3)) == ("2 of 3", "")
     assert table(["a"], [["b"]]) == {"head": ["a"], "rows": [["b"]], "left": [0], "caption": "", "go": []}

@@ -92,23 +92,38 @@ def plots():
     run = replayed(is_, hand_model())
     found, monte = search(run.trace), perwiz.read(str(TRACES / "monte.log"))
     answer, compared = perwiz.predict(is_, "zero-wait all", hand_model()), compare(trace, trace, None, "zero-wait e25")
-    correction = perwiz.correct(monte)
+    correction, still = perwiz.correct(monte), (np.zeros(len(monte.calls), "i8"),) * 2
     rows = [timeline.Row("recorded", answer.recorded), timeline.Row(str(answer.predicted.origin), answer.predicted)]
     return {
         "predict": lambda path, width: timeline.plot(answer.trace, rows, path, width=width),
         "compare": lambda path, width: compare_plot.plot(compared, reasons(compared), path, width=width),
-        "correct": lambda path, width: correct_plot.plot(monte, correction.before, correction.timeline, path, width),
+        "correct": lambda path, width: correct_plot.plot(monte, correction.before, correction.timeline, still, path, width),
         "critical": lambda path, width: critical_plot.plot(critical(trace, hand_model()), path, width),
         "domino": lambda path, width: domino_plot.plot(domino(trace, hand_model()), path, width),
         "curve": lambda path, width: curve_plot.plot(curve(is_, "L", model=hand_model()), path, width),
         "calibrate": lambda path, width: calibrate_plot.plot(fit(is_), path, width),
         "patterns": lambda path, width: patterns_plot.plot(run, found, worth(run, found), None, path, width),
         "balance": lambda path, width: balance_plot.plot(balance(stages(), [], hand_model()), path, width),
+        "balance, many steps": lambda path, width: balance_plot.plot(balance(is_, [], hand_model()), path, width),
     }
 
 
+def every_tick(figure, inside):
+    """Return the labels of ticks that are drawn, or of those that are not, for they lie beyond the end of their axis."""
+    out = []
+    for axes in figure.axes:
+        for axis, (least, most) in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim()))):
+            for tick in axis.get_major_ticks():
+                for label in (tick.label1, tick.label2):
+                    drawn = label.get_visible() and label.get_text() and least <= tick.get_loc() <= most
+                    out += [label] if bool(drawn) == inside else []
+    return out
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "balance"])
+@pytest.mark.parametrize(
+    "name", ["predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "balance", "balance, many steps"]
+)
 @pytest.mark.parametrize("width", [3.5, 12.0])
 def test_law__texts_are_inside_and_readable(monkeypatch, tmp_path, name, width):
     figures, drawn = [], module.empty
@@ -126,3 +141,8 @@ def test_law__texts_are_inside_and_readable(monkeypatch, tmp_path, name, width):
             assert text.get_fontsize() >= READABLE, text
             assert extent.x0 >= -2, text
             assert extent.x1 <= figure.bbox.x1 + 2, text
+    apart = [text for text in texts if text.get_text() and text not in every_tick(figure, inside=False)]
+    apart += [text for text in every_tick(figure, inside=True) if text not in apart]
+    boxes = [(text, text.get_window_extent()) for text in apart]
+    for k, (text, box) in enumerate(boxes):
+        assert [other for other, its in boxes[:k] if box.overlaps(its) and box.padded(-2).overlaps(its.padded(-2))] == [], text

@@ -54,6 +54,65 @@ def test_by_hand():
     assert columns(end) == columns(span) == [(1010, 510), (1100, 510)]
 
 
+def steps(times, init=50, end=10, names=("Init", "Finalize")):
+    """Both ranks compute so long before each of their barriers, 10 ns each; MPI_Init returns after `init`, MPI_Finalize takes `end`."""
+    b, now = Builder(2), init
+    for rank in (0, 1) if names[0] else ():
+        b.call(rank, names[0], at=(0, init))
+    for time in times:
+        b.barrier(at=[(now + time, now + time + 10)] * 2)
+        now += time + 10
+    if names[1]:
+        b.everyone(names[1], at=[(now + 5, now + 5 + end)] * 2)
+    return b.trace()
+
+
+def verdict(first, second, *asked, start=None, stop=None):
+    return compare(first, second, start, asked or ("speed rank:0=1",), hand_model(), "none", stop).verdict
+
+
+STEPS = (100, 100, 100, 100, 100, 100)
+"""With their barriers 660 ns, and 5 up to MPI_Finalize."""
+
+
+@pytest.mark.parametrize(("times", "outside"), [(STEPS, 0), ((107, *STEPS[1:]), 7), ((96, 99, *STEPS[2:]), -5)])
+def test_verdict__without_start_and_end(times, outside):
+    """Steps that take equally long leave no span: what MPI_Init and MPI_Finalize take in the other run says nothing about it."""
+    found = verdict(steps(STEPS), steps(times, init=7000, end=300))
+    assert (found.predicted, found.span.least, found.span.most) == (665, 665, 665)
+    assert (found.measured, found.outside) == (665 + outside, outside)
+
+
+def test_verdict__of_the_span_that_predict_tells():
+    """It reaches as far to both sides as that of the whole run."""
+    trace = steps((100, 130, 90, 100, 120, 80))
+    whole = perwiz.predict(trace, ["speed rank:0=2", "speed rank:1=2"], hand_model(), clock="none")
+    found = verdict(trace, steps((50, 65, 45, 50, 60, 40)), "speed rank:0=2", "speed rank:1=2")
+    rest = whole.predicted.makespan - found.predicted
+    assert whole.span.least < whole.predicted.makespan < whole.span.most
+    assert (found.span.least + rest, found.span.most + rest) == (whole.span.least, whole.span.most)
+
+
+@pytest.mark.parametrize(("names", "predicted"), [((None, None), 710), (("Init", None), 660), ((None, "Finalize"), 715)])
+def test_verdict__of_what_both_runs_show(names, predicted):
+    assert verdict(steps(STEPS, names=names), steps(STEPS, names=names)).predicted == predicted
+
+
+def test_verdict__of_the_calls_of_both():
+    """Only one run shows MPI_Init and MPI_Finalize: from the entry of the first barrier to the return of the last."""
+    assert verdict(steps(STEPS), steps(STEPS, names=(None, None))).predicted == 560
+    assert verdict(steps(STEPS), steps(STEPS), start="start").predicted == 665
+
+
+def test_verdict__none():
+    """Without hypotheses, from another instant, and where nothing repeats."""
+    trace = steps(STEPS)
+    assert compare(trace, trace).verdict is None
+    assert verdict(trace, trace, start="e1") is None
+    assert verdict(trace, trace, stop="e3") is None
+    assert verdict(steps(STEPS[:2]), steps(STEPS[:2])) is None
+
+
 def test_start__where_the_last_process_left_init():
     """MPI_Init returns after 50 and 70 in the one run, 500 and 300 in the other: it is not compared, and what follows is the same."""
     one, other = late_sender(init=(50, 70)), late_sender(init=(500, 300))
@@ -139,7 +198,7 @@ def test_bounds__by_name(start, stop, spans):
 @pytest.mark.parametrize(
     ("start", "stop", "message"),
     [
-        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both, or like solve"),
+        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both; did you mean solve?"),
         (None, "start", "--to start: not in late.alog, must be end, a call, a region or a routine of both"),
         ("solve#2", None, "--from solve#2: late.alog has solve#1 to solve#1, must be one of them"),
         ("e0", "e0", "--from e0 --to e0: nothing lies between them in late.alog, must be in the order of time"),

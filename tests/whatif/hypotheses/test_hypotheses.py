@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import re
 
+import numpy as np
 import pytest
 
 import build
@@ -15,8 +16,9 @@ from perwiz.loggps.weigh import CUT
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import replayed, swept_makespan
 
 
 def predicted(trace, *texts, model=None, engine="sweep"):
@@ -200,7 +202,7 @@ def test_speed__of_several_processes():
     assert predicted(trace, "speed rank:0-1=2").predicted.makespan == 15 + 1 + 25 + 1 + 2
     assert predicted(trace, "speed rank:1-7=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
     assert predicted(trace, "speed node:n0=2").predicted.makespan == 15 + 1 + 50 + 1 + 2
-    with pytest.raises(UsageError, match=r"^node:n: no such node, the trace has n1, n0$"):
+    with pytest.raises(UsageError, match=r"^node:n: no such node, the trace has n1, n0; did you mean n1\?$"):
         predicted(trace, "speed node:n=2")
 
 
@@ -393,6 +395,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "scale a=b=2",
         "speed rank:3=2.0",
         "speed node:a=b=2.0",
+        "zero-poll op:MPI_Test",
         "network perwiz-cluster",
         "network L_ns=1000,G_ns_per_byte=0.1",
         "network ./a model.toml",
@@ -407,10 +410,28 @@ def test_parse__gives_back_what_str_says(text):
     assert (str(h), parse(str(h)), type(h).word) == (text, h, text.partition(" ")[0])
 
 
+def test_zero_poll__what_found_something_keeps_its_time():
+    """Rank 1 tests once in vain, 40, and probes 30; the test that completes its receive works 7, and the one of MPI_Probe waits."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 10)
+    b.send(0, 1)
+    request = b.irecv(1, 0)
+    b.call(1, "Test", work=40)
+    b.call(1, "Iprobe", work=30)
+    request.done = request.what.done = b.call(1, "Test", work=7)
+    weighted = replayed(b.trace(), hand_model(), "none").weighted
+    assert np.flatnonzero(in_vain(weighted.trace)).tolist() == [2, 3]
+    assert swept_makespan(weighted) == 77
+    assert swept_makespan(parse("zero-poll all").apply(weighted)) == 29
+    assert swept_makespan(parse("zero-poll op:MPI_Test").apply(weighted)) == 37
+    with pytest.raises(UsageError, match=r"^zero-poll rank:0: these calls do not test or probe in vain$"):
+        parse("zero-poll rank:0").apply(weighted)
+
+
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 10
+    assert len(KINDS) == len(set(KINDS)) == 11
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -421,7 +442,7 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, eager, balance-time, balance-messages, scale, speed, network, advance, move"
+    kinds = "zero-wait, zero-time, zero-poll, eager, balance-time, balance-messages, scale, speed, network, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
@@ -434,10 +455,10 @@ REFUSED = [
     ("scale exchange=nan", "scale exchange=nan: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale exchange=1.1e9", "scale exchange=1.1e9: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale =2", "region '': no such region, the trace has main, solve, exchange"),
-    ("scale solv=2", "region 'solv': no such region, the trace has solve ..."),
-    ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ..."),
+    ("scale solv=2", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
+    ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ...; did you mean exchange?"),
     ("speed rank:1=0", "speed rank:1=0: a speed of 0, must be above 0"),
-    ("speed 1=2", "'1' is no rank, must be like rank:3"),
+    ("speed 1=2", "'1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
     ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
     ("speed rank:1-0=2", "rank:1-0: no such rank, the trace has ranks 0 to 1"),
     ("speed node:a=2", "node:a: no such node, the trace tells of no nodes"),

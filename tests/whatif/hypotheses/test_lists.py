@@ -72,7 +72,7 @@ def test_regions_of_balance_and_bound():
 
 
 def test_refused__the_one_that_is_wrong():
-    with pytest.raises(UsageError, match=r"^region 'exchnge': no such region, the trace has exchange ...$"):
+    with pytest.raises(UsageError, match=r"^region 'exchnge': no such region, the trace has exchange ...; did you mean exchange\?$"):
         predict(TRACE, "balance-time solve,exchnge")
     with pytest.raises(UsageError, match=r"and what it is about; did you mean balance-time\?$"):
         parse("balance-tim solve")

@@ -266,8 +266,8 @@ def test_default__parallel_regions():
 @pytest.mark.parametrize(
     ("trace", "names", "message"),
     [
-        ("nested_regions", ["main,solv"], "region 'solv': no such region, the trace has solve ..."),
-        ("nested_regions", ["main", "solv"], "region 'solv': no such region, the trace has solve ..."),
+        ("nested_regions", ["main,solv"], "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
+        ("nested_regions", ["main", "solv"], "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
         ("empty", [], "built: no processes, so there is nothing to balance"),
         (
             "ring",

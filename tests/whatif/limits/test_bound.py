@@ -122,5 +122,5 @@ def test_regions__recursion_counts_once():
 
 
 def test_regions__unknown():
-    with pytest.raises(UsageError, match=r"^region 'solv': no such region, the trace has solve \.\.\.$"):
+    with pytest.raises(UsageError, match=r"^region 'solv': no such region, the trace has solve \.\.\.; did you mean solve\?$"):
         bound(build.CATALOGUE["nested_regions"](), ["solv"])

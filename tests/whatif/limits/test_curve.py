@@ -124,24 +124,19 @@ def test_node():
         curve(trace, "node:big")
 
 
+LETTERS = "must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME"
+
+
 @pytest.mark.parametrize(
     ("of", "settings", "message"),
     [
-        ("S", {}, "'S': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME"),
-        (
-            "rank:",
-            {},
-            "'rank:': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or region:NAME",
-        ),
+        ("S", {}, f"'S': {LETTERS}"),
+        ("rank:", {}, f"'rank:': {LETTERS}"),
         ("between-nodes:L", {}, "between-nodes:L_ns: no message or collective of late.alog is between-nodes, all are within-node"),
-        (
-            "between-nodes:S",
-            {},
-            "'between-nodes:S': must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nodes:L, rank:3, node:NAME or "
-            "region:NAME",
-        ),
+        ("between-nodes:S", {}, f"'between-nodes:S': {LETTERS}"),
         ("rank:9", {}, "rank:9: no such rank, the trace has ranks 0 to 1"),
-        ("node:x", {}, "node:x: no such node, the trace has none"),
+        ("node:x", {}, "node:x: no such node, the trace tells of no nodes"),
+        ("regoin:solve", {}, f"'regoin:solve': {LETTERS}; did you mean region:solve?"),
         ("region:x", {}, "region 'x': no such region, the trace has solve"),
         ("region:solve,solve", {}, "region 'solve,solve': 2 regions, must be one"),
         ("rank:0,1", {}, "'rank:0,1': several ranks, must be one like rank:3"),

@@ -387,7 +387,7 @@ def test_first_inside_its_region_then_with_it():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("advance e4 by stp", "region 'stp': no such region, the trace has step"),
+        ("advance e4 by stp", "region 'stp': no such region, the trace has step; did you mean step?"),
         ("advance e9", "e9: no such call, the trace has calls e0 to e5"),
         ("advance step", "advance step: must be like advance e123, or advance e123 by REGION"),
         ("advance e4 by", "advance e4 by: must be like advance e123, or advance e123 by REGION"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 from hypothesis import given, settings
 
@@ -9,11 +11,18 @@ import build
 from build import Builder, hand_model
 from falling import falling
 from perwiz.errors import UsageError
+from perwiz.formats.files import read
+from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif import ranking
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order
+from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sure import span as sure
+
+TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 
 def ranked(trace, model=None, **settings):
@@ -149,6 +158,112 @@ def test_says_how_far_it_is():
     assert heard == [(done, len(ranking.KINDS)) for done in range(len(ranking.KINDS))]
 
 
+def test_what_is_before_mpi_init_gains_nothing():
+    """Rank 0 computes 1000 before MPI_Init and 50 behind it, rank 1 500 and 10: 1.667 times as fast, rank 0 computes 30 there."""
+    b = Builder(2, work=0)
+    for process, before, behind in ((0, 1000, 50), (1, 500, 10)):
+        b.compute(process, before)
+        b.call(process, "Init")
+        b.compute(process, behind)
+    found = ranked(b.trace())
+    assert {change.question: change.makespan for change in found.changes} == {"speed rank:0=1.667": 1030, "balance-time all": 1030}
+
+
+@pytest.mark.parametrize("name", ["halo", "late_receiver", "master_worker"])
+def test_spans_are_those_of_predict(name):
+    """Under a model of which the eager limit and the latency are open: the questions are asked of many weights in turn."""
+    open_ = (Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), ""), Unknown("L_ns", "", ("L_ns=0", "L_ns=5000"), ""))
+    machine, trace = Machine(hand_model(), unknown=open_), build.CATALOGUE[name]()
+    run = replayed(trace, machine)
+    asked = [f"{question} e{call}" for question in ("zero-wait", "zero-time") for call in range(min(len(trace.calls), 12))]
+    hypotheses = [parse(text) for text in (*asked, "balance-time all", "speed rank:0=2", "speed rank:1=3", "network L_ns=7", "eager all")]
+    spans = sure.spans(run, sure.answered(run, Asker(run).questions(hypotheses)), hypotheses)
+    assert spans == [predict(trace, str(hypothesis), machine).span for hypothesis in hypotheses]
+
+
+def polling(tests=10):
+    """Return a run whose rank 1 tests for a message of rank 0 that is there at 312: ten times in vain, 90 each, and 10 between them."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 300)
+    b.send(0, 1)
+    request = b.irecv(1, 0)
+    for _ in range(tests):
+        b.call(1, "Test", work=90)
+        b.compute(1, 10)
+    request.done = request.what.done = b.call(1, "Test")
+    b.compute(1, 500)
+    return b.trace()
+
+
+def test_what_is_polled_for_is_waited_for():
+    """Rank 1 goes on at 312, not at 100 as it would if the test that succeeds took no time either; there is no wait to take away."""
+    found = ranked(polling())
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told.pop("zero-poll site:MPI_Test")) == (1500, 812)
+    assert sorted(told) == ["balance-time all", "speed rank:1=1.333"]
+    assert found.lines[0].change.question == "zero-poll site:MPI_Test"
+    assert found.lines[0].change.calls.tolist() == list(range(2, 12))
+    assert predict(polling(), "zero-time op:MPI_Test", hand_model()).predicted.makespan == 600
+
+
+def test_what_is_polled_for_is_waited_for__at_several_sites():
+    """Two routines that poll in turn: each alone leaves the other's time."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 300)
+    b.send(0, 1)
+    for _ in range(5):
+        b.call(1, "Test", work=50)
+        b.call(1, "Iprobe", work=60)
+    b.recv(1, 0)
+    found = ranked(b.trace(), kinds=["wait"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (found.run.makespan, told) == (550, {"zero-poll all": 312, "zero-poll site:MPI_Iprobe": 312, "zero-poll site:MPI_Test": 312})
+
+
+def in_turn(steps=3):
+    """Return a run of two that work in turn, 100 each, in steps that take 224: without their waits 100."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(steps):
+        with b.region(0, "item"):
+            b.compute(0, 100)
+            b.send(0, 1)
+            b.wait(0, b.irecv(0, 1))
+        with b.region(1, "item"):
+            b.recv(1, 0)
+            b.compute(1, 100)
+            b.send(1, 0)
+    return b.trace()
+
+
+def test_steps_of_a_region_are_one_line():
+    """The region as a whole is about every wait, and not listed; its steps together are, and hold the single ones."""
+    found = ranked(in_turn())
+    assert found.run.makespan == 3 * 224
+    told = [(change.question, change.makespan) for change in found.changes if change.by == "step"]
+    assert told[0] == ("zero-wait step:item#1..3", 300)
+    assert sorted(told[1:]) == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
+    assert {question for question, _ in told} <= {change.question for change in found.lines[0].includes}
+
+
+def test_steps_of_a_region_are_one_line__but_by_step():
+    lines = sorted((line.change.question, line.change.makespan) for line in ranked(in_turn(), by="step").lines)
+    assert lines == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
+
+
+def test_steps_of_a_region_are_one_line__balanced():
+    """Balanced, each of two steps takes 200 instead of 300."""
+    b = Builder(2, work=0)
+    for slow in (0, 1):
+        for process in range(2):
+            with b.region(process, "step"):
+                b.compute(process, 300 if process == slow else 100)
+        b.barrier()
+    found = ranked(b.trace(), kinds=["balance"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (told["balance-time step#1"], told["balance-time step#1..2"], told["balance-time step"]) == (500, 400, 400)
+    assert [line.change.by for line in found.lines] == ["region"]
+
+
 def check(trace, model=None):
     found = rank(replayed(trace, model))
     listed = [change for line in found.lines for change in (line.change, *line.includes)]
@@ -160,11 +275,7 @@ def check(trace, model=None):
     for change in found.changes:
         assert change.makespan < found.run.makespan
         assert change.by in BY
-        if change.question:
-            assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
-        else:
-            rows = ",".join(f"e{call}" for call in change.calls.tolist())
-            assert predict(trace, f"zero-wait {rows}", model).predicted.makespan == change.makespan
+        assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
     for line in found.lines[:3]:
         fall = found.fall(line.change)
         assert fall is None or 0 <= fall.after < fall.before
@@ -178,6 +289,12 @@ MODELS = (None, hand_model(S=0, G=0.5, gap="sending call", g=30))
 def test_law__each_line_is_what_predict_says__catalogue(name):
     for model in MODELS:
         check(build.CATALOGUE[name](), model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["srtest.alog", "monte.log", "gmm.log", "fpilog.log", "halo-before"])
+def test_law__each_line_is_what_predict_says__recorded(name):
+    check(read(str(TRACES / name)))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +9,11 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model
 from perwiz.loggps.machine import Machine, Unknown
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure.noise import Around
-from perwiz.whatif.sure.span import Possible
+from perwiz.whatif.sure.span import Possible, span_under
 from perwiz.whatif.sure.variations import HELD, single
 from perwiz.whatif.worth import worth
 
@@ -179,7 +179,7 @@ def test_sent_in_place__moves_of_domino_too():
     b.compute(0, 20000)
     run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100))
     makespan = worth.makespan_after(run, "advance", [1])
-    (found,) = worth.spans(run, "advance", [np.array([1])])
+    found = span_under(run, [parse("advance e1")])
     assert (found.least, found.most, [other.changes for other in found.others]) == (makespan, makespan + 46, [(HELD,)])
-    (waits,) = worth.spans(run, "zero-wait", [np.array([1])])
+    waits = span_under(run, [parse("zero-wait e1")])
     assert waits.others == ()

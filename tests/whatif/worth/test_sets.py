@@ -133,9 +133,8 @@ def test_rank_sets__by_hand():
     assert found.hypothesis == ("zero-wait site:MPI_Recv@main/solve", "zero-wait site:MPI_Send@main/solve")
     assert (found.waiting.tolist(), found.makespan.tolist()) == ([74, 0], [91, 113])
     found = rank_sets(run, "pair", "zero-time")
-    assert (found.names, found.hypothesis) == (("rank 1 waits for rank 0",), ("zero-time e2,e3",))
-    found = rank_sets(run, "partner-region")
-    assert (found.names, found.hypothesis) == (("waits for main/solve",), ("zero-wait e2,e3",))
+    assert (found.names, found.hypothesis) == (("messages from rank 0 to rank 1",), ("zero-time pair:0>1",))
+    assert found.calls.tolist() == [4]
     assert rank_sets(run, "rank").names == ("rank 0", "rank 1")
     assert rank_sets(run, "routine").names == ("MPI_Send", "MPI_Recv")
     assert rank_sets(run, "region").names == ("main", "solve")
@@ -157,11 +156,28 @@ def test_family__texts_that_would_be_read_as_something_else():
 
 def test_rank_sets__more_than_a_few_calls_without_a_text():
     b = build.Builder(2)
-    for _ in range(9):
-        b.compute(0, 10_000)
-        b.send(0, 1)
-        b.recv(1, 0)
-    assert rank_sets(replayed(b.trace(), "default"), "pair").hypothesis == (None,)
+    with b.region(1, "main,e0"):
+        for _ in range(9):
+            b.compute(0, 10_000)
+            b.send(0, 1)
+            b.recv(1, 0)
+    assert rank_sets(replayed(b.trace(), "default"), "site").hypothesis == (None, "zero-wait site:MPI_Send")
+
+
+def test_rank_sets__a_call_of_several_pairs():
+    """Rank 0 sends to 1 and 2, and completes both sends in one call; rank 1 sends to 0. Each set is what its selector selects."""
+    b = build.Builder(3)
+    b.waitall(0, b.isend(0, 1), b.isend(0, 2))
+    b.sendrecv(1, 0, 0)
+    b.recv(2, 0)
+    b.recv(0, 1)
+    run = replayed(b.trace(), hand_model(), "none")
+    pairs = family(run, "pair")
+    assert pairs.selectors == ("pair:0>1", "pair:0>2", "pair:1>0")
+    assert pairs.sums(np.ones(len(run.trace.calls), "i8")).tolist() == [3, 3, 2]
+    for row, text in enumerate(pairs.selectors):
+        inside = np.isin(pairs.class_of, pairs.member[pairs.row == row])
+        assert inside.tolist() == selectors.calls(run.trace, text).tolist()
 
 
 def test_makespans__tells_how_far_it_is():
@@ -177,7 +193,7 @@ def test_makespans__tells_how_far_it_is():
 
 def test_rank_sets__unknown():
     run = replayed(two_steps(), hand_model(), "none")
-    message = "family 'loop': must be one of site, routine, region, step, rank, pair, partner-region"
+    message = "family 'loop': must be one of site, routine, region, step, rank, pair"
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         rank_sets(run, "loop")
     with pytest.raises(UsageError, match=r"^question 'zero': must be one of zero-wait, zero-time$"):

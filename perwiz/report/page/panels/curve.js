@@ -25,15 +25,18 @@ page.panel("curve", {draw(box, data) {
     ticks(from, high, 4).forEach((v) => { line([[0, v], [right, v]]); chText(context, time(v), 64, py(v) + 4, "right"); });
     context.setLineDash([5, 4]);
     context.strokeStyle = page.colour("--quiet");
+    let free = 0;  // where the label before ends
     for (const [v, text] of [[recorded, "recorded"], ...marks]) {
       line([[v, from], [v, height(v)]]);
+      if (px(v) < free) continue;
       chText(context, text, px(v) + 4, py(height(v)) + 14, v > right * 0.9 ? "right" : "left");
+      free = px(v) + context.measureText(text).width + 8;
     }
     context.setLineDash([]);
-    context.strokeStyle = page.colour("--send");
+    context.strokeStyle = page.colour("--mark");
     context.lineWidth = 2;
     line(x.map((v, k) => [v, y[k]]));
-    context.fillStyle = page.colour("--wait");
+    context.fillStyle = page.colour("--mark");
     if (x.length < 60) x.slice(1, -1).forEach((v) => { context.beginPath(); context.arc(px(v), py(height(v)), 3.5, 0, 7); context.fill(); });
   });
   picture.addEventListener("pointermove", (event) => {

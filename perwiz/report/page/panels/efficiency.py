@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.report.balance import document as balances
@@ -26,6 +24,8 @@ _PIECES = 20
 _REGIONS = 20
 _NAME = 80
 _ENOUGH = 0.8
+_COLOURS = tuple("idle" if kind == "computation" else kind for kind in KINDS)
+"""Names in the palette, per kind of pieces of the path."""
 MOST = 300_000_000
 """Steps times edges of the graph up to which steps are balanced: some seconds."""
 
@@ -39,8 +39,8 @@ def document(states: WaitStates, critical: Critical) -> PanelData:
     return {"blocks": blocks + _balance(run)}
 
 
-def _block(title: str, note: str, tables: list[PanelData], legend: Sequence[str] = ()) -> PanelData:
-    return {"title": title, "note": note, "tables": tables, "legend": list(legend)}
+def _block(title: str, note: str, tables: list[PanelData], legend: PanelData | None = None) -> PanelData:
+    return {"title": title, "note": note, "tables": tables, "legend": legend}
 
 
 def _efficiencies(states: WaitStates) -> PanelData:
@@ -74,7 +74,7 @@ def _critical(path: CriticalDocument) -> PanelData:
     ]
     tables = [_group(name, parts, whole) for name, parts in groups if len(parts) > (name == "region")]
     note = f"{words.duration(whole)}{' after MPI_Init' if after else ''} in {ways}: {', '.join(kinds)}"
-    return _block("Critical path", note, tables, KINDS)
+    return _block("Critical path", note, tables, {"names": list(KINDS), "colours": list(_COLOURS)})
 
 
 def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> PanelData:
@@ -84,7 +84,7 @@ def _group(name: str, parts: list[tuple[str, Part]], whole: int) -> PanelData:
         [
             label,
             words.duration(part.total_ns),
-            bar(words.percent(part.total_ns, whole), *(part.of(kind) / max(1, whole) for kind in KINDS), width=120),
+            bar(words.percent(part.total_ns, whole), *(part.of(kind) / max(1, whole) for kind in KINDS), width=120, colours=_COLOURS),
         ]
         for label, part in order[:_ROWS]
     ]

@@ -71,7 +71,7 @@ def _line(report: Report, line: Line, change: RankedChange) -> PanelData:
     """Return a line of the list; the call to show is that of it that waits longest."""
     head, calls = line.head, change.calls
     longest = int(calls[report.run.waits.time[calls].argmax()]) if calls is not None and len(calls) else None
-    shown = words.shown(head.change or head.what, 300)
+    shown = words.shown(head.change, 300)
     return _worth(head) | {"id": longest, "kind": head.kind, "change": shown, "what": words.shown(head.what, 300), "remedy": head.remedy}
 
 

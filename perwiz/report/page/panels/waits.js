@@ -9,12 +9,14 @@ page.panel("waits", {draw(box, data) {
       let y = height - 18;
       const w = width / n;
       row.forEach((part, i) => {
-        context.fillStyle = page.colour("--" + CH_KINDS[i]);
+        context.fillStyle = page.colour("--" + data.colours[i]);
+        context.globalAlpha = chStrength(data.colours, i);
         context.fillRect(k * w, y -= part * (height - 22), Math.max(1, w - 2), part * (height - 22));
       });
+      context.globalAlpha = 1;
       if (k % Math.ceil(44 / w) === 0) chText(context, data.edges[k], k * w, height - 4);
     })).addEventListener("pointermove", (event) => { note.textContent = said[Math.floor(event.offsetX / place.clientWidth * n)] || title; });
     return node("div", {}, note, place);
   };
-  box.append(chLegend(data.routines), node("div", {class: "halves"}, ...data.charts.map(chart)), chTables(data.tables));
+  box.append(chLegend(data.routines, data.colours), node("div", {class: "halves"}, ...data.charts.map(chart)), chTables(data.tables));
 }});

@@ -9,6 +9,8 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.page.tables import PanelData, table
+from perwiz.report.palette import GROUPS
+from perwiz.report.picture.lanes import GROUP
 from perwiz.report.records import Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2
@@ -29,6 +31,7 @@ def document(run: Run) -> PanelData:
     return {
         "answer": f"{number} of {words.several(len(time), 'call')} wait, {words.duration(whole)} in all",
         "routines": names,
+        "colours": [GROUPS[GROUP[operations.OP[name]]] if name in operations.OP else "other" for name in names],
         "edges": [_round(edge) for edge in edges.tolist()],
         "charts": [
             _chart("number of waits, by how long they are", names, edges, count, str),
