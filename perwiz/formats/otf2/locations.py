@@ -62,7 +62,7 @@ class RecordedLocations:
         np.minimum.at(first, self.process[heard], self.state["first"][heard])
         for row, recorded in enumerate(self.recorded):
             if (recorded.arrays["call.bits"][:1] & FROM_START).any():
-                recorded.arrays["call.enter"][0] = self.state["first"][row] = first[self.process[row]]
+                self.state["first"][row] = first[self.process[row]]
 
     def __len__(self) -> int:
         return len(self.recorded)

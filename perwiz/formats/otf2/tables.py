@@ -81,6 +81,8 @@ class Builder:
             self.column[name] = self.columns.times(f"call.{name}")
         for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "bits"):
             self.column[name] = take(f"call.{name}")
+        idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
+        self.column["enter"][idle] = self.locations.instants().enter[self.column["location"][idle]]
 
     def _requests(self) -> None:
         posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
