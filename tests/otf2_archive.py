@@ -25,7 +25,7 @@ class Archive:
     def __init__(self, folder, processes=2, threads=1, resolution=10**9, world=True, start=0):
         self.folder, self.processes, self.resolution, self.start = str(folder), processes, resolution, start
         self.texts, self.regions, self.refs = {"": 0}, {}, {}
-        self.definitions, self.anchor = [], {}
+        self.definitions, self.anchor, self.kinds = [], {}, {}
         self.events, self.offsets = {}, {}
         self.realtime = (1 << 64) - 1
         self.define("SystemTreeNode", 0, self.text("cluster"), self.text("machine"), NOTHING)
@@ -103,6 +103,13 @@ class Archive:
         self.define("Parameter", ref, self.text(name), c.ParameterType(kind))
         return ref
 
+    def attribute(self, name, kind):
+        """Return the number of an attribute: kind 4 is a number, 13 a location."""
+        ref = self.new("Attribute")
+        self.define("Attribute", ref, self.text(name), 0, c.Type(kind))
+        self.kinds[ref] = kind
+        return ref
+
     def topology(self, comm, sizes, coordinates=(), periodic=True):
         """Return the number of a topology; dimensions are named d0, d1 ..., the first is periodic if told so, the others are not."""
         dimensions = []
@@ -117,14 +124,15 @@ class Archive:
 
     # What a location does.
 
-    def at(self, location, time, kind, *arguments):
-        self.events[location].append((kind, time, arguments))
+    def at(self, location, time, kind, *arguments, notes=None):
+        """A record; `notes` are values of attributes, by their numbers."""
+        self.events[location].append((kind, time, arguments, notes or {}))
 
-    def enter(self, location, time, name, **region):
-        self.at(location, time, "Enter", name if isinstance(name, int) else self.region(name, **region))
+    def enter(self, location, time, name, notes=None, **region):
+        self.at(location, time, "Enter", name if isinstance(name, int) else self.region(name, **region), notes=notes)
 
-    def leave(self, location, time, name):
-        self.at(location, time, "Leave", name if isinstance(name, int) else self.regions[name])
+    def leave(self, location, time, name, notes=None):
+        self.at(location, time, "Leave", name if isinstance(name, int) else self.regions[name], notes=notes)
 
     def call(self, location, name, enter, leave, *records):
         """A routine, its records at its end."""
@@ -152,8 +160,8 @@ class Archive:
         c.Archive_OpenEvtFiles(handle)
         for ref, records in self.events.items():
             writer = c.Archive_GetEvtWriter(handle, ref)
-            for kind, time, arguments in records:
-                getattr(c, f"EvtWriter_{kind}")(writer, None, self.start + time, *arguments)
+            for kind, time, arguments, notes in records:
+                getattr(c, f"EvtWriter_{kind}")(writer, self._noted(notes), self.start + time, *arguments)
             c.Archive_CloseEvtWriter(handle, writer)
         c.Archive_CloseEvtFiles(handle)
         c.Archive_OpenDefFiles(handle)
@@ -175,6 +183,13 @@ class Archive:
         c.Archive_CloseGlobalDefWriter(handle, writer)
         c.Archive_Close(handle)
         return f"{self.folder}/traces.otf2"
+
+    def _noted(self, notes):
+        """Return a list of attributes, None without any."""
+        listed = c.AttributeList_New() if notes else None
+        for ref, value in notes.items():
+            {4: c.AttributeList_AddUint64, 13: c.AttributeList_AddLocationRef}[self.kinds[ref]](listed, ref, value)
+        return listed
 
     def trace(self):
         """Return the trace, read in this process."""

@@ -34,6 +34,7 @@ PROGRAM_BEGIN = cython.declare(cython.int, records.PROGRAM_BEGIN)
 PROGRAM_END = cython.declare(cython.int, records.PROGRAM_END)
 MEASUREMENT = cython.declare(cython.int, records.MEASUREMENT)
 BUFFER_FLUSH = cython.declare(cython.int, records.BUFFER_FLUSH)
+ATTRIBUTE = cython.declare(cython.int, records.ATTRIBUTE)
 RMA_PUT = cython.declare(cython.int, records.RMA_PUT)
 RMA_GET = cython.declare(cython.int, records.RMA_GET)
 RMA_BLOCKING = cython.declare(cython.int, records.RMA_BLOCKING)
@@ -70,10 +71,22 @@ Record = cython.struct(
     calls=cython.int,
     region=cython.int,
 )
+if not cython.compiled:
+    Count = Get = cython.p_void
 Buffer = cython.struct(
-    used=cython.longlong, room=cython.longlong, dropped=cython.longlong, fewest=cython.longlong, rows=cython.pointer(Record)
+    used=cython.longlong,
+    room=cython.longlong,
+    dropped=cython.longlong,
+    fewest=cython.longlong,
+    rows=cython.pointer(Record),
+    count=Count,
+    get=Get,
+    attribute=cython.p_uint,
+    type=cython.p_uchar,
+    value=cython.p_ulonglong,
 )
-"""Rows used, rows there are, rows that had no place, the fewest free rows to go on with; the first row is spare, for what has no place."""
+"""Rows used, rows there are, rows that had no place, the fewest free rows to go on with; the first row is spare, for what has no place.
+Then the library's functions for the attributes of a record, none where nobody asks for these, and where they write."""
 User = cython.typedef(cython.pointer(Buffer))
 Bytes = cython.typedef(cython.p_uchar)
 Numbers = cython.typedef(cython.p_uint)
@@ -114,14 +127,27 @@ def _put(user: User, kind: I32, time: U64, reference: I64, communicator: I64, ta
 
 @cython.cfunc
 @cython.nogil
+@cython.exceptval(check=False)
+def _attributes(user: User, time: U64, notes: Notes, full: I32) -> I32:
+    """Put a row for each attribute of a record, if anybody asks for them; return whether the library is to stop, `full` without any."""
+    if user[0].count:
+        for number in range(user[0].count(notes)):
+            user[0].value[0] = 0
+            if user[0].get(notes, number, user[0].attribute, user[0].type, user[0].value) == 0:
+                full = _put(user, ATTRIBUTE, time, user[0].attribute[0], 0, 0, cast(I64, user[0].value[0]), 0, 0)
+    return full
+
+
+@cython.cfunc
+@cython.nogil
 def _enter(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
-    return _put(user, ENTER, time, _reference(region), 0, 0, 0, 0, 0)
+    return _attributes(user, time, notes, _put(user, ENTER, time, _reference(region), 0, 0, 0, 0, 0))
 
 
 @cython.cfunc
 @cython.nogil
 def _leave(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
-    return _put(user, LEAVE, time, _reference(region), 0, 0, 0, 0, 0)
+    return _attributes(user, time, notes, _put(user, LEAVE, time, _reference(region), 0, 0, 0, 0, 0))
 
 
 @cython.cfunc

@@ -33,6 +33,7 @@ NO_CALL = -1
 ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, REQUEST_TEST, REQUEST_CANCELLED = range(10)
 COLLECTIVE_BEGIN, COLLECTIVE_END, NONBLOCKING_REQUEST, NONBLOCKING_COMPLETE, METRIC, PARAMETER_INT = range(10, 16)
 PARAMETER_UNSIGNED, PARAMETER_STRING, COMM_CREATE, COMM_DESTROY, PROGRAM_BEGIN, PROGRAM_END, MEASUREMENT, BUFFER_FLUSH = range(16, 24)
+ATTRIBUTE = 24
 """Kinds of rows of OTF2. What they keep in which column:
 
 ENTER, LEAVE                         reference: region
@@ -45,6 +46,7 @@ COMM_*                               communicator
 PROGRAM_BEGIN, PROGRAM_END           reference: name or exit status
 MEASUREMENT                          reference: mode
 BUFFER_FLUSH                         amount: time of its end
+ATTRIBUTE                            reference: attribute; amount: its 64 bits. Of the ENTER or LEAVE before; no record of its own
 """
 ARGUMENTS = ("reference", "communicator", "tag", "amount", "request", "received")
 """The columns of a row of OTF2 that keep what a record says."""
@@ -76,9 +78,9 @@ SENT, RECEIVED, INCOMPLETE = range(3)
 A_CALL, INSIDE_A_CALL, OVER, INTERRUPTED = -1, -2, -3, -4
 """What an open region of OTF2 stands for, if not for the row of a user region: the open call, an MPI region inside it, a call that is over
 before its region is, or a wait in which something else is done."""
-WHOLE, TAKES, GIVES_WAY, WAITS = range(4)
-"""What a call of OTF2 does when something is entered or recorded in it: it goes on; it does, and records of threads in it are its own; it
-is over; it waits on when that has ended."""
+WHOLE, NAMED, TAKES, GIVES_WAY, WAITS = range(5)
+"""What a call of OTF2 does when something is entered or recorded in it: it goes on; it does, and has its region where others have a root;
+it does, and records of threads in it are its own; it is over; it waits on when that has ended."""
 FORKS, BEGINS = 1, 2
 """What a region says where no record does: a thread opens a team as long as it is in it; it is in a team as long."""
 FROM_START = 4

@@ -99,6 +99,28 @@ def test_row(name, arguments, fields):
     assert room.counts() == (2, 2, 0)
 
 
+def test_attributes__a_row_each_behind_the_record():
+    """Attributes 7 and 8, and one between them that the library cannot give; without its functions there are no rows."""
+    told = [(7, 1 << 40), None, (8, 5)]
+
+    def get(notes, number, attribute, kind, value):
+        if told[number]:
+            attribute[0], value[0] = told[number]
+        return not told[number]
+
+    room = Room(7)
+    attribute, kind, value = ctypes.c_uint32(), ctypes.c_uint8(), ctypes.c_uint64(99)
+    fields = dict(User._fields_)
+    room.user.count, room.user.get = fields["count"](lambda notes: len(told)), fields["get"](get)
+    room.user.attribute, room.user.type, room.user.value = map(ctypes.pointer, (attribute, kind, value))
+    room.call("Enter", 3)
+    room.call("MpiIsendComplete", 4)
+    room.call("Leave", 3, time=60)
+    rows = [[records.ATTRIBUTE, 50, 7, 0, 0, 1 << 40, 0, 0], [records.ATTRIBUTE, 50, 8, 0, 0, 5, 0, 0]]
+    assert room.filled()[:3] == [[records.ENTER, 50, 3, 0, 0, 0, 0, 0], *rows]
+    assert [line[0] for line in room.filled()[3:]] == [records.ISEND_COMPLETE, records.LEAVE, records.ATTRIBUTE, records.ATTRIBUTE]
+
+
 def test_metric__one_row_per_value():
     room = Room(2)
     room.call("Metric", 6, 2, BYTES, BITS)

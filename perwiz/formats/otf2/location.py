@@ -87,7 +87,8 @@ class Location:
             self._state["first"] = rows["time"][0]
         kind = rows["kind"].astype("u1")
         others = np.flatnonzero(kind >= records.METRIC)
-        self._state["records"] += count - int(((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)).sum())
+        further = ((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)) | (kind[others] == records.ATTRIBUTE)
+        self._state["records"] += count - int(further.sum())
         self._number(rows, kind)
         kernel.calls(
             rows.view(np.recarray),

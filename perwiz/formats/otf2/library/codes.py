@@ -16,8 +16,8 @@ PROCESS, ACCELERATOR = 1, 2
 """Types of location groups."""
 STRING, SIGNED, UNSIGNED = range(3)
 """Types of parameters."""
-UINT64, INT64, DOUBLE = 4, 8, 10
-"""Types of metric values."""
+UINT64, INT64, DOUBLE, LOCATION = 4, 8, 10, 13
+"""Types of metric values and attributes."""
 _EXCHANGES = ("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw")
 _REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block")
 OPERATIONS = ("Barrier", *_EXCHANGES, *_REDUCTIONS)
