@@ -82,7 +82,7 @@ def measure_waits(start, source, kind, weight, time, vertex):
     out = []
     for v in vertex:
         arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
-        local = max(t for k, t in arrival.items() if k == start[v] or kind[k] == TRANSFER)
+        local = max(t for k, t in arrival.items() if k == start[v] or kind[k] in (TRANSFER, START))
         del arrival[start[v]]
         late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER, START) and t > local}
         edge = max(late, key=lambda k: (late[k], -k), default=-1)

@@ -7,6 +7,7 @@ from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
 TRANSFER = cython.declare(cython.int, names.TRANSFER)
+START = cython.declare(cython.int, names.START)
 
 
 def sweep(
@@ -115,13 +116,13 @@ def measure_waits(
 ) -> None:
     """Write per listed vertex how long partners keep it beyond its local edge, and the edge of the last of them (-1: none).
 
-    Gaps are no partner, and what a call's own transfer takes is no wait.
+    Gaps are no partner, and what a call's own transfer takes, or until it is begun by another, is no wait.
     """
     for i in range(len(vertex)):
         k = start[vertex[i]]
         ready = time[source[k]] + weight[k]
         for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            if kind[k] == TRANSFER and time[source[k]] + weight[k] > ready:
+            if kind[k] in (TRANSFER, START) and time[source[k]] + weight[k] > ready:
                 ready = time[source[k]] + weight[k]
         wait[i] = 0
         edge[i] = -1
