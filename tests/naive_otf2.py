@@ -10,7 +10,7 @@ PUT, GET, BLOCKING, NONBLOCKING = 51, 52, 54, 55
 FORK, JOIN, TEAM_BEGIN, TEAM_END, ACQUIRE, RELEASE, TASK_CREATE, SWITCH, TASK_END, CREATE, THREAD_BEGIN, WAIT_THREAD, THREAD_END = range(
     58, 71
 )
-WHOLE, TAKES, GIVES_WAY, WAITS = range(4)
+WHOLE, NAMED, TAKES, GIVES_WAY, WAITS = range(5)
 FORKS, BEGINS = 1, 2
 FROM_START = 4
 SENT, RECEIVED, INCOMPLETE = range(3)
@@ -151,6 +151,8 @@ class Location:
             self.open.append((name, Over() if gives_way else Inside()))
         else:
             self.open.append((name, self.call(op, self.clock, 0)))
+            if self.how(op) == NAMED:
+                self.calls[-1].root = name
 
     def how(self, op):
         """Return what a call of an op does when something comes into it."""

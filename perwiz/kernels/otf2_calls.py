@@ -52,6 +52,7 @@ KINDS = cython.declare(cython.int, records.KINDS)
 OVER = cython.declare(cython.int, records.OVER)
 INTERRUPTED = cython.declare(cython.int, records.INTERRUPTED)
 WHOLE = cython.declare(cython.int, records.WHOLE)
+NAMED = cython.declare(cython.int, records.NAMED)
 TAKES = cython.declare(cython.int, records.TAKES)
 GIVES_WAY = cython.declare(cython.int, records.GIVES_WAY)
 WAITS = cython.declare(cython.int, records.WAITS)
@@ -262,6 +263,8 @@ def _enter(
         stack[top].stands_for = inside
     elif op != NO_CALL:
         _open_call(state, calls, op, state[0].clock, 0)
+        if manner[op] == NAMED:
+            calls[state[0].open].root = name
     else:
         stack[top].stands_for = cython.cast(cython.int, row)
         regions[row].enter = regions[row].leave = state[0].clock

@@ -580,6 +580,15 @@ def test_threads__teams_by_regions_alone():
     assert regions == [(PARALLEL, 0, 5), (IMPLICIT, 1, 4), (IMPLICIT, 6, 7)]
 
 
+def test_devices__a_call_keeps_its_region(monkeypatch):
+    """Also with another one inside, which is none."""
+    monkeypatch.setitem(MANNERS, OP_OF[WAIT], row.NAMED)
+    events = timed(enter(SEND), leave(SEND), enter(WAIT), enter(SEND), leave(SEND), leave(WAIT))
+    found = run(events)
+    assert found == twin(events)
+    assert [line[CALL.index("root")] for line in found[1]] == [-1, WAIT]
+
+
 def test_streams():
     """Idle before each kernel and copy that is not in another, and at the end. Routines of threads are none there.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz.formats.otf2.communicators import world
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.hybrid import clocks
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_calls import STATE
@@ -47,8 +48,13 @@ class RecordedLocations:
         own = np.flatnonzero(~streams | np.array([recorded.ref in master for recorded in rows], bool))
         self.kind[own[np.unique(self.process[own], return_index=True)[1]]] = PROCESS
         self._group = [group[recorded.ref] for recorded in rows]
+        self.lines = clocks.lines(definitions, rows, self.process, streams)
+        """What puts the times of some of them on the clock of their process."""
         self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
+        for row in [row for row in self.lines if self.state["records"][row]]:
+            for name in ("first", "clock"):
+                self.state[name][row] = self.lines[row].of(self.state[name][row])
         self._begin_with_process()
         first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
@@ -66,6 +72,10 @@ class RecordedLocations:
 
     def __len__(self) -> int:
         return len(self.recorded)
+
+    def times(self, ticks: I8, row: int) -> I8:
+        """Return ticks of one of the locations as ns since the start of the trace, on the clock of its process."""
+        return self.nanoseconds(self.lines[row].of(ticks) if row in self.lines else ticks)
 
     def nanoseconds(self, ticks: I8) -> I8:
         """Return ticks as ns since the start of the trace, rounded once, to the nearest."""

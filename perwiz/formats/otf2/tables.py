@@ -14,6 +14,8 @@ from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.hybrid import activities
+from perwiz.formats.otf2.hybrid.devices import HOST
 from perwiz.formats.otf2.hybrid.threads import Threads
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies
@@ -24,6 +26,7 @@ from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
+from perwiz.trace.streams import link
 from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Links, Locations, Messages, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
@@ -66,6 +69,7 @@ class Builder:
         self.said.name(self.column["op"])
         self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"])
         self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
+        self._devices()
         self._requests()
         self._partners()
         self._messages()
@@ -83,6 +87,24 @@ class Builder:
             self.column[name] = take(f"call.{name}")
         idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
         self.column["enter"][idle] = self.locations.instants().enter[self.column["location"][idle]]
+
+    def _devices(self) -> None:
+        """Tie what ran on streams to the host; the region of a call that concerns a device stands where others have a root."""
+        self.of_devices, self.untied_launches = Links.empty(), 0
+        host = np.isin(self.column["op"], HOST)
+        if not host.any():
+            return
+        region = np.where(host, self.column["root"], NONE)
+        self.column["root"][host] = NONE
+        if self.extras.written:
+            return
+        definitions = self.recording.definitions
+        rows = {recorded.ref: row for row, recorded in enumerate(self.locations.recorded)}
+        told = activities.said(self.other_records, self.column["leave"], rows)
+        devices = activities.Devices(self.column, self.locations.process, self.regions, told)
+        ran = devices.activities()
+        names = [definitions.string(definitions.regions[ref].name) for ref in sorted(definitions.regions)]
+        self.of_devices, self.untied_launches = link(devices.routines(region, names), ran)
 
     def _requests(self) -> None:
         posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
@@ -195,7 +217,7 @@ class Builder:
 
     def _threads(self) -> None:
         """Tie calls of threads by links, and by barriers behind the collectives of MPI."""
-        self.links, self.untied = Links.empty(), 0
+        self.links, self.untied = self.of_devices, 0
         self.members, self.collectives = self.instances.members, self.instances.collectives
         if not len(self.began) or self.extras.written:
             return
@@ -204,7 +226,10 @@ class Builder:
         began[~operations.MPI[get["op"]]] = self.began
         threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said)
         tied = threads.tied()
-        self.links, self.untied = tied.links, tied.untied
+        self.untied = tied.untied
+        self.links = Links(
+            *(np.concatenate([getattr(side, name) for side in (tied.links, self.of_devices)]) for name, *_ in Links.schema())
+        )
         self.collectives, self.members = tied.behind(self.collectives, self.members)
 
     def _defects(self) -> Defects:
@@ -261,6 +286,7 @@ class Builder:
             repaired_communicators=self.repaired,
             repaired_sizes=self.resized,
             untied_waits=self.untied,
+            untied_launches=self.untied_launches,
         )
 
     def _implied(self, locations: Locations) -> Locations:

@@ -70,8 +70,11 @@ _DENSE = 1 << 20
 """References of regions below this are looked up in a table."""
 _WAITS = operations.COLLECTIVE | (np.array(operations.OPS) == "omp_taskwait")
 _OF_OPENMP, _OF_PTHREADS = (np.char.startswith(operations.OPS, model) for model in ("omp_", "pthread_"))
+_OF_DEVICES = np.isin(np.arange(len(operations.OPS)), devices.HOST)
 MANNER = np.select(
-    [_OF_OPENMP & _WAITS, _OF_OPENMP, _OF_PTHREADS], [records.WAITS, records.GIVES_WAY, records.TAKES], records.WHOLE
+    [_OF_OPENMP & _WAITS, _OF_OPENMP, _OF_PTHREADS, _OF_DEVICES],
+    [records.WAITS, records.GIVES_WAY, records.TAKES, records.NAMED],
+    records.WHOLE,
 ).astype("u1")
 """What each op does when something comes into a call of it, see the kernel's records."""
 _PRAGMA = "!$omp "
@@ -107,7 +110,7 @@ def routine(name: str, paradigm: int, role: int = 0) -> int:
         return operations.OP[plain]
     if paradigm == codes.MPI or mpi:
         return operations.find(plain if mpi else f"MPI_{plain}") or 0
-    if paradigm in (codes.CUDA, codes.OPENCL, codes.HIP):
+    if paradigm in (codes.CUDA, codes.OPENCL, codes.HIP) or plain.startswith(devices.OFFLOADED):
         return devices.routine(plain)
     op = None
     if paradigm == codes.OPENMP:
