@@ -6,6 +6,13 @@ import dataclasses
 
 ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, TEST, CANCELLED, BEGIN, END, POST, COMPLETE = range(14)
 OTHER = 32
+PUT, GET, BLOCKING, NONBLOCKING = 51, 52, 54, 55
+FORK, JOIN, TEAM_BEGIN, TEAM_END, ACQUIRE, RELEASE, TASK_CREATE, SWITCH, TASK_END, CREATE, THREAD_BEGIN, WAIT_THREAD, THREAD_END = range(
+    58, 71
+)
+WHOLE, NAMED, TAKES, GIVES_WAY, WAITS = range(5)
+FORKS, BEGINS = 1, 2
+FROM_START = 4
 SENT, RECEIVED, INCOMPLETE = range(3)
 DEEPEST = 1000
 
@@ -54,11 +61,29 @@ class Inside:
     """An MPI region inside a call."""
 
 
-class Location:
-    """What happened on one location. An open entry is (name, Call, Region or Inside)."""
+class Over:
+    """A region whose call is over."""
 
-    def __init__(self, op_of, bare_op):
+
+class Interrupted:
+    """A region that stands for a wait in which something else is done."""
+
+
+class Team:
+    """A team that the thread is in."""
+
+    def __init__(self, call, own):
+        self.call, self.own = call, own
+
+
+class Location:
+    """What happened on one location. An open entry is (name, Call, Region, Inside, Over or Interrupted)."""
+
+    def __init__(self, op_of, bare_op, part_of=None, manner=None):
+        """`bare_op` is per kind of record of MPI and behind these per operation; for threads a pair: that, and one per kind of theirs."""
         self.op_of, self.bare_op = op_of, bare_op
+        self.part_of, self.manner = part_of or [0] * len(op_of), manner or {}
+        self.teams, self.forked, self.ended, self.idle, self.quiet = [], None, None, None, None
         self.calls, self.regions, self.requests, self.messages, self.open = [], [], [], [], []
         self.by_id = {}
         self.clock = self.begun = None
@@ -78,29 +103,99 @@ class Location:
             self.backwards += 1
         self.clock = time if self.clock is None else max(time, self.clock)
         if kind == ENTER:
-            self.enter(a)
+            self.begin(a)
         elif kind == LEAVE:
-            self.leave(a)
+            self.finish(a)
         elif kind == BEGIN:
             self.begun = self.clock
         elif kind in (END, POST, COMPLETE) or kind < BEGIN:
             self.of_mpi(kind, a, b, c, d, f, request)
         else:
-            return len(self.calls), int(self.current() is not None), number_of(self.innermost()) if kind < OTHER else f
+            own = self.of_thread(kind, c) if kind in self.ops else None
+            innermost = number_of(self.innermost()) if kind < OTHER else number_of(own)
+            return len(self.calls), int(self.current() is not None), innermost
         return None
 
+    @property
+    def ops(self):
+        """Ops per kind of record of threads and devices."""
+        return self.bare_op[1] if isinstance(self.bare_op, tuple) else {}
+
+    def begin(self, name):
+        if PUT in self.ops and not self.open:
+            self.make_idle(self.ops[PUT])
+        if self.part_of[name] == BEGINS and self.free():
+            self.begin_team()
+        if self.part_of[name] == FORKS and self.free():
+            self.forked = self.make(self.ops[FORK], self.clock)
+        self.enter(name)
+
+    def finish(self, name):
+        if self.part_of[name] == FORKS and self.free():
+            self.join()
+        self.leave(name)
+        if self.part_of[name] == BEGINS:
+            self.end_team()
+
     def enter(self, name):
-        if self.op_of[name] < 0:
+        op, call = self.op_of[name], self.current()
+        both_wait = call and op >= 0 and self.how(call.op) == self.how(op) == WAITS
+        gives_way = call is not None and self.how(call.op) >= GIVES_WAY
+        if gives_way and op != call.op and not both_wait:
+            self.interrupt()
+        self.quiet = self.clock
+        if op < 0:
             self.regions.append(Region(len(self.regions), name, self.clock, self.innermost(), len(self.calls)))
             self.open.append((name, self.regions[-1]))
         elif self.current():
-            self.open.append((name, Inside()))
+            self.open.append((name, Over() if gives_way else Inside()))
         else:
-            self.open.append((name, self.call(self.op_of[name], self.clock, 0)))
+            self.open.append((name, self.call(op, self.clock, 0)))
+            if self.how(op) == NAMED:
+                self.calls[-1].root = name
+
+    def how(self, op):
+        """Return what a call of an op does when something comes into it."""
+        return self.manner.get(op, WHOLE)
 
     def call(self, op, enter, bare):
         self.calls.append(Call(len(self.calls), op, enter, self.innermost(), bare))
         return self.calls[-1]
+
+    def make(self, op, since, bits=0):
+        """Make a call that ends now."""
+        call = self.call(op, max(since, self.calls[-1].leave) if self.calls else since, bits)
+        call.leave = self.clock
+        return call
+
+    def make_idle(self, op):
+        self.idle = op
+        if self.quiet is None and not self.calls:
+            return self.make(op, self.clock, FROM_START)
+        return self.make(op, self.since())
+
+    def since(self):
+        """Return since when nothing was entered or left; always, if nothing ever was."""
+        return -(10**18) if self.quiet is None else self.quiet
+
+    def interrupt(self):
+        at = next(k for k, (_, what) in enumerate(self.open) if isinstance(what, Call))
+        name, call = self.open[at]
+        self.open[at] = (name, Interrupted() if self.how(call.op) == WAITS else Over())
+        if self.how(call.op) == WAITS:
+            call.op = self.ops[SWITCH]
+        call.leave = self.clock
+        return call
+
+    def resume(self):
+        if self.current() is None and self.open and isinstance(self.open[-1][1], Interrupted):
+            name = self.open[-1][0]
+            self.open[-1] = (name, self.call(self.op_of[name], self.clock, 0))
+
+    def free(self):
+        if self.current() and self.how(self.current().op) >= GIVES_WAY:
+            self.interrupt()
+        return self.current() is None
 
     def leave(self, name):
         among = [k for k, (other, _) in enumerate(self.open) if other == name and k >= len(self.open) - DEEPEST]
@@ -111,36 +206,121 @@ class Location:
         self.pairs += 1
 
     def end(self, at):
-        _, what = self.open.pop(at)
+        busy = self.current() is not None
+        name, what = self.open.pop(at)
+        self.quiet = self.clock
+        if isinstance(what, Interrupted) and not busy:
+            what = self.call(self.op_of[name], self.clock, 0)
         if isinstance(what, Inside):
             self.internal += 1
-            return
-        what.leave = self.clock
+        if isinstance(what, Call):
+            what.leave = self.clock
+            if self.how(what.op) >= GIVES_WAY and self.teams:
+                what.partner = (*what.partner[:2], self.teams[-1].call.number)
         if isinstance(what, Region):
-            what.end_call = len(self.calls)
+            what.leave, what.end_call = self.clock, len(self.calls)
+        self.resume()
 
     def close(self):
         """End everything; return how much that was."""
-        count = len(self.open)
+        count = len(self.open) + len(self.teams)
         while self.open:
             self.end(len(self.open) - 1)
+        if self.idle is not None and not self.teams:
+            self.make_idle(self.idle)
         return count
 
+    def begin_team(self):
+        call, own = self.forked, self.forked is not None
+        if not own:
+            call = self.make_idle(self.ops[TEAM_BEGIN])
+            call.partner = (-1, -1, call.number)
+        self.teams.append(Team(call, own))
+        self.forked, self.quiet = None, self.clock
+        return call
+
+    def end_team(self):
+        if not self.teams:
+            self.not_open += 1
+            return
+        team = self.teams.pop()
+        if team.own:
+            self.ended = team.call
+        self.quiet = self.clock
+
+    def join(self):
+        since = self.since()
+        if self.ended is None:
+            since = self.clock
+            if self.teams and self.teams[-1].own:
+                self.end_team()
+        call = self.make(self.ops[JOIN], since)
+        call.partner = (-1, -1, number_of(self.ended))
+        self.ended, self.quiet = None, self.clock
+        return call
+
+    def of_thread(self, kind, generation):
+        """Take a record of threads or devices; return the call it makes or belongs to, if any."""
+        call = self.current()
+        if kind in (PUT, GET):
+            made = None if self.open else self.make_idle(self.ops[PUT])
+            self.enter(len(self.op_of) - (1 if kind == GET else 2))
+            return made
+        if kind in (BLOCKING, NONBLOCKING):
+            copies = [k for k, (name, _) in enumerate(self.open) if name >= len(self.op_of) - 2]
+            if copies:
+                self.end(copies[-1])
+            return None
+        if kind == TEAM_END:
+            self.end_team()
+            return None
+        if (kind == SWITCH and generation == 0) or kind == TASK_END:
+            self.resume()
+            call = self.current()
+            if kind == SWITCH:
+                return None
+        if kind in (SWITCH, TASK_END) and call and self.how(call.op) == WAITS:
+            return self.interrupt() if kind == SWITCH else call
+        if kind in (ACQUIRE, RELEASE, TASK_CREATE, CREATE, WAIT_THREAD, THREAD_END) and call:
+            if self.how(call.op) == TAKES:
+                return call
+            if kind == ACQUIRE and self.how(call.op) == GIVES_WAY:
+                return self.interrupt()
+            if call.op == self.ops[kind]:
+                return call
+        if not self.free():
+            return None
+        if kind == TEAM_BEGIN:
+            return self.begin_team()
+        if kind == JOIN:
+            return self.join()
+        if kind == THREAD_BEGIN:
+            call = self.make_idle(self.ops[kind])
+            self.idle = None
+            return call
+        call = self.make(self.ops[kind], self.clock)
+        if kind == FORK:
+            self.forked = call
+        return call
+
     def of_mpi(self, kind, a, b, c, d, f, request):
-        call, bare = self.current(), self.current() is None
+        bare = self.free()
+        call = self.current()
+        bare_op = self.bare_op[0] if isinstance(self.bare_op, tuple) else self.bare_op
         if bare and kind == END:
             begun = self.clock if self.begun is None else self.begun
             self.begun = None
             before = self.calls[-1].leave if self.calls else begun
-            call = self.call(self.bare_op[14 + a], max(begun, before), 1)
+            call = self.call(bare_op[14 + a], max(begun, before), 1)
         elif bare:
-            call = self.call(self.bare_op[kind], self.clock, 1)
+            call = self.call(bare_op[kind], self.clock, 1)
         if kind == END:
             collective(call, b, c, d, f)
         else:
             self.message(kind, call, (a, c, b), d, f, request)
         if bare:
             call.leave = self.clock
+            self.resume()
 
     def message(self, kind, call, partner, d, f, request):
         """Take a record of a message or a request."""

@@ -34,6 +34,24 @@ PROGRAM_BEGIN = cython.declare(cython.int, records.PROGRAM_BEGIN)
 PROGRAM_END = cython.declare(cython.int, records.PROGRAM_END)
 MEASUREMENT = cython.declare(cython.int, records.MEASUREMENT)
 BUFFER_FLUSH = cython.declare(cython.int, records.BUFFER_FLUSH)
+ATTRIBUTE = cython.declare(cython.int, records.ATTRIBUTE)
+RMA_PUT = cython.declare(cython.int, records.RMA_PUT)
+RMA_GET = cython.declare(cython.int, records.RMA_GET)
+RMA_BLOCKING = cython.declare(cython.int, records.RMA_BLOCKING)
+RMA_NONBLOCKING = cython.declare(cython.int, records.RMA_NONBLOCKING)
+THREAD_FORK = cython.declare(cython.int, records.THREAD_FORK)
+THREAD_JOIN = cython.declare(cython.int, records.THREAD_JOIN)
+TEAM_BEGIN = cython.declare(cython.int, records.TEAM_BEGIN)
+TEAM_END = cython.declare(cython.int, records.TEAM_END)
+ACQUIRE_LOCK = cython.declare(cython.int, records.ACQUIRE_LOCK)
+RELEASE_LOCK = cython.declare(cython.int, records.RELEASE_LOCK)
+TASK_CREATE = cython.declare(cython.int, records.TASK_CREATE)
+TASK_SWITCH = cython.declare(cython.int, records.TASK_SWITCH)
+TASK_COMPLETE = cython.declare(cython.int, records.TASK_COMPLETE)
+THREAD_CREATE = cython.declare(cython.int, records.THREAD_CREATE)
+THREAD_BEGIN = cython.declare(cython.int, records.THREAD_BEGIN)
+THREAD_WAIT = cython.declare(cython.int, records.THREAD_WAIT)
+THREAD_END = cython.declare(cython.int, records.THREAD_END)
 U8 = cython.typedef(cython.uchar)
 U32 = cython.typedef(cython.uint)
 I32 = cython.typedef(cython.int)
@@ -53,10 +71,22 @@ Record = cython.struct(
     calls=cython.int,
     region=cython.int,
 )
+if not cython.compiled:
+    Count = Get = cython.p_void
 Buffer = cython.struct(
-    used=cython.longlong, room=cython.longlong, dropped=cython.longlong, fewest=cython.longlong, rows=cython.pointer(Record)
+    used=cython.longlong,
+    room=cython.longlong,
+    dropped=cython.longlong,
+    fewest=cython.longlong,
+    rows=cython.pointer(Record),
+    count=Count,
+    get=Get,
+    attribute=cython.p_uint,
+    type=cython.p_uchar,
+    value=cython.p_ulonglong,
 )
-"""Rows used, rows there are, rows that had no place, the fewest free rows to go on with; the first row is spare, for what has no place."""
+"""Rows used, rows there are, rows that had no place, the fewest free rows to go on with; the first row is spare, for what has no place.
+Then the library's functions for the attributes of a record, none where nobody asks for these, and where they write."""
 User = cython.typedef(cython.pointer(Buffer))
 Bytes = cython.typedef(cython.p_uchar)
 Numbers = cython.typedef(cython.p_uint)
@@ -97,14 +127,27 @@ def _put(user: User, kind: I32, time: U64, reference: I64, communicator: I64, ta
 
 @cython.cfunc
 @cython.nogil
+@cython.exceptval(check=False)
+def _attributes(user: User, time: U64, notes: Notes, full: I32) -> I32:
+    """Put a row for each attribute of a record, if anybody asks for them; return whether the library is to stop, `full` without any."""
+    if user[0].count:
+        for number in range(user[0].count(notes)):
+            user[0].value[0] = 0
+            if user[0].get(notes, number, user[0].attribute, user[0].type, user[0].value) == 0:
+                full = _put(user, ATTRIBUTE, time, user[0].attribute[0], 0, 0, cast(I64, user[0].value[0]), 0, 0)
+    return full
+
+
+@cython.cfunc
+@cython.nogil
 def _enter(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
-    return _put(user, ENTER, time, _reference(region), 0, 0, 0, 0, 0)
+    return _attributes(user, time, notes, _put(user, ENTER, time, _reference(region), 0, 0, 0, 0, 0))
 
 
 @cython.cfunc
 @cython.nogil
 def _leave(location: U64, time: U64, position: U64, user: User, notes: Notes, region: U32) -> I32:
-    return _put(user, LEAVE, time, _reference(region), 0, 0, 0, 0, 0)
+    return _attributes(user, time, notes, _put(user, LEAVE, time, _reference(region), 0, 0, 0, 0, 0))
 
 
 @cython.cfunc
@@ -251,8 +294,110 @@ def _buffer_flush(location: U64, time: U64, position: U64, user: User, notes: No
     return _put(user, BUFFER_FLUSH, time, 0, 0, 0, cast(I64, stop), 0, 0)
 
 
+@cython.cfunc
+@cython.nogil
+def _rma_put(location: U64, time: U64, position: U64, user: User, notes: Notes, window: U32, remote: U32, size: U64, matching: U64) -> I32:
+    return _put(user, RMA_PUT, time, _reference(window), remote, cast(I64, size), cast(I64, matching), 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _rma_get(location: U64, time: U64, position: U64, user: User, notes: Notes, window: U32, remote: U32, size: U64, matching: U64) -> I32:
+    return _put(user, RMA_GET, time, _reference(window), remote, cast(I64, size), cast(I64, matching), 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _rma_op_complete_blocking(location: U64, time: U64, position: U64, user: User, notes: Notes, window: U32, matching: U64) -> I32:
+    return _put(user, RMA_BLOCKING, time, _reference(window), cast(I64, matching), 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _rma_op_complete_non_blocking(location: U64, time: U64, position: U64, user: User, notes: Notes, window: U32, matching: U64) -> I32:
+    return _put(user, RMA_NONBLOCKING, time, _reference(window), cast(I64, matching), 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_fork(location: U64, time: U64, position: U64, user: User, notes: Notes, model: U8, threads: U32) -> I32:
+    return _put(user, THREAD_FORK, time, model, threads, 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_join(location: U64, time: U64, position: U64, user: User, notes: Notes, model: U8) -> I32:
+    return _put(user, THREAD_JOIN, time, model, 0, 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_team_begin(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32) -> I32:
+    return _put(user, TEAM_BEGIN, time, _reference(team), 0, 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_team_end(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32) -> I32:
+    return _put(user, TEAM_END, time, _reference(team), 0, 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_acquire_lock(location: U64, time: U64, position: U64, user: User, notes: Notes, model: U8, lock: U32, order: U32) -> I32:
+    return _put(user, ACQUIRE_LOCK, time, model, lock, order, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_release_lock(location: U64, time: U64, position: U64, user: User, notes: Notes, model: U8, lock: U32, order: U32) -> I32:
+    return _put(user, RELEASE_LOCK, time, model, lock, order, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_task_create(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_CREATE, time, _reference(team), thread, count, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_task_switch(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_SWITCH, time, _reference(team), thread, count, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_task_complete(location: U64, time: U64, position: U64, user: User, notes: Notes, team: U32, thread: U32, count: U32) -> I32:
+    return _put(user, TASK_COMPLETE, time, _reference(team), thread, count, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_create(location: U64, time: U64, position: U64, user: User, notes: Notes, contingent: U32, count: U64) -> I32:
+    return _put(user, THREAD_CREATE, time, _reference(contingent), cast(I64, count), 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_begin(location: U64, time: U64, position: U64, user: User, notes: Notes, contingent: U32, count: U64) -> I32:
+    return _put(user, THREAD_BEGIN, time, _reference(contingent), cast(I64, count), 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_wait(location: U64, time: U64, position: U64, user: User, notes: Notes, contingent: U32, count: U64) -> I32:
+    return _put(user, THREAD_WAIT, time, _reference(contingent), cast(I64, count), 0, 0, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+def _thread_end(location: U64, time: U64, position: U64, user: User, notes: Notes, contingent: U32, count: U64) -> I32:
+    return _put(user, THREAD_END, time, _reference(contingent), cast(I64, count), 0, 0, 0, 0)
+
+
 def addresses() -> tuple:
-    """Return the addresses of the callbacks in the order of their kinds; nothing when interpreted."""
+    """Return the addresses of the callbacks in the order of the names of their records; nothing when interpreted."""
     return (
         (
             cast(size_t, cast(Notes, _enter)),
@@ -279,6 +424,23 @@ def addresses() -> tuple:
             cast(size_t, cast(Notes, _program_end)),
             cast(size_t, cast(Notes, _measurement_on_off)),
             cast(size_t, cast(Notes, _buffer_flush)),
+            cast(size_t, cast(Notes, _rma_put)),
+            cast(size_t, cast(Notes, _rma_get)),
+            cast(size_t, cast(Notes, _rma_op_complete_blocking)),
+            cast(size_t, cast(Notes, _rma_op_complete_non_blocking)),
+            cast(size_t, cast(Notes, _thread_fork)),
+            cast(size_t, cast(Notes, _thread_join)),
+            cast(size_t, cast(Notes, _thread_team_begin)),
+            cast(size_t, cast(Notes, _thread_team_end)),
+            cast(size_t, cast(Notes, _thread_acquire_lock)),
+            cast(size_t, cast(Notes, _thread_release_lock)),
+            cast(size_t, cast(Notes, _thread_task_create)),
+            cast(size_t, cast(Notes, _thread_task_switch)),
+            cast(size_t, cast(Notes, _thread_task_complete)),
+            cast(size_t, cast(Notes, _thread_create)),
+            cast(size_t, cast(Notes, _thread_begin)),
+            cast(size_t, cast(Notes, _thread_wait)),
+            cast(size_t, cast(Notes, _thread_end)),
         )
         if cython.compiled
         else ()

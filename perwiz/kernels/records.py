@@ -33,6 +33,7 @@ NO_CALL = -1
 ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, REQUEST_TEST, REQUEST_CANCELLED = range(10)
 COLLECTIVE_BEGIN, COLLECTIVE_END, NONBLOCKING_REQUEST, NONBLOCKING_COMPLETE, METRIC, PARAMETER_INT = range(10, 16)
 PARAMETER_UNSIGNED, PARAMETER_STRING, COMM_CREATE, COMM_DESTROY, PROGRAM_BEGIN, PROGRAM_END, MEASUREMENT, BUFFER_FLUSH = range(16, 24)
+ATTRIBUTE = 24
 """Kinds of rows of OTF2. What they keep in which column:
 
 ENTER, LEAVE                         reference: region
@@ -45,6 +46,7 @@ COMM_*                               communicator
 PROGRAM_BEGIN, PROGRAM_END           reference: name or exit status
 MEASUREMENT                          reference: mode
 BUFFER_FLUSH                         amount: time of its end
+ATTRIBUTE                            reference: attribute; amount: its 64 bits. Of the ENTER or LEAVE before; no record of its own
 """
 ARGUMENTS = ("reference", "communicator", "tag", "amount", "request", "received")
 """The columns of a row of OTF2 that keep what a record says."""
@@ -62,13 +64,27 @@ open, and the innermost region."""
 """Where two columns begin in a row, bytes."""
 OTHER_KIND = 32
 """From here on, OTHER_KIND + number among the others: the six columns from `reference` on are the first six arguments, 0 for arrays."""
+RMA_PUT, RMA_GET, _, RMA_BLOCKING, RMA_NONBLOCKING = range(OTHER_KIND + 19, OTHER_KIND + 24)
+THREAD_FORK, THREAD_JOIN, TEAM_BEGIN, TEAM_END, ACQUIRE_LOCK, RELEASE_LOCK, TASK_CREATE, TASK_SWITCH = range(58, 66)
+TASK_COMPLETE, THREAD_CREATE, THREAD_BEGIN, THREAD_WAIT, THREAD_END = range(66, 71)
+"""Others that make calls of threads and devices; who takes them fills in the row of that call as `region`, -1 for none."""
+KINDS = 71
+"""No kind that makes calls is so high."""
 
 BARE, COLLECTIVE_RECORD = 1, 2
 """Bits of a call of OTF2: made from a record outside any MPI region; it has a collective record."""
 SENT, RECEIVED, INCOMPLETE = range(3)
 """Kinds of messages of OTF2: a send, a receive, a request found not complete."""
-A_CALL, INSIDE_A_CALL = -1, -2
-"""What an open region of OTF2 stands for, if not for the row of a user region: the open call, or an MPI region inside it."""
+A_CALL, INSIDE_A_CALL, OVER, INTERRUPTED = -1, -2, -3, -4
+"""What an open region of OTF2 stands for, if not for the row of a user region: the open call, an MPI region inside it, a call that is over
+before its region is, or a wait in which something else is done."""
+WHOLE, NAMED, TAKES, GIVES_WAY, WAITS = range(5)
+"""What a call of OTF2 does when something is entered or recorded in it: it goes on; it does, and has its region where others have a root;
+it does, and records of threads in it are its own; it is over; it waits on when that has ended."""
+FORKS, BEGINS = 1, 2
+"""What a region says where no record does: a thread opens a team as long as it is in it; it is in a team as long."""
+FROM_START = 4
+"""Bit of a call of OTF2, beside BARE and COLLECTIVE_RECORD: it is the first thing on its location, and began when its process did."""
 UNSAID = -(1 << 62)
 """The time at which a collective began of which nobody said so."""
 DEEPEST = 1000

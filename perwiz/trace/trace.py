@@ -162,6 +162,10 @@ class Counts:
     """Receive records with a wrong communicator: the matching send tells the right one."""
     repaired_sizes: int = 0
     """Receive records with a wrong size, where some are impossible: the matching send tells the right one."""
+    untied_waits: int = 0
+    """Waits of threads for which no record, or one that contradicts the clock, tells what ended them."""
+    untied_launches: int = 0
+    """Kernels and copies of devices for which no record tells what launched them: they begin when the one before has ended."""
     untied_threads: int = 0
     """Threads that nothing ties to the processes: left out."""
     untied_streams: int = 0
@@ -192,6 +196,8 @@ _LACKING = (
     "inferred_completions",
     "repaired_communicators",
     "repaired_sizes",
+    "untied_waits",
+    "untied_launches",
     "silent_processes",
     "untied_threads",
     "untied_streams",

@@ -89,6 +89,8 @@ class Health:
             "sends and receives logged outside MPI states, their waits not recorded": counts.bare,
             "waits for requests that the trace does not name": self.endless,
             "processes that logged nothing": counts.silent_processes,
+            "waits of threads that nothing ties to what ended them": counts.untied_waits,
+            "kernels and copies of devices that nothing ties to what launched them": counts.untied_launches,
             "processes that nothing ties to another": self.untied,
             "threads that nothing ties to the processes, left out": counts.untied_threads,
             "threads whose start and end nothing ties to their process: gains may be understated": counts.loose_threads,

@@ -116,7 +116,10 @@ def shared_with(module):
 def test_buffer__as_the_callbacks_take_it():
     (fields,) = (fields for name, fields in structs(KERNELS["otf2_records"]) if name == "Buffer")
     assert [*fields] == [name for name, _ in User._fields_]
-    assert [ast.unparse(c_type) for c_type in fields.values()] == [*["cython.longlong"] * 4, "cython.pointer(Record)"]
+    assert [ast.unparse(c_type) for c_type in fields.values()] == [
+        *["cython.longlong"] * 4,
+        *("cython.pointer(Record)", "Count", "Get", "cython.p_uint", "cython.p_uchar", "cython.p_ulonglong"),
+    ]
 
 
 @pytest.mark.parametrize(

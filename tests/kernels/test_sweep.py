@@ -117,10 +117,11 @@ def test_measure_waits__first_of_equals_and_gaps_left_out():
     assert (wait.tolist(), edge.tolist()) == ([10], [2])
 
 
-def test_measure_waits__its_own_transfer_is_no_wait():
-    """A vertex at 10 by its local edge, at 25 by the transfer it let begin; a partner at 30: it waits 5."""
+@pytest.mark.parametrize("kind", [names.TRANSFER, names.START])
+def test_measure_waits__its_own_transfer_and_start_are_no_wait(kind):
+    """A vertex at 10 by its local edge, at 25 by the transfer it let begin, or by what begins it; a partner at 30: it waits 5."""
     start, source = np.array([0, 0, 0, 0, 3], "i4"), np.array([0, 1, 2], "i4")
-    kind, time = np.array([names.LOCAL, names.TRANSFER, names.MESSAGE], "u1"), np.array([0, 25, 30, 0], "i8")
+    kind, time = np.array([names.LOCAL, kind, names.MESSAGE], "u1"), np.array([0, 25, 30, 0], "i8")
     wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
     sweep.measure_waits(start, source, kind, np.array([10, 0, 0]), time, np.array([3], "i4"), wait, edge)
     assert (wait.tolist(), edge.tolist()) == ([5], [2])

@@ -50,7 +50,7 @@ class Columns:
 
     def times(self, name: str) -> I8:
         """Return a column of ticks as ns since the start of the trace."""
-        return self._joined(name, lambda part, location: self._locations.nanoseconds(part))
+        return self._joined(name, self._locations.times)
 
     def _joined(self, name: str, made: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
         """Return a column of all locations, each location's part made into another."""

@@ -92,6 +92,15 @@ class InterComm(NamedTuple):
     flags: int
 
 
+class Attribute(NamedTuple):
+    """The name of what records may say beside their arguments; type 13 is a location."""
+
+    ref: int
+    name: int
+    description: int
+    type: int
+
+
 class Parameter(NamedTuple):
     """The name and type of parameters: 0 string, 1 signed, 2 unsigned."""
 
@@ -204,6 +213,7 @@ class Definitions:
     groups: list[Group]
     comms: dict[int, Comm]
     inter_comms: dict[int, InterComm]
+    attributes: dict[int, Attribute]
     parameters: dict[int, Parameter]
     metric_members: dict[int, MetricMember]
     metric_classes: dict[int, MetricClass]
@@ -264,6 +274,7 @@ def definitions(anchor: dict[str, Any], listed: Found) -> Definitions:
         groups=[Group(*line) for line in listed["Group"]],
         comms=table("Comm", Comm),
         inter_comms=table("InterComm", InterComm),
+        attributes=table("Attribute", Attribute),
         parameters=table("Parameter", Parameter),
         metric_members=table("MetricMember", MetricMember),
         metric_classes=table("MetricClass", MetricClass),

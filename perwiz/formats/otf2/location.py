@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.otf2.definitions import Definitions, Region
-from perwiz.formats.otf2.extras import EVENTS, MARK, POSTS, PREFIX
-from perwiz.formats.otf2.library.codes import MPI, OPERATIONS
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.extras import EVENTS, POSTS, PREFIX
+from perwiz.formats.otf2.hybrid import routines
 from perwiz.kernels import otf2_calls as kernel
 from perwiz.kernels import records
-from perwiz.trace import operations
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 
@@ -26,24 +25,9 @@ TABLES = {
 REST = tuple(name for name in records.RECORD.fields or () if name != "number")
 """Columns of the records from METRIC on."""
 
-_OPERATIONS = (*OPERATIONS, "Comm_create", "Comm_free")
-"""What a collective record outside any call stands for, by its operation."""
-_BARE = {records.SEND: "Send", records.ISEND: "Isend", records.RECV: "Recv", records.IRECV_REQUEST: "Irecv", records.REQUEST_TEST: "Test"}
 _OF_MESSAGES = (records.ISEND, records.ISEND_COMPLETE, records.IRECV_REQUEST, records.IRECV)
 _OF_REQUESTS = (records.REQUEST_TEST, records.REQUEST_CANCELLED, records.NONBLOCKING_REQUEST, records.NONBLOCKING_COMPLETE)
 _WITH_REQUEST = np.isin(np.arange(256), _OF_MESSAGES + _OF_REQUESTS)
-_DENSE = 1 << 20
-"""References of regions below this are looked up in a table."""
-
-
-def routine(name: str, paradigm: int) -> int:
-    """Return the op a region stands for, -1 for a user region. Some writers leave the paradigm out, or add `()` or `_` to the name."""
-    plain = name.partition("(")[0].strip().rstrip("_")
-    if plain[:5].upper() == "PMPI_":
-        plain = plain[1:]
-    if paradigm != MPI and plain[:4].upper() != "MPI_":
-        return -1
-    return operations.find(plain if plain[:4].upper() == "MPI_" else f"MPI_{plain}") or 0
 
 
 class _Table:
@@ -70,19 +54,25 @@ class Location:
 
     def __init__(self, definitions: Definitions, ref: int) -> None:
         self.ref = ref
-        self._regions = Regions.known(definitions)
+        self._regions = routines.Regions.known(definitions)
         self._state = np.zeros(1, kernel.STATE).view(np.recarray)
-        for name in ("open", "innermost", "first"):
+        for name in ("open", "innermost", "first", "forked", "ended", "idle"):
             self._state[name] = NONE
-        self._state["clock"], self._state["collective_time"] = np.iinfo("i8").min, records.UNSAID
+        self._state["clock"] = np.iinfo("i8").min
+        self._state["collective_time"] = self._state["quiet"] = records.UNSAID
         self._stack, self._calls, self._instances = _Table(kernel.FRAME), _Table(kernel.CALL), _Table(kernel.REGION)
+        self._teams = _Table(kernel.TEAM)
         self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
         posts = PREFIX + EVENTS[POSTS].name
         self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
         self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
-        self._op_of_kind = np.array([operations.OP[f"MPI_{_BARE.get(kind, 'Wait')}"] for kind in range(records.METRIC)], "i4")
-        self._op_of_operation = np.array([*(operations.OP[f"MPI_{name}"] for name in _OPERATIONS), 0], "i4")
+        stream = ref in self._regions.streams and not routines.written(definitions)
+        self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
+        self._part = np.zeros_like(self._regions.part) if stream else self._regions.part
+        self._op_of_kind = routines.op_of_kind(routines.written(definitions), stream, ref in self._regions.first)
+        self._most = 1 + bool((routines.MANNER[self._op[self._op >= 0]] >= records.GIVES_WAY).any())
+        """So many calls a row may make."""
 
     def _now(self) -> dict[str, int]:
         """Return the state by name."""
@@ -97,16 +87,20 @@ class Location:
             self._state["first"] = rows["time"][0]
         kind = rows["kind"].astype("u1")
         others = np.flatnonzero(kind >= records.METRIC)
-        self._state["records"] += count - int(((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)).sum())
+        further = ((kind[others] == records.METRIC) & (rows["communicator"][others] > 0)) | (kind[others] == records.ATTRIBUTE)
+        self._state["records"] += count - int(further.sum())
         self._number(rows, kind)
         kernel.calls(
             rows.view(np.recarray),
-            self._regions.op,
+            self._op,
+            self._part,
+            routines.MANNER,
             self._op_of_kind,
-            self._op_of_operation,
+            routines.OP_OF_OPERATION,
             self._state,
             self._stack.reserve(now["depth"] + count),
-            self._calls.reserve(now["calls"] + count),
+            self._teams.reserve(now["teams"] + count),
+            self._calls.reserve(now["calls"] + self._most * count),
             self._instances.reserve(now["regions"] + count),
             self._messages.reserve(now["messages"] + count),
             self._requests.reserve(now["requests"] + count),
@@ -128,13 +122,22 @@ class Location:
         reference[regions], undefined = self._regions.of(reference[regions])
         self._state["undefined"] += undefined
         collectives = np.flatnonzero((kind == records.COLLECTIVE_END) | (kind == records.NONBLOCKING_COMPLETE))
-        reference[collectives] = np.clip(reference[collectives], 0, len(_OPERATIONS))
+        reference[collectives] = np.clip(reference[collectives], 0, len(routines.OP_OF_OPERATION) - 1)
         requests = np.flatnonzero(_WITH_REQUEST[kind])
         rows["number"][requests] = self._ids.number(np.broadcast_to(np.int64(0), len(requests)), rows["request"][requests])
 
     def result(self) -> dict[str, NDArray[np.generic]]:
         """Return all columns; call numbers count from 0 on this location. Closes what is still open."""
-        kernel.close(self._state, self._stack.reserve(0), self._calls.reserve(0), self._instances.reserve(0))
+        now = self._now()
+        kernel.close(
+            self._state,
+            self._stack.reserve(0),
+            self._teams.reserve(0),
+            self._calls.reserve(now["calls"] + now["depth"] + 1),
+            self._instances.reserve(0),
+            self._op,
+            routines.MANNER,
+        )
         now = self._now()
         tables = {
             "call": self._calls.rows[: now["calls"]],
@@ -150,40 +153,3 @@ class Location:
         rest = np.concatenate(self._rest)
         out |= {f"rest.{name}": rest[name].astype("i8") for name in REST if len(rest)}
         return out | {"state": self._state.view("i8")}
-
-
-class Regions:
-    """The defined regions by number, and an undefined one behind them."""
-
-    _last: ClassVar[tuple[Definitions, Regions] | None] = None
-
-    @classmethod
-    def known(cls, definitions: Definitions) -> Regions:
-        """Return those of some definitions; all locations of an archive have the same."""
-        if cls._last is None or cls._last[0] is not definitions:
-            cls._last = definitions, cls(definitions)
-        return cls._last[1]
-
-    def __init__(self, definitions: Definitions) -> None:
-        refs = np.array(sorted(definitions.regions), "i8")
-        regions = [definitions.regions[ref] for ref in refs.tolist()]
-        self.op = np.array([*(self._op(definitions, region) for region in regions), -1], "i4")
-        """Op per number, -1 for user regions."""
-        self._refs = refs
-        self._dense = np.full(int(refs[-1]) + 2 if len(refs) and refs[-1] < _DENSE else 0, len(refs), "i8")
-        if len(self._dense):
-            self._dense[refs] = np.arange(len(refs))
-
-    def _op(self, definitions: Definitions, region: Region) -> int:
-        return -1 if definitions.string(region.description) == MARK else routine(definitions.string(region.name), region.paradigm)
-
-    def of(self, refs: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """Return the number of each reference, and how many of them are not defined."""
-        if len(self._dense):
-            numbers = self._dense[np.where((refs >= 0) & (refs < len(self._dense)), refs, len(self._dense) - 1)]
-        elif len(self._refs):
-            nearest = np.minimum(np.searchsorted(self._refs, refs), len(self._refs) - 1)
-            numbers = np.where(self._refs[nearest] == refs, nearest, len(self._refs))
-        else:
-            numbers = np.zeros(len(refs), "i8")
-        return numbers, int((numbers == len(self._refs)).sum())

@@ -8,9 +8,11 @@ import numpy as np
 
 from perwiz.formats.otf2.communicators import world
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.hybrid import clocks
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_calls import STATE
+from perwiz.kernels.records import FROM_START
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times
 
@@ -46,15 +48,34 @@ class RecordedLocations:
         own = np.flatnonzero(~streams | np.array([recorded.ref in master for recorded in rows], bool))
         self.kind[own[np.unique(self.process[own], return_index=True)[1]]] = PROCESS
         self._group = [group[recorded.ref] for recorded in rows]
+        self.lines = clocks.lines(definitions, rows, self.process, streams)
+        """What puts the times of some of them on the clock of their process."""
         self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
+        for row in [row for row in self.lines if self.state["records"][row]]:
+            for name in ("first", "clock"):
+                self.state[name][row] = self.lines[row].of(self.state[name][row])
+        self._begin_with_process()
         first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
 
+    def _begin_with_process(self) -> None:
+        """Let threads and streams that had nothing to do before they first had something do nothing from the first instant on."""
+        heard = np.flatnonzero(self.state["records"] > 0)
+        first = np.full(int(self.process.max(initial=-1)) + 1, np.iinfo("i8").max)
+        np.minimum.at(first, self.process[heard], self.state["first"][heard])
+        for row, recorded in enumerate(self.recorded):
+            if (recorded.arrays["call.bits"][:1] & FROM_START).any():
+                self.state["first"][row] = first[self.process[row]]
+
     def __len__(self) -> int:
         return len(self.recorded)
+
+    def times(self, ticks: I8, row: int) -> I8:
+        """Return ticks of one of the locations as ns since the start of the trace, on the clock of its process."""
+        return self.nanoseconds(self.lines[row].of(ticks) if row in self.lines else ticks)
 
     def nanoseconds(self, ticks: I8) -> I8:
         """Return ticks as ns since the start of the trace, rounded once, to the nearest."""

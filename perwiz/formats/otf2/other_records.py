@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions, MetricMember, Texts
+from perwiz.formats.otf2.hybrid.threads import Said
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import REST
@@ -39,6 +40,9 @@ class OtherRecords:
             name: np.concatenate([np.empty(0, "i8"), *(part.pop(f"rest.{name}") for part in parts if f"rest.{name}" in part)])
             for name in REST
         }
+        for place, line in locations.lines.items():
+            mine = self.location == place
+            self.column["time"][mine] = line.of(self.column["time"][mine])
         self.call = (first[self.location] + self.column["calls"]).astype("i4")
         """First call entered after the record."""
         self.inside = self.column["inside"] > 0
@@ -46,7 +50,9 @@ class OtherRecords:
         innermost = self.column["region"]
         self.region = np.where(innermost >= 0, regions[self.location] + innermost, NONE).astype("i4")
         """Innermost open region, for kinds below OTHER_KIND."""
-        self._end = first[self.location + 1]
+        self._own = np.where(innermost >= 0, first[self.location] + innermost, NONE)
+        """Call that the record makes or belongs to, for kinds above."""
+        self._first, self._end = first[self.location], first[self.location + 1]
 
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
@@ -115,6 +121,26 @@ class OtherRecords:
         values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
         return owner.astype("i8"), values
 
+    def parameters_of_calls(self, name: str, leave: I8) -> tuple[I8, I8]:
+        """Return the calls up to whose ends parameters of a name were recorded, and their values; `leave` is when calls return, ns."""
+        rows = self._parameters()
+        refs = [ref for ref in np.unique(self.column["reference"][rows]).tolist() if self.parameter(ref) == name]
+        return self._in_calls(rows[np.isin(self.column["reference"][rows], refs)], leave)
+
+    def attributes_of_calls(self, names: tuple[str, ...], leave: I8) -> tuple[I8, I8]:
+        """Return the calls up to whose ends attributes of these names were recorded, and their values."""
+        definitions = self._definitions
+        refs = [ref for ref, attribute in definitions.attributes.items() if definitions.string(attribute.name) in names]
+        rows = np.flatnonzero((self.column["kind"] == records.ATTRIBUTE) & np.isin(self.column["reference"], refs))
+        return self._in_calls(rows, leave)
+
+    def _in_calls(self, rows: I8, leave: I8) -> tuple[I8, I8]:
+        """Return the calls in which some records lie, their ends included, and the values of these."""
+        call = self.call[rows].astype("i8") - 1
+        good = call >= self._first[rows]
+        good[good] = self._locations.nanoseconds(self.column["time"][rows[good]]) <= leave[call[good]]
+        return call[good], self.column["amount"][rows[good]]
+
     def parameter(self, ref: int) -> str:
         """Return the name of a parameter."""
         definition = self._definitions.parameters.get(ref)
@@ -128,7 +154,14 @@ class OtherRecords:
     def singles(self, kept: int) -> int:
         """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
         extras = sum(len(rows) for rows in self._extras)
-        return int((self.column["kind"] != records.METRIC).sum()) - extras - kept
+        return int((~np.isin(self.column["kind"], (records.METRIC, records.ATTRIBUTE))).sum()) - extras - kept
+
+    def of_threads(self) -> Said:
+        """Return the records of threads that make calls or belong to them."""
+        rows = np.flatnonzero((self.column["kind"] >= records.THREAD_FORK) & (self.column["kind"] < records.KINDS) & (self._own != NONE))
+        process = self._locations.process[self.location[rows]]
+        arguments = (self.column[name][rows] for name in ARGUMENTS[:3])
+        return Said(self.column["kind"][rows], self._own[rows], process, *arguments)
 
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""

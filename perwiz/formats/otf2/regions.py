@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.hybrid.devices import COPIES
 from perwiz.formats.otf2.library.codes import PARALLEL, USER
 from perwiz.formats.otf2.read_extras import Extras
 from perwiz.trace.arrays import I4, I8, chunks
@@ -23,13 +24,13 @@ class Names:
     """The user regions that occur: one row per name and place of definition, however often defined."""
 
     def __init__(self, definitions: Definitions, used: I4, extras: Extras) -> None:
-        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one."""
+        """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one and copies of devices."""
         self._definitions, self._refs = definitions, sorted(definitions.regions)
         self._written = extras.written
         listed = extras.property("NAMES", None, int)
         if listed is not None:
             used = np.union1d(np.flatnonzero(np.array(self._refs, "i8") >= listed), used).astype("i4")
-        self.row = np.full(len(self._refs) + 1, NONE, "i4")
+        self.row = np.full(len(self._refs) + 1 + len(COPIES), NONE, "i4")
         """Row of names per number of a region."""
         self.names: list[str] = []
         self.sources: list[str] = []
@@ -51,6 +52,8 @@ class Names:
         """Return the name, the `file:line` and the mark of parallel regions of one region."""
         if number == len(self._refs):
             return "undefined region", "", False
+        if number > len(self._refs):
+            return COPIES[number - len(self._refs) - 1], "", False
         region = self._definitions.regions[self._refs[number]]
         name, file = self._definitions.string(region.name), self._definitions.string(region.file)
         marked = (region.role == PARALLEL and region.paradigm == USER) or (not self._written and name.startswith(_PREFIX))

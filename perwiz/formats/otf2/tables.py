@@ -14,6 +14,9 @@ from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.hybrid import activities
+from perwiz.formats.otf2.hybrid.devices import HOST
+from perwiz.formats.otf2.hybrid.threads import Threads
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
@@ -23,7 +26,8 @@ from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
-from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Locations, Messages, Requests, Times, Unfinished
+from perwiz.trace.streams import link
+from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Links, Locations, Messages, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -61,12 +65,16 @@ class Builder:
         texts = self.extras.texts("TEXTS", ())
         self.other_records = OtherRecords(self.locations, self.recording.definitions, self.first, self.columns.starts("region"), texts)
         self.extras.take(self.other_records)
+        self.said = self.other_records.of_threads()
+        self.said.name(self.column["op"])
         self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"])
         self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
+        self._devices()
         self._requests()
         self._partners()
         self._messages()
         self._collectives()
+        self._threads()
         return self._assemble()
 
     def _calls(self) -> None:
@@ -77,6 +85,26 @@ class Builder:
             self.column[name] = self.columns.times(f"call.{name}")
         for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "bits"):
             self.column[name] = take(f"call.{name}")
+        idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
+        self.column["enter"][idle] = self.locations.instants().enter[self.column["location"][idle]]
+
+    def _devices(self) -> None:
+        """Tie what ran on streams to the host; the region of a call that concerns a device stands where others have a root."""
+        self.of_devices, self.untied_launches = Links.empty(), 0
+        host = np.isin(self.column["op"], HOST)
+        if not host.any():
+            return
+        region = np.where(host, self.column["root"], NONE)
+        self.column["root"][host] = NONE
+        if self.extras.written:
+            return
+        definitions = self.recording.definitions
+        rows = {recorded.ref: row for row, recorded in enumerate(self.locations.recorded)}
+        told = activities.said(self.other_records, self.column["leave"], rows)
+        devices = activities.Devices(self.column, self.locations.process, self.regions, told)
+        ran = devices.activities()
+        names = [definitions.string(definitions.regions[ref].name) for ref in sorted(definitions.regions)]
+        self.of_devices, self.untied_launches = link(devices.routines(region, names), ran)
 
     def _requests(self) -> None:
         posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
@@ -86,7 +114,11 @@ class Builder:
         """Communicators become rows, ranks in them processes."""
         get = self.column
         rank = self.locations.process[get["location"]]
-        collective = operations.COLLECTIVE[get["op"]]
+        of_threads = np.flatnonzero(~operations.MPI[get["op"]])
+        began = get["comm"][of_threads]
+        self.began = np.where(began != NONE, self.first[get["location"][of_threads]] + began, NONE)
+        get["comm"][of_threads] = NONE
+        collective = operations.COLLECTIVE[get["op"]] & operations.MPI[get["op"]]
         get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
         get["comm"] = self.comms.rows(get["comm"], rank)
@@ -183,6 +215,23 @@ class Builder:
             self.column["root"][members.call] = root[members.collective]
         self.instances = self.roots.instances
 
+    def _threads(self) -> None:
+        """Tie calls of threads by links, and by barriers behind the collectives of MPI."""
+        self.links, self.untied = self.of_devices, 0
+        self.members, self.collectives = self.instances.members, self.instances.collectives
+        if not len(self.began) or self.extras.written:
+            return
+        get = self.column
+        began = np.full(len(get["op"]), NONE, "i8")
+        began[~operations.MPI[get["op"]]] = self.began
+        threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said)
+        tied = threads.tied()
+        self.untied = tied.untied
+        self.links = Links(
+            *(np.concatenate([getattr(side, name) for side in (tied.links, self.of_devices)]) for name, *_ in Links.schema())
+        )
+        self.collectives, self.members = tied.behind(self.collectives, self.members)
+
     def _defects(self) -> Defects:
         out = defects.DefectList()
         self.faults: list[str] = []
@@ -236,6 +285,8 @@ class Builder:
             inferred_completions=self.inferred,
             repaired_communicators=self.repaired,
             repaired_sizes=self.resized,
+            untied_waits=self.untied,
+            untied_launches=self.untied_launches,
         )
 
     def _implied(self, locations: Locations) -> Locations:
@@ -277,8 +328,9 @@ class Builder:
             requests=self.requests,
             regions=regions.table,
             messages=self.messages,
-            collectives=self.instances.collectives,
-            members=self.instances.members,
+            collectives=self.collectives,
+            members=self.members,
+            links=self.links,
             timeline=Timeline(times, regions.times, self.locations.instants(), origin),
             labels=Labels(label.astype("i4"), text.astype("i4")),
             texts=other_records.texts.all(),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.definitions import Found
 from perwiz.formats.otf2.library.binding import DOUBLE, ERROR, INT, INT64, POINTER, TEXT, UINT8, UINT32, UINT64, Failure, load
 from perwiz.formats.otf2.library.buffer import Buffer
+from perwiz.formats.otf2.library.codes import LOCATION
 from perwiz.formats.otf2.library.definitions import DEFINITIONS, LISTS
 
 _AT_ONCE = 1 << 14
@@ -76,6 +77,8 @@ class Archive:
             except Failure as failure:
                 raise taken.failure or failure from None
         self._library.call("Reader_CloseGlobalDefReader", self._reader, definitions)
+        if any(kind == LOCATION for *_, kind in taken.found["Attribute"]):
+            self._buffer.read_attributes()
         return taken.found
 
     def _set(self, name: str, callbacks: int, function: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.library import events as row
-from perwiz.formats.otf2.library.binding import INT, INT64, POINTER, UINT64, Library
+from perwiz.formats.otf2.library.binding import INT, INT64, POINTER, UINT8, UINT32, UINT64, Library
 from perwiz.kernels import otf2_records, records
 from perwiz.kernels.records import ARGUMENTS, RECORD
 
@@ -27,10 +27,18 @@ class Row(ctypes.Structure):
     _fields_ = tuple((name, _C_TYPES[dtype.str[1:]]) for name, (dtype, *_) in (RECORD.fields or {}).items())
 
 
+_COUNT = ctypes.CFUNCTYPE(UINT32, POINTER)
+_GET = ctypes.CFUNCTYPE(INT, POINTER, UINT32, ctypes.POINTER(UINT32), ctypes.POINTER(UINT8), ctypes.POINTER(UINT64))
+
+
 class User(ctypes.Structure):
     """What the callbacks expect as user data: the Buffer of the kernel."""
 
-    _fields_ = (*((name, INT64) for name in ("used", "room", "dropped", "fewest")), ("rows", ctypes.POINTER(Row)))
+    _fields_ = (
+        *((name, INT64) for name in ("used", "room", "dropped", "fewest")),
+        *(("rows", ctypes.POINTER(Row)), ("count", _COUNT), ("get", _GET)),
+        *(("attribute", ctypes.POINTER(UINT32)), ("type", ctypes.POINTER(UINT8)), ("value", ctypes.POINTER(UINT64))),
+    )
 
     @classmethod
     def of(cls, rows: NDArray[Any], fewest: int) -> User:
@@ -43,7 +51,7 @@ class Buffer:
 
     def __init__(self, library: Library, records: int = RECORDS) -> None:
         """The library is asked for so many records at a time, and stops earlier when they make too many rows."""
-        self.records = records
+        self.records, self._library = records, library
         self._rows = np.zeros(1 + records + 2 * _MOST, RECORD)
         self._user = User.of(self._rows, _MOST)
         self.address = ctypes.addressof(self._user)
@@ -56,6 +64,13 @@ class Buffer:
             setter = f"EvtReaderCallbacks_Set{name}Callback"
             if library.has(setter):
                 library.call(setter, self.callbacks, function)
+
+    def read_attributes(self) -> None:
+        """From now on, take the attributes of Enter and Leave too."""
+        library, user = self._library, self._user
+        user.count = ctypes.cast(library.AttributeList_GetNumberOfElements, _COUNT)
+        user.get = ctypes.cast(library.AttributeList_GetAttributeByIndex, _GET)
+        user.attribute, user.type, user.value = (ctypes.pointer(type_()) for type_ in (UINT32, UINT8, UINT64))
 
     def begin(self) -> None:
         """Forget what was left of another location."""
@@ -70,14 +85,14 @@ class Buffer:
 
     def _functions(self) -> dict[str, Any]:
         """Return the callback of every kind of record: an address, or a C function around a Python one."""
-        functions: dict[str, Any] = dict(zip(row.COMPILED, otf2_records.addresses(), strict=False))
+        functions: dict[str, Any] = dict(zip(row.CALLBACKS, otf2_records.addresses(), strict=False))
         for name in row.EVENTS:
             if name not in functions:
                 functions[name] = self._made(name)
         return functions
 
     def _made(self, name: str) -> Any:
-        python = interpreted(name) if name in row.COMPILED else self._matching(name) if name in row.MATCHED else self._other(name)
+        python = interpreted(name) if name in row.CALLBACKS else self._matching(name) if name in row.MATCHED else self._other(name)
         function = ctypes.CFUNCTYPE(INT, UINT64, UINT64, UINT64, ctypes.POINTER(User), POINTER, *row.EVENTS[name].values())(python)
         self._kept.append(function)
         return function

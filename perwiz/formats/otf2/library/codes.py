@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-USER, MPI = 1, 4
+USER, OPENMP, MPI, CUDA, PTHREAD, OPENCL, HIP = 1, 3, 4, 5, 7, 19, 23
 """Paradigms."""
-FUNCTION, PARALLEL, BARRIER, FILE, POINT_TO_POINT, ONE_SIDED = 1, 5, 15, 27, 28, 29
+FUNCTION, PARALLEL, CRITICAL, BARRIER, IMPLICIT_BARRIER, ORDERED, TASK_CREATE, TASK_WAIT = 1, 5, 12, 15, 16, 18, 21, 22
+FILE, POINT_TO_POINT, ONE_SIDED = 27, 28, 29
 ONE_TO_ALL, ALL_TO_ONE, ALL_TO_ALL, OTHER_COLLECTIVE = 23, 24, 25, 26
 """Roles of regions."""
 COMM_LOCATIONS, COMM_GROUP, COMM_SELF = 4, 5, 6
@@ -15,8 +16,8 @@ PROCESS, ACCELERATOR = 1, 2
 """Types of location groups."""
 STRING, SIGNED, UNSIGNED = range(3)
 """Types of parameters."""
-UINT64, INT64, DOUBLE = 4, 8, 10
-"""Types of metric values."""
+UINT64, INT64, DOUBLE, LOCATION = 4, 8, 10, 13
+"""Types of metric values and attributes."""
 _EXCHANGES = ("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw")
 _REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block")
 OPERATIONS = ("Barrier", *_EXCHANGES, *_REDUCTIONS)

@@ -13,6 +13,7 @@ LISTS = (_NUMBERS, _WIDE)
 DEFINITIONS: dict[str, tuple[Any, ...]] = {
     "ClockProperties": (UINT64, UINT64, UINT64, UINT64),
     "String": (UINT32, TEXT),
+    "Attribute": (UINT32, UINT32, UINT32, UINT8),
     "Paradigm": (UINT8, UINT32, UINT8),
     "SystemTreeNode": (UINT32, UINT32, UINT32, UINT32),
     "SystemTreeNodeProperty": (UINT32, UINT32, UINT8, UINT64),

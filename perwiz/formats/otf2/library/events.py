@@ -151,7 +151,10 @@ COMPILED = {
     "MeasurementOnOff": records.MEASUREMENT,
     "BufferFlush": records.BUFFER_FLUSH,
 }
-"""Name of a record -> kind of its rows, for those with a compiled callback; in the order of the kinds."""
+"""Name of a record -> kind of its rows, for the usual ones; in the order of the kinds."""
 MATCHED = ("MpiMrecv", "MpiImrecvRequest", "MpiImrecv")
 """Records that become RECV, IRECV_REQUEST and IRECV; an MpiProbe before tells who sent what they receive, else nobody (-1) did."""
 OTHERS = tuple(name for name in EVENTS if name not in COMPILED and name not in MATCHED)
+_COPIES = ("RmaPut", "RmaGet", "RmaOpCompleteBlocking", "RmaOpCompleteNonBlocking")
+CALLBACKS = (*COMPILED, *_COPIES, *(name for name in OTHERS if name.startswith("Thread")))
+"""Records with a compiled callback."""

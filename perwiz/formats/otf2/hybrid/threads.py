@@ -1,0 +1,256 @@
+"""What had to come first between the threads of a process: from what OTF2 records of teams, locks and tasks to links and barriers.
+
+What contradicts the clock of its process, a cause entered after its effect had returned, is not used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeVar
+
+import numpy as np
+
+from perwiz.formats.otf2.library.codes import PTHREAD
+from perwiz.kernels import records
+from perwiz.trace import operations, tables
+from perwiz.trace.arrays import I4, I8, U2, Ints
+from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.tables import NONE, Collectives, Links, Members
+
+T = TypeVar("T", Collectives, Links, Members)
+
+_BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
+_IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
+_OF_PTHREADS = {_LOCK: operations.OP["pthread_mutex_lock"], operations.OP["omp_release"]: operations.OP["pthread_release"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """The records of threads that make calls or belong to them, in program order of the locations."""
+
+    kind: I8
+    call: I8
+    """Row of calls."""
+    process: I4
+    first: I8
+    second: I8
+    third: I8
+    """What the record says: team, creating thread and generation of tasks; model, lock and order of locks; team; thread and its number."""
+
+    def of(self, *kinds: int) -> Said:
+        """Return those of some kinds."""
+        rows = np.flatnonzero(np.isin(self.kind, kinds))
+        return Said(*(getattr(self, field.name)[rows] for field in dataclasses.fields(self)))
+
+    def name(self, op: U2) -> None:
+        """Name calls that records of locks made after the model of the lock; `op` is per call, and overwritten."""
+        call = self.call[np.isin(self.kind, (records.ACQUIRE_LOCK, records.RELEASE_LOCK)) & (self.first == PTHREAD)]
+        for of_openmp, of_pthreads in _OF_PTHREADS.items():
+            op[call[op[call] == of_openmp]] = of_pthreads
+
+
+@dataclasses.dataclass(frozen=True)
+class Tied:
+    """What is tied, and how many waits of threads are not because records are missing or contradict each other."""
+
+    links: Links
+    collectives: Collectives
+    members: Members
+    untied: int
+
+    def behind(self, collectives: Collectives, members: Members) -> tuple[Collectives, Members]:
+        """Return both with the barriers behind what there is."""
+        shifted = dataclasses.replace(self.members, collective=self.members.collective + np.int32(len(collectives)))
+        barriers = dataclasses.replace(self.collectives, first_member=self.collectives.first_member + np.int32(len(members)))
+        return joined(collectives, barriers), joined(members, shifted)
+
+
+class Threads:
+    """Ties the calls of threads; each step uses what the ones before it found."""
+
+    def __init__(self, location: I4, op: U2, began: I8, enter: I8, leave: I8, process: I4, said: Said) -> None:
+        """Columns of calls: `began` is the call that began the team of each, -1 for none; `process` is per location."""
+        self._location, self._op, self._began, self._enter, self._leave = location, op, began, enter, leave
+        self._process, self._said = process, said
+        self._links: list[Links] = []
+        self._untied = 0
+
+    def tied(self) -> Tied:
+        """Return all links, and the barriers of teams."""
+        self._teams()
+        self._joins()
+        self._locks()
+        self._tasks()
+        self._created()
+        collectives, members = self._barriers()
+        return Tied(joined(*self._links), collectives, members, self._untied)
+
+    def _link(self, kind: int, cause: I8, effect: I8) -> None:
+        """Tie calls, as far as times allow; those that have no cause (-1) stay untied."""
+        good = (cause != NONE) & (self._enter[cause] <= self._leave[effect])
+        self._untied += int((~good).sum())
+        self._links.append(Links(np.full(int(good.sum()), kind, "u1"), cause[good].astype("i4"), effect[good].astype("i4")))
+
+    def _rows(self, op: int) -> I8:
+        return np.flatnonzero(self._op == op)
+
+    def _teams(self) -> None:
+        """Find the fork behind each beginning of another thread in a team: the last one of that team in its process before."""
+        begins = self._said.of(records.TEAM_BEGIN)
+        own = self._op[begins.call] == _FORK
+        idle = self._rows(_IDLE)
+        self._workers = idle[self._began[idle] == idle]
+        self._team = team = np.full(len(self._op), NONE, "i8")
+        """Number of the team that a call began, -1 for others and where no record names it."""
+        team[begins.call] = Numbers().number(begins.process, begins.first)
+        forks = begins.call[own]
+        fork = _latest(team[forks], self._enter[forks], forks, team[self._workers], self._leave[self._workers])
+        unsaid = np.flatnonzero(team[self._workers] == NONE)
+        fork[unsaid] = self._open_forks(self._workers[unsaid])
+        fork[running(self._location[self._workers], fork) > 0] = NONE
+        self._fork = fork
+        """Per worker."""
+        self._instance = np.full(len(self._op) + 1, NONE, "i8")
+        """The fork of the team that a call began, -1 for others and, behind the last, for none."""
+        forks = self._rows(_FORK)
+        self._instance[forks], self._instance[self._workers] = forks, fork
+        self._link(tables.FORK, fork, self._workers)
+
+    def _open_forks(self, workers: I8) -> I8:
+        """Return the fork of the only parallel region of the process in which a thread began, -1 if there are several.
+
+        This is where no record names the team. The forks before, less the joins before: how many, and the sum of their rows.
+        """
+        joins = self._rows(_JOIN)
+        joins = joins[self._began[joins] != NONE]
+        forks = self._began[joins]
+        process = self._process[self._location]
+        count, total = np.zeros(len(workers), "i8"), np.zeros(len(workers), "i8")
+        for sign, time in ((1, self._enter[forks]), (-1, self._leave[joins])):
+            order, before = _before(process[forks], time, process[workers], self._leave[workers])
+            head = np.searchsorted(process[forks][order], process[workers])
+            sums = np.concatenate([[0], np.cumsum(forks[order])])
+            count += sign * (before - head)
+            total += sign * (sums[before] - sums[head])
+        return np.where(count == 1, total, NONE)
+
+    def _joins(self) -> None:
+        """Tie the end of each thread in a team, its next idle call, to the join of the team's fork."""
+        idle, joins = self._rows(_IDLE), self._rows(_JOIN)
+        behind = np.append(idle[1:], NONE)[np.searchsorted(idle, self._workers)]
+        behind[self._location[behind] != self._location[self._workers]] = NONE
+        join = np.full(len(self._op) + 1, NONE, "i8")
+        join[self._began[joins]] = joins
+        join[NONE] = NONE
+        join = join[self._fork]
+        self._untied += int(((join == NONE) & (self._fork != NONE)).sum())
+        self._link(tables.JOIN, behind[join != NONE], join[join != NONE])
+
+    def _locks(self) -> None:
+        """Tie the release of a lock to the acquisition that comes next in the order of the lock."""
+        locks = self._said.of(records.ACQUIRE_LOCK, records.RELEASE_LOCK)
+        lock = _numbered(locks.process, locks.first, locks.second)
+        acquired = locks.kind == records.ACQUIRE_LOCK
+        turn = locks.third - acquired
+        first = np.full(int(lock.max(initial=NONE)) + 1, np.iinfo("i8").max)
+        np.minimum.at(first, lock[acquired], turn[acquired])
+        key = _numbered(lock, turn)
+        later = acquired & (turn > first[lock])
+        self._link(tables.LOCK, _found(key[~acquired], locks.call[~acquired], key[later]), locks.call[later])
+
+    def _tasks(self) -> None:
+        """Tie the creation of a task to the wait before it, and its end to the next wait for tasks of the thread that created it."""
+        tasks = self._said.of(records.TASK_CREATE, records.TASK_SWITCH, records.TASK_COMPLETE)
+        key = _numbered(tasks.process, tasks.first, tasks.second, tasks.third)
+        created, begun, ended = (tasks.kind == kind for kind in (records.TASK_CREATE, records.TASK_SWITCH, records.TASK_COMPLETE))
+        self._link(tables.TASK, _found(key[created], tasks.call[created], key[begun]), tasks.call[begun])
+        cause, create = tasks.call[ended], _found(key[created], tasks.call[created], key[ended])
+        waits = np.append(self._rows(_TASKWAIT), NONE)
+        wait = waits[np.searchsorted(waits[:-1], create)]
+        good = (create != NONE) & (wait != NONE) & (wait != cause) & (self._location[wait] == self._location[create])
+        good &= self._enter[cause] <= self._leave[wait]
+        self._link(tables.TASKWAIT, cause[good], wait[good])
+
+    def _created(self) -> None:
+        """Tie threads that are created one by one to their beginning, and their end to who waits for it."""
+        threads = self._said.of(records.THREAD_CREATE, records.THREAD_BEGIN, records.THREAD_WAIT, records.THREAD_END)
+        key = _numbered(threads.process, threads.first, threads.second)
+        for kind, causes, effects in (
+            (tables.FORK, records.THREAD_CREATE, records.THREAD_BEGIN),
+            (tables.JOIN, records.THREAD_END, records.THREAD_WAIT),
+        ):
+            cause, effect = threads.kind == causes, threads.kind == effects
+            self._link(kind, _found(key[cause], threads.call[cause], key[effect]), threads.call[effect])
+
+    def _barriers(self) -> tuple[Collectives, Members]:
+        """Return the barriers of teams: the first of all threads of a team are one, the second, ..."""
+        call = np.flatnonzero(np.isin(self._op, _BARRIERS))
+        began = self._began[call]
+        team, turn = self._instance[began], running(began, np.zeros(len(began), "i4"))
+        known = team != NONE
+        order = np.lexsort((call[known], turn[known], team[known]))
+        call, team, turn = (column[known][order] for column in (call, team, turn))
+        first = np.flatnonzero(np.diff(team, prepend=NONE).astype(bool) | np.diff(turn, prepend=NONE).astype(bool))
+        size = np.diff(np.append(first, len(call)))
+        if not len(first):
+            self._untied += len(began)
+            return Collectives.empty(), Members.empty()
+        good = np.maximum.reduceat(self._enter[call], first) <= np.minimum.reduceat(self._leave[call], first)
+        good &= np.maximum.reduceat(self._op[call], first) == np.minimum.reduceat(self._op[call], first)
+        good &= (size > 1) | (self._team[team[first]] != NONE)
+        call, size = call[np.repeat(good, size)].astype("i4"), size[good]
+        self._untied += len(began) - len(call)
+        head = (np.cumsum(size) - size).astype("i4")
+        none = np.full(len(size), NONE, "i4")
+        members = Members(np.repeat(np.arange(len(size), dtype="i4"), size), call, call.copy())
+        return Collectives(self._op[call[head]], none, none.copy(), head), members
+
+
+def _numbered(*columns: Ints) -> I4:
+    """Return a number per row, the same for rows that agree in all columns."""
+    out: Ints = columns[0]
+    for column in columns[1:]:
+        out = Numbers().number(out, column)
+    return out.astype("i4")
+
+
+def _found(key: I4, row: I8, asked: I4) -> I8:
+    """Return the row with each key that is asked for, -1 where there is none, or more than one.
+
+    key   3 1 2 2   row  10 11 12 13   asked  1 2 5 3
+    out                                      11 -1 -1 10
+    """
+    out = np.full(int(max(key.max(initial=NONE), asked.max(initial=NONE))) + 1, NONE, "i8")
+    out[key] = row
+    out[np.bincount(key, minlength=len(out)) > 1] = NONE
+    return out[asked]
+
+
+def _before(key: Ints, time: I8, asked: Ints, until: I8) -> tuple[I8, I8]:
+    """Return rows in order of (key, time), and how many of them come up to each (key, time) that is asked for.
+
+    key  1 0 1   time  5 7 9   asked  1 1   until  4 5
+    out  1 0 2                        1 2
+    """
+    order = np.lexsort((np.repeat([0, 1], (len(key), len(asked))), np.concatenate([time, until]), np.concatenate([key, asked])))
+    rows = order < len(key)
+    count = np.empty(len(order), "i8")
+    count[order] = np.cumsum(rows)
+    return order[rows], count[len(key) :]
+
+
+def _latest(key: I8, time: I8, row: I8, asked: I8, until: I8) -> I8:
+    """Return the last row of a key up to a time, -1 where there is none."""
+    order, count = _before(key, time, asked, until)
+    last = order[count - 1] if len(order) else count - 1
+    good = (count > 0) & (asked != NONE)
+    good[good] = key[last[good]] == asked[good]
+    out = np.full(len(asked), NONE, "i8")
+    out[good] = row[last[good]]
+    return out
+
+
+def joined(*tables: T) -> T:
+    """Return the rows of tables of a kind, one table after the other."""
+    names = [field.name for field in dataclasses.fields(tables[0])]
+    return dataclasses.replace(tables[0], **{name: np.concatenate([getattr(table, name) for table in tables]) for name in names})
