@@ -65,7 +65,7 @@ def collectives(calls: Calls, done: I4, process: I8, sequence: I8, traffic: U1, 
     )
 
 
-def with_teams(instances: CollectiveInstances, op: U2, call: I4, team: Ints) -> CollectiveInstances:
+def with_teams(instances: CollectiveInstances, op: U2, call: Ints, team: Ints) -> CollectiveInstances:
     """Return instances with those of barriers of threads behind them, a row a team in ascending order, members in order of their calls.
 
     `op` is the routine of each call, `call` are the barriers, none twice, `team` is a number that those which belong together share.

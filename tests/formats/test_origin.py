@@ -75,7 +75,7 @@ def test_correction__holds_for_records_too(name, tmp_path):
     b.send(1, 0, at=(5_000, 5_700))
     b.recv(0, 1, at=(7_000, 8_000))
     trace = b.trace()
-    assert dataclasses.astuple(violations(trace, trace.timeline)) == (1, 1000, 0, 0, 1, 2200)
+    assert dataclasses.astuple(violations(trace, trace.timeline)) == (1, 1000, 0, 0, 1, 2200, 0, 0)
     back = there_and_back(dataclasses.replace(trace, timeline=correct(trace).timeline), tmp_path / name)
     assert not violations(back, back.timeline)
     assert treat(back).trace is back

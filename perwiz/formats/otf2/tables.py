@@ -16,7 +16,7 @@ from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import activities
 from perwiz.formats.otf2.hybrid.devices import HOST
-from perwiz.formats.otf2.hybrid.threads import Threads
+from perwiz.formats.otf2.hybrid.threads import Threads, joined
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
@@ -217,8 +217,7 @@ class Builder:
 
     def _threads(self) -> None:
         """Tie calls of threads by links, and by barriers behind the collectives of MPI."""
-        self.links, self.untied = self.of_devices, 0
-        self.members, self.collectives = self.instances.members, self.instances.collectives
+        self.links, self.untied = joined(self.of_devices), 0
         if not len(self.began) or self.extras.written:
             return
         get = self.column
@@ -227,10 +226,8 @@ class Builder:
         threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said)
         tied = threads.tied()
         self.untied = tied.untied
-        self.links = Links(
-            *(np.concatenate([getattr(side, name) for side in (tied.links, self.of_devices)]) for name, *_ in Links.schema())
-        )
-        self.collectives, self.members = tied.behind(self.collectives, self.members)
+        self.links = joined(tied.links, self.of_devices)
+        self.instances = matching_collectives.with_teams(self.instances, get["op"], tied.barrier, tied.together)
 
     def _defects(self) -> Defects:
         out = defects.DefectList()
@@ -328,8 +325,8 @@ class Builder:
             requests=self.requests,
             regions=regions.table,
             messages=self.messages,
-            collectives=self.collectives,
-            members=self.members,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
             links=self.links,
             timeline=Timeline(times, regions.times, self.locations.instants(), origin),
             labels=Labels(label.astype("i4"), text.astype("i4")),

@@ -12,12 +12,12 @@ import numpy as np
 
 from perwiz.formats.recorded.columns import Columns, operations
 from perwiz.kernels import records
+from perwiz.trace import matching_collectives, tables
 from perwiz.trace import operations as ops
-from perwiz.trace import tables
-from perwiz.trace.arrays import I4, I8, U1, U2, Mask
+from perwiz.trace.arrays import I4, I8, U2, Mask
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
-from perwiz.trace.tables import NONE, Collectives, Links, Members, Regions, Times
+from perwiz.trace.tables import NONE, Links, Regions, Times
 
 _FORK, _IDLE, _JOIN, _CREATE, _TASK, _TASKWAIT, _IMPLICIT = (
     ops.OP[f"omp_{name}"] for name in ("fork", "idle", "join", "task_create", "task", "taskwait", "implicit_barrier")
@@ -302,36 +302,17 @@ class Threads:
         self._link(tables.SIGNAL, cause[true], effect[true])
 
     def links(self) -> Links:
-        """Return the links, sorted by kind."""
-        found = sorted(self._links, key=lambda one: one[0])
-        kind = [np.full(len(cause), kind, "u1") for kind, cause, _ in found]
-        columns = (np.concatenate([np.empty(0, "i4"), *(one[k] for one in found)]).astype("i4") for k in (1, 2))
-        out: U1 = np.concatenate([np.empty(0, "u1"), *kind])
-        return Links(out, *columns)
+        """Return the links."""
+        kind = [np.full(len(cause), kind, "u1") for kind, cause, _ in self._links]
+        cause, effect = (np.concatenate([np.empty(0, "i4"), *(one[k] for one in self._links)]).astype("i4") for k in (1, 2))
+        return Links.in_order(np.concatenate([np.empty(0, "u1"), *kind]), cause, effect)
 
     def with_teams(self, instances: CollectiveInstances) -> CollectiveInstances:
-        """Return the instances of collectives with the barriers of teams behind them."""
+        """Return the instances of collectives with the barriers of teams behind them; those that nobody else came to are unmatched."""
         call, team = self._teams
-        if not len(call):
-            return instances
-        first = np.flatnonzero(np.diff(team, prepend=-1)).astype("i4")
-        op = self._columns["op"][call]
-        wrong = np.zeros(len(first), bool)
-        wrong[team[op != op[first][team]]] = True
-        good = ~wrong[team]
-        call, team, sizes = call[good], (np.cumsum(~wrong) - 1).astype("i4")[team[good]], np.diff(np.append(first, len(team)))[~wrong]
-        old, members = instances.collectives, instances.members
-        none = np.full(len(sizes), NONE, "i4")
-        begin = (len(members) + np.cumsum(sizes) - sizes).astype("i4")
-        columns = (self._columns["op"][call[begin - len(members)]], none, none, begin)
-        names = ("op", "comm", "root", "first_member")
-        table = Collectives(*(np.concatenate([getattr(old, name), column]) for name, column in zip(names, columns, strict=True)))
-        joined = Members(
-            np.concatenate([members.collective, team + np.int32(len(old))]),
-            np.concatenate([members.call, call]),
-            np.concatenate([members.done, call]),
-        )
-        return dataclasses.replace(instances, collectives=table, members=joined, unmatched=instances.unmatched - len(call))
+        made = matching_collectives.with_teams(instances, self._columns["op"], call, team)
+        alone = int(np.count_nonzero(ops.COLLECTIVE[self._rows.op])) - len(call)
+        return dataclasses.replace(made, unmatched=made.unmatched + alone)
 
     def around(self, regions: Regions, times: Times) -> Times:
         """Return the times of regions such that they lie around their calls, whose times may have been corrected."""

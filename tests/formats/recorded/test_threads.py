@@ -31,10 +31,8 @@ def shown(trace):
 
 
 def links(trace):
-    return [
-        (LINKS[kind], cause, effect)
-        for kind, cause, effect in zip(*(getattr(trace.links, name).tolist() for name in ("kind", "cause", "effect")), strict=True)
-    ]
+    found = sorted(zip(*(getattr(trace.links, name).tolist() for name in ("kind", "cause", "effect")), strict=True))
+    return [(LINKS[kind], cause, effect) for kind, cause, effect in found]
 
 
 @pytest.fixture

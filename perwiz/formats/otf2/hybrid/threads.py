@@ -6,7 +6,6 @@ What contradicts the clock of its process, a cause entered after its effect had 
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from perwiz.kernels import records
 from perwiz.trace import operations, tables
 from perwiz.trace.arrays import I4, I8, U2, Ints
 from perwiz.trace.numbers import Numbers, running
-from perwiz.trace.tables import NONE, Collectives, Links, Members
-
-T = TypeVar("T", Collectives, Links, Members)
+from perwiz.trace.tables import NONE, Links
 
 _BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
 _IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
@@ -54,15 +51,11 @@ class Tied:
     """What is tied, and how many waits of threads are not because records are missing or contradict each other."""
 
     links: Links
-    collectives: Collectives
-    members: Members
+    barrier: I8
+    """Calls of barriers."""
+    together: I8
+    """Number of each, the same for those of one barrier of a team."""
     untied: int
-
-    def behind(self, collectives: Collectives, members: Members) -> tuple[Collectives, Members]:
-        """Return both with the barriers behind what there is."""
-        shifted = dataclasses.replace(self.members, collective=self.members.collective + np.int32(len(collectives)))
-        barriers = dataclasses.replace(self.collectives, first_member=self.collectives.first_member + np.int32(len(members)))
-        return joined(collectives, barriers), joined(members, shifted)
 
 
 class Threads:
@@ -82,8 +75,8 @@ class Threads:
         self._locks()
         self._tasks()
         self._created()
-        collectives, members = self._barriers()
-        return Tied(joined(*self._links), collectives, members, self._untied)
+        barrier, together = self._barriers()
+        return Tied(joined(*self._links), barrier, together, self._untied)
 
     def _link(self, kind: int, cause: I8, effect: I8) -> None:
         """Tie calls, as far as times allow; those that have no cause (-1) stay untied."""
@@ -182,8 +175,8 @@ class Threads:
             cause, effect = threads.kind == causes, threads.kind == effects
             self._link(kind, _found(key[cause], threads.call[cause], key[effect]), threads.call[effect])
 
-    def _barriers(self) -> tuple[Collectives, Members]:
-        """Return the barriers of teams: the first of all threads of a team are one, the second, ..."""
+    def _barriers(self) -> tuple[I8, I8]:
+        """Return the barriers of teams and a number of each: the first of all threads of a team are one, the second, ..."""
         call = np.flatnonzero(np.isin(self._op, _BARRIERS))
         began = self._began[call]
         team, turn = self._instance[began], running(began, np.zeros(len(began), "i4"))
@@ -194,16 +187,13 @@ class Threads:
         size = np.diff(np.append(first, len(call)))
         if not len(first):
             self._untied += len(began)
-            return Collectives.empty(), Members.empty()
+            return call, team
         good = np.maximum.reduceat(self._enter[call], first) <= np.minimum.reduceat(self._leave[call], first)
         good &= np.maximum.reduceat(self._op[call], first) == np.minimum.reduceat(self._op[call], first)
         good &= (size > 1) | (self._team[team[first]] != NONE)
-        call, size = call[np.repeat(good, size)].astype("i4"), size[good]
+        call, size = call[np.repeat(good, size)], size[good]
         self._untied += len(began) - len(call)
-        head = (np.cumsum(size) - size).astype("i4")
-        none = np.full(len(size), NONE, "i4")
-        members = Members(np.repeat(np.arange(len(size), dtype="i4"), size), call, call.copy())
-        return Collectives(self._op[call[head]], none, none.copy(), head), members
+        return call, np.repeat(np.arange(len(size)), size)
 
 
 def _numbered(*columns: Ints) -> I4:
@@ -250,7 +240,6 @@ def _latest(key: I8, time: I8, row: I8, asked: I8, until: I8) -> I8:
     return out
 
 
-def joined(*tables: T) -> T:
-    """Return the rows of tables of a kind, one table after the other."""
-    names = [field.name for field in dataclasses.fields(tables[0])]
-    return dataclasses.replace(tables[0], **{name: np.concatenate([getattr(table, name) for table in tables]) for name in names})
+def joined(*parts: Links) -> Links:
+    """Return links in one table."""
+    return Links.in_order(*(np.concatenate([getattr(part, name) for part in parts]) for name, *_ in Links.schema()))
