@@ -37,9 +37,14 @@ EVENTS = (
     Extra("root", "process, -1 none", "root of the call"),
     Extra("bytes_sent", "bytes", "what the call sends"),
     Extra("bytes_received", "bytes", "what the call receives"),
-    Extra("sequence", "number in its communicator from 0, -1 none", "instance of the collective that the call takes part in"),
+    Extra(
+        "sequence",
+        "number in its communicator, or among barriers of teams, from 0, -1 none",
+        "instance of the collective that the call is in",
+    ),
     Extra("done", "row of calls, -1 unknown", "call that completes the collective that this call starts"),
     Extra("label", "text", "label of the call"),
+    Extra("link", "row of calls * 16 + kind as in Links.kind; one per link", "call that had to be entered before this one returned"),
     Extra("mode", "as in Messages.mode; one per send record of the call, in order, or no extra", "send mode"),
     Extra("send_done", "row of calls, -1 unknown; one per send record of the call", "call that completes the send"),
     Extra("message_comm", "row of communicators, -1 unknown; one per send record of the call", "communicator of the message"),
@@ -55,8 +60,10 @@ EVENTS = (
     Extra("instance", "number", "number of the region instance"),
 )
 """In events. Rows and processes are those of the written trace."""
-PEER, TAG, COMM, ROOT, BYTES_SENT, BYTES_RECEIVED, SEQUENCE, DONE, LABEL, MODE, SEND_DONE, MESSAGE_COMM, MESSAGE = range(13)
-RECEIVED, RECEIVE, POSTS, COMPLETED_BY, CANCELLED, UNFINISHED, INSTANCE = range(13, len(EVENTS))
+PEER, TAG, COMM, ROOT, BYTES_SENT, BYTES_RECEIVED, SEQUENCE, DONE, LABEL, LINK, MODE, SEND_DONE, MESSAGE_COMM, MESSAGE = range(14)
+RECEIVED, RECEIVE, POSTS, COMPLETED_BY, CANCELLED, UNFINISHED, INSTANCE = range(14, len(EVENTS))
+LINK_KINDS = 16
+"""What the row of a call is multiplied by to hold the kind of a link, too."""
 
 PROPERTIES = (
     Extra("MADE_BY", "text", "what made the timeline, if it was not measured, for people"),

@@ -16,7 +16,7 @@ from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
 from perwiz.trace.table import Table
-from perwiz.trace.tables import Offsets, Requests, Unfinished
+from perwiz.trace.tables import LINKS, Links, Offsets, Requests, Unfinished
 from perwiz.trace.trace import Counts
 
 _COLUMN = {
@@ -161,6 +161,14 @@ class Extras:
         """Put values that a call, or a region, has one of into `out`, a row per call or region."""
         rows, values = self._get(which, low, high)
         out[rows] = values
+
+    def links(self, calls: int) -> Links:
+        """Return the links."""
+        effect, value = self._get(extra.LINK, 0, calls * extra.LINK_KINDS)
+        cause, kind = np.divmod(value, extra.LINK_KINDS)
+        good = kind < len(LINKS)
+        self.bad += int((~good).sum())
+        return Links.in_order(kind[good].astype("u1"), cause[good].astype("i4"), effect[good].astype("i4"))
 
     def apart(self) -> I8:
         """Return the calls of collectives that take part in no instance."""

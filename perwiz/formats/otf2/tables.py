@@ -197,15 +197,15 @@ class Builder:
     def _collectives(self) -> None:
         calls = self._call_table()
         done = matching.completions(calls.op, self.requests)
-        sequence, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
+        self.sequence, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
         self.extras.put(extra.DONE, done, -1, len(done))
-        self.extras.put(extra.SEQUENCE, sequence, -1, 1 << 62)
+        self.extras.put(extra.SEQUENCE, self.sequence, -1, 1 << 62)
         comm = calls.comm.copy()
         comm[self.extras.apart()] = NONE
         process = self.locations.process.astype("i8")
         together = dataclasses.replace(calls, comm=comm)
         table = self.comms.table()
-        instances = matching_collectives.collectives(together, done, process, sequence, quiet, table, self.column["enter"])
+        instances = matching_collectives.collectives(together, done, process, self.sequence, quiet, table, self.column["enter"])
         self.roots = roots.Roots(instances)
         if not self.extras.written and instances.rootless:
             times = Times(self.column["enter"], self.column["leave"])
@@ -218,9 +218,14 @@ class Builder:
     def _threads(self) -> None:
         """Tie calls of threads by links, and by barriers behind the collectives of MPI."""
         self.links, self.untied = joined(self.of_devices), 0
-        if not len(self.began) or self.extras.written:
-            return
         get = self.column
+        if self.extras.written:
+            self.links = self.extras.links(len(get["op"]))
+            barrier = np.flatnonzero((operations.COLLECTIVE & ~operations.MPI)[get["op"]] & (self.sequence >= 0))
+            self.instances = matching_collectives.with_teams(self.instances, get["op"], barrier, self.sequence[barrier])
+            return
+        if not len(self.began):
+            return
         began = np.full(len(get["op"]), NONE, "i8")
         began[~operations.MPI[get["op"]]] = self.began
         threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said)

@@ -53,4 +53,4 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         (losses.DEFECTS, len(trace.defects)),
         ("records of unknown kind", int((gaps.kinds(trace)[trace.records.kind] < 0).sum())),
     )
-    return losses.counted(trace, (losses.SITES, losses.LINKS), others)
+    return losses.counted(trace, (losses.SITES,), others)

@@ -13,7 +13,7 @@ from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.matching import Ends
 from perwiz.trace.numbers import running
-from perwiz.trace.tables import NONE, Messages
+from perwiz.trace.tables import NONE, PROCESS, Messages
 from perwiz.trace.trace import Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -41,6 +41,7 @@ def extras(partners: Partners, timeline: Timeline) -> Extras:
         *_done(trace),
         *_sequence(trace, timeline),
         (extra.LABEL, trace.labels.call, trace.labels.text),
+        (extra.LINK, trace.links.effect, _as_read(trace)[trace.links.cause] * extra.LINK_KINDS + trace.links.kind),
         (extra.UNFINISHED, trace.unfinished.call[partners.untested], trace.unfinished.request[partners.untested]),
     ]
     call = np.concatenate([np.asarray(calls, "i4") for _, calls, _ in pieces])
@@ -219,10 +220,25 @@ def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     counted, quiet = np.full(len(calls), NONE, "i8"), np.zeros(len(calls), "u1")
     process = trace.locations.process.astype("i8")
     implied = matching_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
-    if implied.collectives == trace.collectives and implied.members == members:
-        return []
     number = running(trace.collectives.comm, np.zeros(len(trace.collectives), "i1"))
     sequence = np.full(len(calls), NONE, "i8")
     sequence[members.call] = number[members.collective]
-    collective = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0))
+    told = (operations.COLLECTIVE & ~operations.MPI)[calls.op]
+    of_teams = trace.collectives.comm == NONE
+    whole = matching_collectives.with_teams(implied, calls.op, np.flatnonzero(told & (sequence >= 0)), sequence[told & (sequence >= 0)])
+    if whole.collectives != trace.collectives or whole.members != members:
+        told |= operations.COLLECTIVE[calls.op] & (calls.comm >= 0)
+    elif not of_teams.any():
+        return []
+    collective = np.flatnonzero(told)
     return [(extra.SEQUENCE, collective, sequence[collective])]
+
+
+def _as_read(trace: Trace) -> I8:
+    """Return the row of each call in the trace that is read: by process, its first thread first, each location in its own order."""
+    places = trace.locations
+    order = np.lexsort((np.arange(len(places)), places.kind != PROCESS, places.process))
+    count = np.diff(trace.first_calls)
+    first = np.zeros(len(places), "i8")
+    first[order] = np.cumsum(count[order]) - count[order]
+    return np.arange(len(trace.calls)) + (first - trace.first_calls[:-1])[trace.calls.location]
