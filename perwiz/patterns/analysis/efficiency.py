@@ -116,6 +116,7 @@ def whole(run: Run) -> Efficiency:
     """Return the efficiency of the part from when the last process has left MPI_Init until the last enters MPI_Finalize.
 
     To the end if none does; of the whole program if the trace does not show MPI_Init. Gains are shares of the time from there to the end.
+    Streams of devices do not count.
     """
     trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
     time = sweep(run.graph, ideal(run))
@@ -132,11 +133,11 @@ def whole(run: Run) -> Efficiency:
 
 
 def _computed(trace: Trace, since: int, until: int) -> I8:
-    """Return what each location computes between two instants, ns."""
+    """Return what each location but streams computes between two instants, ns."""
     times, spans = trace.timeline.calls, trace.timeline.locations
     out = np.maximum(np.minimum(spans.leave, until) - np.maximum(spans.enter, since), 0)
     np.subtract.at(out, trace.calls.location, np.maximum(np.minimum(times.leave, until) - np.maximum(times.enter, since), 0))
-    return out
+    return out[trace.locations.kind != STREAM]
 
 
 def window_of(run: Run) -> Times | None:

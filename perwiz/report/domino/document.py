@@ -28,6 +28,7 @@ from perwiz.report.domino.records import (
 )
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import in_vain
@@ -104,7 +105,7 @@ def _limits(run: Run, shares_of: int) -> Limits:
         serialisation_ns=whole.ideal - most - start,
         transfer_ns=whole.time - whole.ideal,
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
-        **asdict(blocks.location(run.trace, int(whole.useful.argmax()))),
+        **asdict(blocks.location(run.trace, int(np.flatnonzero(run.trace.locations.kind != STREAM)[whole.useful.argmax()]))),
     )
 
 

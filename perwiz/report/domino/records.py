@@ -141,7 +141,7 @@ class Limits(Record):
     time_ns: Natural
     """What gains are shares of: shares_of_ns."""
     computation_ns: int
-    """The mean of all processes."""
+    """The mean of all processes, of all threads if there are several; streams of devices do not count."""
     imbalance_ns: int
     """By how much the process that computes most is above it."""
     start_ns: Natural

@@ -64,7 +64,7 @@ def _answer(domino: DominoDocument) -> Facts:
 def limits(limits: Limits) -> Facts:
     """Return in words what the time is made of, what matters most first."""
     parts = {
-        f"imbalance (rank {words.rank(limits.rank, limits.thread)} computes most)": limits.imbalance_ns,
+        f"imbalance ({'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)} computes most)": limits.imbalance_ns,
         "serialisation (waiting in turn)": limits.serialisation_ns,
         "transfer (MPI and network)": limits.transfer_ns,
     }

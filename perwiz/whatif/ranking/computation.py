@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
+from perwiz.trace.tables import STREAM
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.limits.uneven import uneven
@@ -57,7 +58,7 @@ def slowest(asker: Asker) -> list[Change]:
     segments, trace = asker.segments, asker.run.trace
     ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
     computed = np.zeros(len(ranks))
-    within = between_init_and_finalize(segments)
+    within = between_init_and_finalize(segments) & (trace.locations.kind != STREAM)[segments.location]
     np.add.at(computed, rank_of[segments.location[within]], segments.length[within])
     out = [
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")

@@ -14,7 +14,7 @@ from perwiz.whatif.worth.families import family
 
 _TRIED = 16
 """Call sites that are tried: those that take longest."""
-_COLLECTIVE = operations.COLLECTIVE.copy()
+_COLLECTIVE = operations.COLLECTIVE & operations.MPI
 _COLLECTIVE[operations.OP["MPI_Finalize"]] = False
 """Nobody can leave that out."""
 _MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TEST, operations.PROBE))

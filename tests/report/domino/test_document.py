@@ -468,3 +468,29 @@ def test_not_tried(monkeypatch):
     assert lines(block, "not tried") == f"order: {why}"
     only = told(domino(falling(), hand_model()), kinds=["order"])
     assert lines(only, "first change", "not tried") == f"none: no change that was tried gains anything order: {why}"
+
+
+def test_limits__leave_streams_out():
+    """The kernels take 6500 and the host 1300, but no processor takes over a kernel."""
+    assert "rank 0 computes most" in lines(document(CATALOGUE["device"]()), "limited by")
+
+
+def test_limits__name_a_thread():
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    b.compute(0, 100)
+    b.compute(other, 500)
+    b.team("omp_barrier", (0, other))
+    assert "imbalance (thread 0.1 computes most) 40.0 %" in lines(document(b.trace()), "limited by")
+
+
+def test_limits__a_process_with_streams_has_no_imbalance():
+    b = Builder(1, work=0)
+    stream = b.stream(0)
+    launch, idle = b.call(0, "device_launch"), b.call(stream, "device_idle")
+    b.link("launch", launch, idle)
+    b.compute(0, 100)
+    b.compute(stream, 900)
+    b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
+    limits = document(b.trace()).limits
+    assert (limits.computation_ns, limits.imbalance_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0)

@@ -320,3 +320,20 @@ def test_teams_of_threads():
     """Balanced 1304 less, by hand in test_threads_and_devices.py; what rank 0 computes alone by both of its threads: 250 less."""
     found = ranked(build.threads(), kinds=["threads"])
     assert {change.question: 14808 - change.makespan for change in found.changes} == {"balance-threads all": 1304, "parallel all": 250}
+
+
+def test_slowest__kernels_are_not_of_their_process():
+    """Both hosts compute alike; 6500 of kernels make neither slow, for no processor takes them over."""
+    b = Builder(2, work=100)
+    stream = b.stream(0)
+    b.link("launch", b.call(0, "device_launch"), b.call(stream, "device_idle"))
+    b.compute(stream, 6500)
+    b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
+    for rank in (0, 1):
+        b.compute(rank, 1000)
+    b.barrier()
+    assert not ranked(b.trace(), kinds=["slowest"]).changes
+
+
+def test_barriers_of_threads_are_no_collectives_of_mpi():
+    assert not ranked(build.threads(), kinds=["collective"]).changes
