@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, THREAD
 from perwiz.whatif import selectors
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run
@@ -35,7 +35,10 @@ REMEDIES = {
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
     "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
     "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
-    "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided); or share out what one thread does",
+    "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided)",
+    "imbalance of threads": "give the processes and threads that compute longest less of the work: another decomposition or schedule of the"
+    " loop, or work handed out as they ask",
+    "serial part": "let all threads do what one does alone: a parallel loop, sections or tasks; perwiz patterns says where (Idle threads)",
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync); wait only for what is needed",
     "other wait": "compute while it is under way, or let the partner come earlier",
@@ -77,6 +80,10 @@ def situation(run: Run, change: Change) -> str:
         return "wait at barrier"
     if change.word == "zero-poll":
         return "polling"
+    if change.word == "parallel":
+        return "serial part"
+    if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
+        return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
     if change.kind != "wait" or change.calls is None:
         return _OF_KIND.get(change.kind, "other wait")
     calls = change.calls[run.waits.time[change.calls] > 0]

@@ -144,3 +144,28 @@ def test_threads():
     assert situations(b.trace(), "wait", "call") == {"lock"}
     assert situations(b.trace(), "threads", "program") == {"thread imbalance"}
     assert situations(CATALOGUE["device"](), "wait", "call") == {"device wait", "serialisation"}
+
+
+def test_threads():
+    """What one thread does alone is no loop to deal out; where threads differ, another decomposition is not all there is."""
+    found = ranking.rank(replayed(CATALOGUE["threads"](), hand_model(), clock="none"), ["threads", "balance"])
+    told = {change.question: situation(found.run, change) for change in found.changes}
+    assert told == {"balance-threads all": "thread imbalance", "parallel all": "serial part", "balance-time all": "imbalance of threads"}
+
+
+def test_threads__of_one_process():
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    b.compute(0, 100)
+    b.compute(other, 500)
+    b.team("omp_barrier", (0, other))
+    assert situations(b.trace(), "balance", "program") == {"thread imbalance"}
+
+
+def test_threads__between_collectives():
+    """Only processes take part in these stretches."""
+    b = Builder(2, work=0)
+    b.thread(0)
+    b.compute(1, 1000)
+    b.barrier()
+    assert situations(b.trace(), "balance", "stretch") == {"imbalance"}
