@@ -198,3 +198,8 @@ def test_tables__json(capsys):
     assert {t["name"] for t in printed["tables"]} >= {"locations", "calls", "messages", "collectives", "defects"}
     times = next(t for t in printed["tables"] if t["name"] == "times")
     assert times["columns"][0] == {"name": "enter", "type": "i8", "unit": "ns", "meaning": "entered"}
+
+
+def test_help__of_record_says_what_calibrate_does(capsys):
+    assert cli.main(["record", "--help"]) == 0
+    assert " --calibrate measure the machine first, " in " ".join(capsys.readouterr().out.split())

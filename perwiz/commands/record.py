@@ -68,11 +68,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     names = "instructions, cycles, cache-misses, branch-misses, task-clock, page-faults"
     parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these inside and outside MPI, too: {names}")
     parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
-    meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
     parser.add_argument("--openmp", action="store_true", help="record the threads of OpenMP, too")
     parser.add_argument("--pthreads", action="store_true", help="record POSIX threads that the program begins, too")
     meaning = "the OpenMP runtime to run on: LLVM's libomp.so or Intel's libiomp5.so (default: the program's own, LLVM's for libgomp)"
     parser.add_argument("--openmp-runtime", metavar="FILE", help=meaning)
+    meaning = "measure the machine first, with the same launcher, and keep the model with the run (as perwiz calibrate -o PATH/model.toml)"
     parser.add_argument("--calibrate", action="store_true", help=meaning)
     meaning = (
         "how clocks are compared. flat: each with that of rank 0; single: that at the start only; hierarchical: each with that of its"
