@@ -176,6 +176,9 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts.append(("not modelled", _not_modelled(state)))
     if counts.size_differs:
         facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))
+    if counts.placed_streams:
+        streams, moved = words.several(counts.placed_streams, "stream"), words.duration(counts.placed_ns)
+        facts.append(("devices", f"times of {streams} put on the clock of their process by a straight line, moved by at most {moved}"))
     if state.own_clocks:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
     return [*facts, *(_clocks(state) if clocks else [])]

@@ -172,6 +172,10 @@ class Counts:
     """Streams of devices that nothing ties to the processes: left out."""
     loose_threads: int = 0
     """Threads that take part, though nothing ties their start and end to their process."""
+    placed_streams: int = 0
+    """Streams of devices whose times contradicted those of their process: put on its clock by a straight line."""
+    placed_ns: int = 0
+    """By how much at most their ends were moved for that."""
 
     @property
     def lacking(self) -> dict[str, int]:

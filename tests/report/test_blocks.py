@@ -224,3 +224,12 @@ def test_gained():
     assert blocks.gained(1000, 875, 250) == "gain 125 ns (50.0 %)"
     assert blocks.gained(1000, 1030, 1000) == "loss 30 ns (3.0 %)"
     assert blocks.gained(0, 0, 0) == "gain 0 ns"
+
+
+def test_health__says_that_times_of_devices_were_moved():
+    """It leaves nothing out, so the trace is complete; said also where the rest of what clocks do is said elsewhere."""
+    state = blocks.health(dataclasses.replace(SOUND, counts=Counts(records=9, placed_streams=2, placed_ns=80_000)))
+    said = "devices       times of 2 streams put on the clock of their process by a straight line, moved by at most 80.00 us"
+    for clocks in (True, False):
+        assert said in blocks.health_lines(state, clocks)
+    assert not state.incomplete

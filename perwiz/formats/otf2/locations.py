@@ -52,14 +52,21 @@ class RecordedLocations:
         """What puts the times of some of them on the clock of their process."""
         self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
         """The state of each."""
-        for row in [row for row in self.lines if self.state["records"][row]]:
+        placed = [row for row in self.lines if self.state["records"][row]]
+        self.placed = len(placed)
+        """How many of these have records."""
+        before = self.state[["first", "clock"]].copy()
+        for row in placed:
             for name in ("first", "clock"):
                 self.state[name][row] = self.lines[row].of(self.state[name][row])
+        moved = max(int(abs(self.state[name] - before[name]).max(initial=0)) for name in ("first", "clock"))
         self._begin_with_process()
         first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
+        self.moved = round(moved * self._per_tick)
+        """By how much at most, ns, their first and last instants were moved."""
 
     def _begin_with_process(self) -> None:
         """Let threads and streams that had nothing to do before they first had something do nothing from the first instant on."""

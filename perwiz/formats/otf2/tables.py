@@ -289,6 +289,8 @@ class Builder:
             repaired_sizes=self.resized,
             untied_waits=self.untied,
             untied_launches=self.untied_launches,
+            placed_streams=self.locations.placed,
+            placed_ns=self.locations.moved,
         )
 
     def _implied(self, locations: Locations) -> Locations:

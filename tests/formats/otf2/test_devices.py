@@ -264,6 +264,7 @@ def test_clock__of_a_device(program):
     made.leave(HOST, 100_000, "main")
     trace = made.trace()
     assert trace.counts.untied_launches == 0
+    assert (trace.counts.placed_streams, round(trace.counts.placed_ns, -4)) == (1, 100_000)
     assert [kind for kind, *_ in links(trace)] == ["done"] * 30 + ["launch"] * 60
     assert trace.timeline.locations.leave[1] == trace.timeline.calls.leave[-1]
     copies = trace.names.index("copy from device") == trace.paths.region[trace.regions.path]
