@@ -82,11 +82,13 @@ def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
 
 
 def answer(causes: Causes | None, who: str) -> Facts:
-    """Return where most of the waiting comes from; `who` is what a location is called."""
-    if causes is None or not causes.call_paths:
+    """Return where most of the waiting comes from, MPI_Init left out; `who` is what a location is called."""
+    rows = causes.call_paths if causes else []
+    row = next((row for row in rows if not row.call_path.rpartition("/")[2].startswith("MPI_Init")), None)
+    if causes is None or row is None:
         return []
-    row = causes.call_paths[0]
-    cost = f"{words.duration(row.cost_ns)} ({words.percent(row.cost_ns, causes.waiting_ns)}) of the waiting"
+    of = "the waiting" if who == "process" else "waits and idle threads"
+    cost = f"{words.duration(row.cost_ns)} ({words.percent(row.cost_ns, causes.waiting_ns)}) of {of}"
     return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a {who} that spends more time there than others")]
 
 

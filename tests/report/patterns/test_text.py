@@ -152,3 +152,16 @@ def test_change(name, shown_as):
         b.recv(1, 0)
     line = next(line for line in shown(document(b.trace())) if line.startswith("Late Sender "))
     assert line.split("  ")[-1] == shown_as
+
+
+def test_main_cause__is_not_mpi_init():
+    """The thread idles 900 in MPI_Init, 50 until it is forked, and is 40 late in the barrier."""
+    b = Builder(1, work=0)
+    thread = b.thread(0)
+    b.call(0, "Init", at=(0, 900))
+    b.compute(0, 50)
+    fork = b.call(0, "omp_fork", at=(950, 950))
+    b.link("fork", fork, b.call(thread, "omp_idle", at=(0, 950)))
+    b.team("omp_implicit_barrier", (0, thread), at={0: (960, 1000), thread: (1000, 1000)})
+    told = [line for line in shown(document(b.trace("idle.alog"), hand_model())) if line.startswith("main cause")]
+    assert told == ["main cause    program: 90 ns (9.1 %) of waits and idle threads is for a process or thread that spends more time there"]
