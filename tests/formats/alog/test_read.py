@@ -99,7 +99,7 @@ def same(one, other):
     ] == []
 
 
-# The real files, as in traces/README.md: processes, event records, states, messages, stand-alone events.
+# The real files, as in traces/README.md: processes with their threads, event records, states, messages, stand-alone events.
 REAL = {
     "srtest.alog": (3, 102, 36, 15, 0),
     "cpilog.alog": (4, 160, 80, 0, 0),
@@ -117,6 +117,8 @@ REAL = {
     "pmandel.alog.gz": (4, 10582, 3818, 1391, 0),
     "simple.alog.gz": (4, 160, 80, 0, 0),
     "nesttest.alog.gz": (1, 238, 119, 0, 0),
+    "team-static.alog.gz": (4, 506, 212, 20, 42),
+    "team-dynamic.alog.gz": (4, 506, 212, 20, 42),
 }
 
 
