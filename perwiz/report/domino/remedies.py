@@ -36,8 +36,8 @@ REMEDIES = {
     "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
     "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
     "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided)",
-    "imbalance of threads": "give the processes and threads that compute longest less of the work: another decomposition, schedule(dynamic, N)"
-    " for the loop, or work handed out as they ask",
+    "imbalance of threads": "give the processes and threads that compute longest less of the work: another decomposition,"
+    " schedule(dynamic, N) for the loop, or work handed out as they ask",
     "serial part": "let all threads do what one does alone: a parallel loop, sections or tasks; perwiz patterns says where (Idle threads)",
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync); wait only for what is needed",

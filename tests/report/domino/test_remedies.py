@@ -146,7 +146,7 @@ def test_threads():
     assert situations(CATALOGUE["device"](), "wait", "call") == {"device wait", "serialisation"}
 
 
-def test_threads():
+def test_threads__by_kind():
     """What one thread does alone is no loop to deal out; where threads differ, another decomposition is not all there is."""
     found = ranking.rank(replayed(CATALOGUE["threads"](), hand_model(), clock="none"), ["threads", "balance"])
     told = {change.question: situation(found.run, change) for change in found.changes}
