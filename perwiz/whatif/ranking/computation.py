@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.tables import STREAM
+from perwiz.trace.tables import PROCESS, STREAM
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
+from perwiz.whatif.hypotheses.threads import Parallel
+from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import Asker, Change
 
@@ -49,8 +52,22 @@ def threads(asker: Asker) -> list[Change]:
     region, count = np.unique(trace.paths.region[path[path >= 0]], return_counts=True)
     names = [trace.names[row] for row in region[np.argsort(-count, kind="stable")][:_REGIONS].tolist()]
     asked += [("region", f"balance-threads {name}", f"computation of each team in {name}") for name in names]
+    alone = "what the first thread of a process computes alone in"
+    asked += [("region", f"parallel {name}", f"{alone} {name}, by all of its threads") for name in _alone(asker)]
     out = [asker.change("threads", by, question, what) for by, question, what in asked]
     return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def _alone(asker: Asker) -> list[str]:
+    """Return the regions, of those that first threads are in longest, in which these compute outside of teams; not what is nearly all."""
+    trace, segments, spans = asker.run.trace, asker.segments, asker.run.trace.timeline.regions
+    saved = segments.length - Parallel(EVERY).lengths(segments, segments.length)
+    first = trace.locations.kind[trace.regions.location] == PROCESS
+    spent = np.bincount(trace.region_names[first], (spans.leave - spans.enter)[first], len(trace.names))
+    rows = [row for row in np.argsort(-spent, kind="stable").tolist() if spent[row] and trace.names.index(trace.names[row]) == row]
+    names = [trace.names[row] for row in rows[:_REGIONS]]
+    part = {name: int(saved[segments.within(selectors.instances(trace, name))].sum()) for name in names}
+    return [name for name, ns in part.items() if 0 < ns < MOST_OF_ALL * saved.sum()]
 
 
 def slowest(asker: Asker) -> list[Change]:

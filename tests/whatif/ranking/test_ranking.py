@@ -337,3 +337,23 @@ def test_slowest__kernels_are_not_of_their_process():
 
 def test_barriers_of_threads_are_no_collectives_of_mpi():
     assert not ranked(build.threads(), kinds=["collective"]).changes
+
+
+def test_regions_that_one_thread_computes_alone():
+    """Of 500 in `solve` and 100 in `start` half of each; a team has two. All of it lies in `main`, and none in `team`."""
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    with b.region(0, "main"):
+        for name, ns in (("start", 100), ("solve", 500)):
+            with b.region(0, name):
+                b.compute(0, ns)
+    with b.region(0, "team"):
+        fork = b.call(0, "omp_fork")
+        b.link("fork", fork, b.call(other, "omp_idle"))
+        b.compute(0, 300)
+        b.compute(other, 300)
+        b.team("omp_implicit_barrier", (0, other))
+        b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
+    found = ranked(b.trace(), kinds=["threads"])
+    told = {change.question: 900 - change.makespan for change in found.changes}
+    assert told == {"parallel all": 300, "parallel solve": 250, "parallel start": 50}
