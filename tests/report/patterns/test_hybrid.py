@@ -75,7 +75,7 @@ def test_left_out():
 
 @pytest.mark.parametrize(("name", "who"), [("threads", "process or thread"), ("late_sender", "process")])
 def test_words(name, who):
-    told = text(document(CATALOGUE[name]()), False)
+    told = " ".join(text(document(CATALOGUE[name]()), False).split())
     assert f"is for a {who} that spends more time there" in told
     assert f"because a {who} spent more time here" in told
     assert f" to another {who}, " in told
