@@ -17,6 +17,8 @@ from perwiz.whatif.hypotheses.stretch import Segments, level, shares
 from perwiz.whatif.hypotheses.teams import EVERY, innermost, members, phases, spread
 
 _MOST_THREADS, _MOST_PIECES = 4096, 10_000
+_MOST_IN_ALL = 10_000_000
+"""Pieces of all threads in all teams; each takes some 40 bytes."""
 
 
 class Shared(Computation):
@@ -83,6 +85,8 @@ class Schedule(Shared):
         if not match or not 0 < int(match[1] or 1) <= _MOST_PIECES:
             raise UsageError(f"{self}: must be like {self.word} {self.example} with 1 to {_MOST_PIECES} pieces of each thread's work")
         group, piece = chosen.group[length > 0], length[length > 0]
+        if match[1] and len(chosen.part) * int(match[1]) > _MOST_IN_ALL:
+            raise UsageError(f"{self}: {len(chosen.part) * int(match[1])} pieces in all teams, must be at most {_MOST_IN_ALL}")
         if match[1]:
             group, piece = _cut(_totals(length, chosen), int(match[1]))
         elif not (np.bincount(group, minlength=1) > 1).any():

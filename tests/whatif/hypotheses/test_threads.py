@@ -9,6 +9,7 @@ import build
 from build import Builder
 from perwiz.errors import UsageError
 from perwiz.loggps import model_file
+from perwiz.whatif.hypotheses import threads
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import members, phases, spread
@@ -173,6 +174,13 @@ def test_refusals(text, message):
     with pytest.raises(UsageError) as error:
         makespan(b.trace(), text)
     assert str(error.value) == message
+
+
+def test_refusal__too_many_pieces(monkeypatch):
+    """Two threads of a team in a hundred pieces each: 200."""
+    monkeypatch.setattr(threads, "_MOST_IN_ALL", 199)
+    with pytest.raises(UsageError, match=r"^schedule all=dynamic,100: 200 pieces in all teams, must be at most 199$"):
+        makespan(one_team([100], [300]), "schedule all=dynamic,100")
 
 
 def test_refusal__no_threads():
