@@ -153,7 +153,7 @@ def split(start, source, kind, time, cut, lag):
         rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
         for k in binding:
             weight[k] += rest
-    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(7)]
+    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(START + 1)]
 
 
 def cut_incoming(start, kind, vertex, spared, cut, weight):
