@@ -1,4 +1,4 @@
-"""What `scripts/compare-scalasca` runs: the severity of every pattern as perwiz and as Scalasca 2.6 find it, side by side.
+"""What `scripts/compare-scalasca` runs: the severity of every pattern of MPI as perwiz and as Scalasca 2.6 find it, side by side.
 
 Scalasca makes two choices that a trace shows and perwiz does not share: it pairs messages of one channel in the order their receives
 complete (MPI pairs them in the order they are posted), and it leaves MPI_Alltoallv and MPI_Alltoallw out. `as Scalasca` is what perwiz
@@ -21,7 +21,8 @@ from perwiz import words
 from perwiz.clock.treatment import treat
 from perwiz.errors import PerwizError
 from perwiz.formats.files import read
-from perwiz.patterns.search import BUILT_IN, Findings, search
+from perwiz.patterns.library import OF_MPI
+from perwiz.patterns.search import Findings, search
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 
@@ -29,7 +30,7 @@ Floats = NDArray[np.float64]
 ByPath = dict[tuple[str, ...], Floats]
 """Seconds per location, by the names of a call path."""
 LEFT_OUT = [operations.OP[name] for name in ("MPI_Alltoallv", "MPI_Alltoallw")]
-NAMES = tuple(pattern.name for pattern in BUILT_IN)
+NAMES = tuple(pattern.name for pattern in OF_MPI)
 
 
 def paired_by_completion(trace: Trace) -> Trace:

@@ -106,6 +106,7 @@ def test_totals(script, name):
     """Archives that ship: every pattern, and no other. Scalasca leaves MPI_Alltoallv out; npb-is has 33 of the 99 waits there."""
     findings = search(treat(read(str(ROOT / "traces" / name / "traces.otf2")), "linear").trace)
     found = {pattern: script.total(paths) for pattern, paths in script.without(findings, script.LEFT_OUT).items()}
+    assert set(found) == set(script.NAMES)
     assert {pattern for pattern, value in found.items() if value} == set(TRUTH[name])
     for pattern, value in TRUTH[name].items():
         assert found[pattern] == pytest.approx(value, abs=allowed(pattern, value, len(findings.instances[pattern]))), pattern
