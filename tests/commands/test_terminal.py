@@ -181,6 +181,17 @@ def test_colour__on_a_terminal_only(perwiz, monkeypatch):
     assert "\x1b" not in perwiz(QUESTION, 120)[1]
 
 
+@pytest.mark.parametrize("size", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+def test_colour__none_under_mpiexec(perwiz, monkeypatch, size):
+    """Open MPI gives each process a terminal, whatever its own output goes to."""
+    plain = perwiz(QUESTION)[1]
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(size, "2")
+    monkeypatch.setenv(size.replace("SIZE", "RANK"), "0")
+    assert perwiz(QUESTION, 120)[1] == plain
+
+
 @pytest.mark.parametrize("line", REPORTS)
 def test_colour__one_fact_of_every_report(perwiz, monkeypatch, line):
     monkeypatch.delenv("NO_COLOR")
