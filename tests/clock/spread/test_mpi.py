@@ -26,8 +26,9 @@ def launchers():
     paths = [one.mpiexec for one in mpis.installed()]
     paths += [os.path.join(os.path.dirname(sys.executable), "mpiexec"), shutil.which("mpiexec") or ""]
     for path in dict.fromkeys(path for path in paths if os.path.exists(path)):
-        library = pathlib.Path(path).parents[1] / "lib" / "libmpi.so"
-        more = {"MPI4PY_LIBMPI": str(library)} if library.exists() else {}
+        # In wheels libmpi.so is a text for the linker: the last of libmpi.so, libmpi.so.12 is the library.
+        libraries = sorted(pathlib.Path(path).parents[1].glob("lib/libmpi.so*"))
+        more = {"MPI4PY_LIBMPI": str(libraries[-1])} if libraries else {}
         yield path, os.environ | more | {"PYTHONPATH": str(pathlib.Path(threaded.__file__).parent)}
 
 
