@@ -234,3 +234,18 @@ def test_only_threads():
     assert predict(trace, ["balance-threads all"]).predicted.makespan == 250
     assert predict(trace, ["zero-wait all"]).predicted.makespan == 500
     assert balance(trace).run.makespan == 500
+
+
+def test_bound__while_mpi_starts_nobody_is_idle():
+    """MPI_Init from 0 to 100; a thread idle until 120 could work from 100 on: of 300 and 280 busy ns the mean, and no less than 100."""
+    b = build.Builder(1)
+    thread = b.thread(0)
+    b.call(0, "Init", at=(0, 100))
+    fork = b.call(0, "omp_fork", at=(120, 120))
+    b.link("fork", fork, b.call(thread, "omp_idle", at=(0, 120)))
+    b.compute(0, 180)
+    b.compute(thread, 180)
+    found = bound(b.trace(), (), "default", "none").regions[0]
+    assert found.parts.sum(axis=0).tolist() == [300, 300]
+    assert found.parts[5].tolist() == [0, 20]
+    assert found.time((0, 1)) == 290

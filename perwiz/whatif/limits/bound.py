@@ -142,13 +142,20 @@ def _work(run: Run) -> I8:
 
 
 def _idle(trace: Trace) -> I8:
-    """Return, per call, how long a thread or a stream of a device has nothing to do in it, ns: until it is given work, else all of it."""
+    """Return, per call, how long a thread or a stream of a device has nothing to do in it, ns: until it is given work, else all of it.
+
+    While its process is in MPI_Init nothing could be given to it: that is no idleness.
+    """
     calls, links = trace.timeline.calls, trace.links
     starts = np.isin(links.kind, STARTS)
-    out = np.where(_IDLE[trace.calls.op], calls.leave - calls.enter, 0)
+    until = np.where(_IDLE[trace.calls.op], calls.leave, calls.enter)
     effect = links.effect[starts]
-    out[effect] = np.clip(calls.enter[links.cause[starts]], calls.enter[effect], calls.leave[effect]) - calls.enter[effect]
-    return out
+    until[effect] = np.clip(calls.enter[links.cause[starts]], calls.enter[effect], calls.leave[effect])
+    inits, process = selectors.init_calls(trace), trace.processes_of_calls
+    begun, ended = (np.zeros(int(process.max(initial=0)) + 1, "i8") for _ in range(2))
+    begun[process[inits]], ended[process[inits]] = calls.enter[inits], calls.leave[inits]
+    within = np.minimum(until, ended[process]) - np.maximum(calls.enter, begun[process])
+    return np.asarray(until - calls.enter - np.maximum(within, 0))
 
 
 def _completed(trace: Trace) -> I8:
