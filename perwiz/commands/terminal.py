@@ -24,7 +24,7 @@ def show(made: Callable[[], str], quiet: bool | None = None) -> None:
     """
     # Open MPI gives each process a terminal, also where its own output goes into a file.
     terminal = sys.stdout is not None and sys.stdout.isatty() and launched()[0] == 1
-    with words.fitted(words.width(sys.stdout)):
+    with words.fitted(words.width(sys.stdout if terminal else None)):
         text = words.folded(made())
         if quiet is not None:
             title, answer, *rest = text.split("\n\n") if "\n\n" in text else ("", text)

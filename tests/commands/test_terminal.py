@@ -183,13 +183,13 @@ def test_colour__on_a_terminal_only(perwiz, monkeypatch):
 
 @pytest.mark.parametrize("size", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 def test_colour__none_under_mpiexec(perwiz, monkeypatch, size):
-    """Open MPI gives each process a terminal, whatever its own output goes to."""
+    """Open MPI gives each process a terminal of 80 columns, whatever its own output goes to: neither that nor colour is meant."""
     plain = perwiz(QUESTION)[1]
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv(size, "2")
     monkeypatch.setenv(size.replace("SIZE", "RANK"), "0")
-    assert perwiz(QUESTION, 120)[1] == plain
+    assert perwiz(QUESTION, 80)[1] == plain
 
 
 @pytest.mark.parametrize("line", REPORTS)
