@@ -334,9 +334,11 @@ def _pieces(row: Costs, points: Points, rest: F8, times: int, known: float) -> l
 
 def _at_both_ends(seen: Seen, own: Costs, first: float, slope: float | None) -> dict[str, float]:
     """Return o_s, o_r, O_s and O_r as calls tell them, as far as a way has room for them: `first` ns for a byte, and `slope` for each more.
+    A line through ways that get much longer may begin below 0: then a byte takes none.
 
     What no call tells is that of `own`, but no longer than any call, and at the receiver no more than half of what the sender leaves.
     """
+    first = max(first, 0.0)
     o_s, more_s = _of_calls(seen.sending, min(own.o_s, seen.sends_most))
     o_r, more_r = _of_calls(seen.receiving, min(own.o_r, seen.receives_most, max(first - o_s, 0.0) / 2))
     o_r = min(o_r, first)

@@ -507,3 +507,14 @@ def test_fitted__never_refuses(processes, messages, seed):
     for each in machine.unknown:
         for end in each.ends:
             assert len(machine.model.with_changes(end).costs) == len(machine.model.costs)
+
+
+def test_ways_that_get_much_longer():
+    """Ways of 100 ns for 1000 bytes, of a ns a byte beyond: the line is 899 below 0 at one byte, but there is no time less than none."""
+    b = Builder(2)
+    for k in range(80):
+        begin, size, way = 10_000 * k, *((1000, 100), (2000, 2000), (3000, 3000), (4000, 4000))[k % 4]
+        b.send(0, 1, bytes=size, at=(begin, begin + 50))
+        b.recv(1, 0, at=(begin, begin + way))
+    row = fitted(b.trace()).model.costs[0]
+    assert min(row.o_s, row.o_r, row.O_s, row.O_r, row.L, row.G) >= 0
