@@ -63,12 +63,20 @@ def test_remedies__each_program_has_its_page(remedies):
 
 
 def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path):
-    """Four processes, fifty steps: 600 ms where one computes 12 ms and the others 6, 375 ms where all compute 7.5."""
-    lab = remedies.Lab(tmp_path, mpi.mpiexec, 1)
-    balanced = next(remedy for remedy in remedies.REMEDIES if remedy.program == "imbalance")
-    before, row = remedies.measured(lab, balanced)
-    assert before.time > 1.3 * row.measured
-    assert abs(row.error) < 0.2
+    """Four processes, fifty steps: 600 ms where one computes 12 ms and the others 6, 375 ms where all compute 7.5.
+
+    The prediction is made of the run before alone; other work may disturb two attempts at measuring the one behind.
+    """
+    balanced, seen = next(remedy for remedy in remedies.REMEDIES if remedy.program == "imbalance"), []
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        before, row = remedies.measured(remedies.Lab(folder, mpi.mpiexec, 1), balanced)
+        assert before.time > 1.3 * row.expected.time
+        if before.time > 1.3 * row.measured and abs(row.error) < 0.2:
+            return
+        seen.append((before.time, row.measured, row.error))
+    pytest.fail(str(seen))
 
 
 def test_hybrid__threads_gain_what_is_predicted(mpi, study, tmp_path):
