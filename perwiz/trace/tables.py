@@ -12,13 +12,13 @@ STANDARD, READY, BUFFERED, SYNCHRONOUS = range(4)
 """Send modes, as in `Messages.mode`."""
 PROCESS, THREAD, STREAM = range(3)
 """Kinds of locations, as in `Locations.kind`."""
-LINKS = ("fork", "join", "launch", "done", "lock", "task", "taskwait", "event", "signal")
+LINKS = ("fork", "join", "launch", "done", "lock", "task", "taskwait", "event", "signal", "end")
 """Kinds of links, as in `Links.kind`."""
-FORK, JOIN, LAUNCH, DONE, LOCK, TASK, TASKWAIT, EVENT, SIGNAL = range(len(LINKS))
+FORK, JOIN, LAUNCH, DONE, LOCK, TASK, TASKWAIT, EVENT, SIGNAL, END = range(len(LINKS))
 """Team or thread begun; team or thread ended; work given to a device; work of a device done; lock handed over; task created; task
-completed; a stream let go by another; a condition signalled."""
-STARTS = (FORK, LAUNCH, TASK)
-"""Kinds of links that begin what there would not be without them; the others end a wait."""
+completed; a stream let go by another; a condition signalled; the process comes to its end, and with it what idles there."""
+STARTS = (FORK, LAUNCH, TASK, END)
+"""Kinds of links until which there is nothing to do: they begin what there would not be without them, or end it; the others end a wait."""
 
 
 class Locations(Table):

@@ -16,7 +16,7 @@ from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import activities
 from perwiz.formats.otf2.hybrid.devices import HOST
-from perwiz.formats.otf2.hybrid.threads import Threads, joined
+from perwiz.formats.otf2.hybrid.threads import Threads, endings, joined
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
@@ -86,7 +86,8 @@ class Builder:
         for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "bits"):
             self.column[name] = take(f"call.{name}")
         idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
-        self.column["enter"][idle] = self.locations.instants().enter[self.column["location"][idle]]
+        self.instants = self.locations.instants()
+        self.column["enter"][idle] = self.instants.enter[self.column["location"][idle]]
 
     def _devices(self) -> None:
         """Tie what ran on streams to the host; the region of a call that concerns a device stands where others have a root."""
@@ -217,22 +218,36 @@ class Builder:
 
     def _threads(self) -> None:
         """Tie calls of threads by links, and by barriers behind the collectives of MPI."""
-        self.links, self.untied = joined(self.of_devices), 0
+        self.untied = 0
         get = self.column
         if self.extras.written:
             self.links = self.extras.links(len(get["op"]))
             barrier = np.flatnonzero((operations.COLLECTIVE & ~operations.MPI)[get["op"]] & (self.sequence >= 0))
             self.instances = matching_collectives.with_teams(self.instances, get["op"], barrier, self.sequence[barrier])
             return
-        if not len(self.began):
+        tied = self.of_devices
+        if len(self.began):
+            began = np.full(len(get["op"]), NONE, "i8")
+            began[~operations.MPI[get["op"]]] = self.began
+            threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said).tied()
+            self.untied, tied = threads.untied, joined(threads.links, self.of_devices)
+            self.instances = matching_collectives.with_teams(self.instances, get["op"], threads.barrier, threads.together)
+        ends = endings(get["location"], get["op"], get["enter"], get["leave"], self.locations.process, tied)
+        self.links = joined(tied, ends)
+        self._end_idleness(ends)
+
+    def _end_idleness(self, ends: Links) -> None:
+        """Let threads and streams with nothing more to do be there until their process comes to its last call: not until records end."""
+        if not len(ends):
             return
-        began = np.full(len(get["op"]), NONE, "i8")
-        began[~operations.MPI[get["op"]]] = self.began
-        threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said)
-        tied = threads.tied()
-        self.untied = tied.untied
-        self.links = joined(tied.links, self.of_devices)
-        self.instances = matching_collectives.with_teams(self.instances, get["op"], tied.barrier, tied.together)
+        get, still = self.column, np.full(len(self.locations), np.iinfo("i8").min)
+        np.maximum.at(still, self.regions.table.location, self.regions.times.leave)
+        location = get["location"][ends.effect]
+        until = np.maximum(get["enter"][ends.effect], get["enter"][ends.cause])
+        idle = still[location] <= until
+        get["leave"], leave = get["leave"].copy(), self.instants.leave.copy()
+        get["leave"][ends.effect[idle]] = leave[location[idle]] = until[idle]
+        self.instants = Times(self.instants.enter, leave)
 
     def _defects(self) -> Defects:
         out = defects.DefectList()
@@ -335,7 +350,7 @@ class Builder:
             collectives=self.instances.collectives,
             members=self.instances.members,
             links=self.links,
-            timeline=Timeline(times, regions.times, self.locations.instants(), origin),
+            timeline=Timeline(times, regions.times, self.instants, origin),
             labels=Labels(label.astype("i4"), text.astype("i4")),
             texts=other_records.texts.all(),
             nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),

@@ -146,7 +146,7 @@ class Threads:
         of_process = last[master[np.searchsorted(master, location[at_last], "right") - 1] + 1] - 1
         idle_last = call[at_last]
         self._leave[idle_last] = np.maximum(self._enter[idle_last], self._enter[of_process])
-        self._link(tables.JOIN, of_process.astype("i4"), idle_last)
+        self._link(tables.END, of_process.astype("i4"), idle_last)
 
     def _end_teams(self) -> None:
         """Workers leave the barrier that ends a team when all have arrived: a runtime says so only when it has the next work for them."""

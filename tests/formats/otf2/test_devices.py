@@ -59,10 +59,19 @@ def calls(trace):
     return [(where, operations.OPS[op], enter, leave) for where, op, enter, leave in zip(*map(np.ndarray.tolist, columns), strict=True)]
 
 
-def links(trace):
+def every_link(trace):
     """Return the links as (kind, cause, effect)."""
     columns = (getattr(trace.links, field.name) for field in dataclasses.fields(trace.links))
     return sorted((LINKS[kind], cause, effect) for kind, cause, effect in zip(*map(np.ndarray.tolist, columns), strict=True))
+
+
+def links(trace):
+    """Return the links but those to idleness at the end, which the first thread of the process always ends."""
+    location, process, last = trace.calls.location, trace.locations.process, trace.first_calls[1:] - 1
+    for _, cause, effect in (ends := [link for link in every_link(trace) if link[0] == "end"]):
+        assert location[cause] == np.searchsorted(process, process[location[effect]])
+        assert effect == last[location[effect]]
+    return [link for link in every_link(trace) if link not in ends]
 
 
 def test_stream__kernel_and_copy(program):
@@ -101,6 +110,29 @@ def test_kernel_twice_as_fast(program):
     for factor, gain in ((0.5, 22), (2, -44), (1, 0)):
         prediction = predict(trace, [Scale(f"solve={factor}")])
         assert (prediction.gain, prediction.replay_error) == (gain, 0)
+
+
+def test_stream__that_idles_until_records_end(program):
+    """Of a stream something was written down at 140, and the process came to its last call at 30: the stream does not hold the run.
+
+    The host finds the kernel done and computes on to 100. A kernel of 15 ns in place of 30 ends the run at 85.
+
+    host    launch 10-20, synchronize 30-60 ............ 100
+    stream  idle 0-25, solve 25-55, idle 55 ................. 140
+    """
+    made = program()
+    made.enter(HOST, 0, "main")
+    made.launch(10, 20, FIRST)
+    made.routine("cuStreamSynchronize", 30, 60, behind={made.stream: FIRST})
+    made.leave(HOST, 100, "main")
+    made.kernel(FIRST, 25, 55)
+    made.at(FIRST, 140, "BufferFlush", 145)
+    trace = made.trace()
+    assert [call for call in calls(trace) if call[0]] == [(1, "device_idle", 0, 25), (1, "device_idle", 55, 55)]
+    assert every_link(trace) == [("done", 3, 1), ("end", 1, 3), ("launch", 0, 2)]
+    assert trace.timeline.locations.leave.tolist() == [100, 55, 0]
+    prediction = predict(trace, [Scale("solve=0.5")])
+    assert (prediction.recorded.makespan, prediction.gain, prediction.replay_error) == (100, 15, 0)
 
 
 def test_kernel__whose_end_nobody_waits_for(program):

@@ -70,9 +70,18 @@ def calls(trace):
     return [(where, operations.OPS[op], enter, leave) for where, op, enter, leave in zip(*map(np.ndarray.tolist, columns), strict=True)]
 
 
-def links(trace):
+def every_link(trace):
     """Return the links as (kind, cause, effect)."""
     return sorted((LINKS[kind], cause, effect) for kind, cause, effect in zip(*map(np.ndarray.tolist, columns(trace.links)), strict=True))
+
+
+def links(trace):
+    """Return the links but those to idleness at the end, which the first thread of the process always ends."""
+    location, process, last = trace.calls.location, trace.locations.process, trace.first_calls[1:] - 1
+    for _, cause, effect in (ends := [link for link in every_link(trace) if link[0] == "end"]):
+        assert location[cause] == np.searchsorted(process, process[location[effect]])
+        assert effect == last[location[effect]]
+    return [link for link in every_link(trace) if link not in ends]
 
 
 def columns(table):

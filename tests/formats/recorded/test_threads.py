@@ -72,7 +72,7 @@ def test_team__idle_outside_of_it(read):
         ],
         [("idle", 0, 200), ("implicit_barrier", 600, 600), ("idle", 600, 901), ("implicit_barrier", 950, 1000), ("idle", 1000, 1050)],
     ]
-    assert links(trace) == [("fork", 0, 7), ("fork", 3, 9), ("join", 6, 11), ("join", 9, 2), ("join", 11, 5)]
+    assert links(trace) == [("fork", 0, 7), ("fork", 3, 9), ("join", 9, 2), ("join", 11, 5), ("end", 6, 11)]
     assert (trace.collectives.comm.tolist(), trace.collectives.first_member.tolist()) == ([-1, -1], [0, 2])
     assert (trace.members.call.tolist(), trace.members.done.tolist()) == ([1, 8, 4, 10], [1, 8, 4, 10])
     assert (trace.timeline.locations.enter.tolist(), trace.timeline.locations.leave.tolist()) == ([0, 0], [1060, 1050])

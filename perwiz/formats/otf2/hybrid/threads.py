@@ -17,6 +17,7 @@ from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Links
 
 _BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
+_IDLES = [operations.OP[f"{kind}_idle"] for kind in ("omp", "pthread", "device")]
 _IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
 _OF_PTHREADS = {_LOCK: operations.OP["pthread_mutex_lock"], operations.OP["omp_release"]: operations.OP["pthread_release"]}
 
@@ -238,6 +239,26 @@ def _latest(key: I8, time: I8, row: I8, asked: I8, until: I8) -> I8:
     out = np.full(len(asked), NONE, "i8")
     out[good] = row[last[good]]
     return out
+
+
+def endings(location: I4, op: U2, enter: I8, leave: I8, process: I4, links: Links) -> Links:
+    """Return links to the calls in which threads and streams that others tie idle until their process ends, as nothing else begins.
+
+    Each is from the last call of the first thread of its process entered before that. Columns of calls; `process` is per location, its
+    first thread before its other locations.
+    """
+    first = np.searchsorted(location, np.arange(len(process) + 1))
+    last = first[1:][np.diff(first) > 0] - 1
+    begun = links.effect[np.isin(links.kind, tables.STARTS)]
+    tied = np.isin(location[last], location[np.concatenate([links.cause, links.effect])])
+    cause, effect = [], []
+    for call in last[tied & np.isin(op[last], _IDLES) & ~np.isin(last, begun)].tolist():
+        begin, end = first[(place := int(np.searchsorted(process, process[location[call]]))) : place + 2].tolist()
+        before = int(np.searchsorted(enter[begin:end], leave[call], "right"))
+        if before and begin + before - 1 != call:
+            cause.append(begin + before - 1)
+            effect.append(call)
+    return Links(np.full(len(cause), tables.END, "u1"), np.array(cause, "i4"), np.array(effect, "i4"))
 
 
 def joined(*parts: Links) -> Links:
