@@ -16,9 +16,10 @@ from perwiz.kernels import launches as kernel
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import DONE, EVENT, LAUNCH, NONE, Links
 
-KERNEL, TO_DEVICE, FROM_DEVICE, ON_DEVICE, COPY, OFFLOAD, DEVICE, STREAM, OF_EVENT, RECORD, STREAM_WAIT = range(11)
-"""What a routine of the host is about. Up to OFFLOAD it launches that (COPY: one in any direction; OFFLOAD: a region and its copies);
-behind it it waits for all streams, for one, for an event; puts an event into a stream; lets a stream wait for an event."""
+KERNEL, TO_DEVICE, FROM_DEVICE, ON_DEVICE, COPY, OFFLOAD, GRAPH, DEVICE, STREAM, OF_EVENT, RECORD, STREAM_WAIT = range(12)
+"""What a routine of the host is about. Up to GRAPH it launches that (COPY: one in any direction; OFFLOAD: a region and its copies; GRAPH:
+nobody says how many kernels and copies, be it none); behind it it waits for all streams, for one, for an event; puts an event into a
+stream; lets a stream wait for an event."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,8 @@ def link(routines: Routines, activities: Activities) -> tuple[Links, int]:
     An activity is tied to the blocking routine of the host in which it begins; else by what both share, by the stream that the routine
     names, by the name of the kernel, or by the direction of the copy: it takes the oldest routine left that was entered before it began and
     for which nothing waited that returned before. A copy to the device may begin behind its routine, which has put the data elsewhere.
-    What would break the order of its stream stays untied.
+    What is left was launched by graphs, in equal parts, or if that cannot be by the last one entered before it. What would break the order
+    of its stream stays untied.
     The default stream, that of blocking copies, takes turns with others (CUDA C++ Programming Guide, "Implicit Synchronization").
     """
     found = [np.empty((3, 0), "i8")]
@@ -127,6 +129,8 @@ class _Process:
             self._tie_inside(what)
         self._free &= self._routines.queues | (launched == TO_DEVICE)
         self._tie(self._routines.key, self._activities.key)
+        if (self._routines.what == GRAPH).any():
+            self._tie(*(_both(side.name, side.stream, which) for side, which in ((self._routines, kernel), (self._activities, runs))))
         self._tie(np.where(kernel, self._routines.stream, NONE), np.where(runs, self._activities.stream, NONE))
         self._tie(np.where(kernel, NONE, self._routines.stream), np.where(runs, NONE, self._activities.stream))
         sure = self.launch >= 0
@@ -136,6 +140,7 @@ class _Process:
             self._tie(np.where(kernel, 0, NONE), np.where(left, 0, NONE))
         self._tie(np.where(kernel | (launched >= COPY), NONE, launched), np.where(runs, NONE, ran))
         self._tie(np.where(launched == COPY, 0, NONE), np.where(runs, NONE, 0))
+        self._tie_graphs()
         self._keep_order(sure)
 
     def _tie_inside(self, what: int) -> None:
@@ -162,6 +167,21 @@ class _Process:
             kernel.oldest(self._routines.enter[launches], self._over[launches], self._activities.begin[activities], taken)
             self.launch[activities] = np.where(taken < 0, NONE, launches[taken])
             self._free[launches[taken[taken >= 0]]] = False
+
+    def _tie_graphs(self) -> None:
+        """Tie what is left on each stream to the graphs launched into it, or if they name no stream to all."""
+        routines, begin = self._routines, self._activities.begin
+        for stream in self._streams:
+            graphs = np.flatnonzero((routines.what == GRAPH) & np.isin(routines.stream, (NONE, self._activities.stream[stream.start])))
+            ties = stream.start + np.flatnonzero(self.launch[stream] < 0)
+            if not len(graphs) or not len(ties):
+                continue
+            each, rest = divmod(len(ties), len(graphs))
+            if rest or (begin[ties[::each]] < routines.enter[graphs]).any():
+                last = np.searchsorted(routines.enter[graphs], begin[ties], "right") - 1
+                self.launch[ties[last >= 0]] = graphs[last[last >= 0]]
+            else:
+                self.launch[ties] = np.repeat(graphs, each)
 
     def _keep_order(self, sure: Mask) -> None:
         """Untie activities that would have been launched before one in front of them on their stream; those that are sure stay."""
@@ -269,6 +289,11 @@ class _Process:
         earlier, later = earlier[good], later[good]
         good = self._activities.end[earlier] <= self._activities.begin[later]
         return _links(EVENT, self._activities.behind[earlier[good]], self._activities.before[later[good]])
+
+
+def _both(name: Ints, stream: Ints, which: Mask) -> I8:
+    """Return a number for name and stream of some rows, -1 where one of them is not known."""
+    return np.where(which & (name >= 0) & (stream >= 0), (name.astype("i8") << 32) + stream, NONE)
 
 
 def _links(kind: int, cause: Ints, effect: Ints) -> I8:

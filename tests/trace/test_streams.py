@@ -9,6 +9,7 @@ from perwiz.trace.streams import (
     COPY,
     DEVICE,
     FROM_DEVICE,
+    GRAPH,
     KERNEL,
     OF_EVENT,
     OFFLOAD,
@@ -138,6 +139,22 @@ def test_offload__region_and_its_copies():
     ran = [(1, 20, 60, {}), (2, 15, 18, {"what": TO_DEVICE})]
     links = [("done", -60, 10), ("done", -18, 10), ("launch", 10, -20), ("launch", 10, -15)]
     assert linked(host, ran) == (links, 0)
+
+
+def test_graphs__all_that_is_left_in_equal_parts():
+    """The second graph is launched before the first has begun; the kernel between them has a launch of its own."""
+    host = [call(10, 12, GRAPH, stream=1), call(13, 14, stream=1, name=7), call(20, 22, GRAPH, stream=1)]
+    ran = [(1, 30, 40, {}), (1, 45, 50, {}), (1, 55, 60, {"name": 7}), (1, 65, 70, {}), (1, 75, 80, {})]
+    links = [("launch", 10, -45), ("launch", 10, -30), ("launch", 13, -55), ("launch", 20, -75), ("launch", 20, -65)]
+    assert linked(host, ran) == (links, 0)
+
+
+def test_graphs__of_unequal_parts():
+    """Three kernels and a copy of two graphs and a memset that left nothing: the last before each; the first began before all of them."""
+    host = [call(10, 12, GRAPH), call(20, 22, GRAPH), call(60, 61, GRAPH, stream=2)]
+    ran = [(1, 5, 7, {}), (1, 15, 16, {}), (1, 30, 40, {}), (1, 70, 80, {"what": FROM_DEVICE}), (1, 85, 86, {})]
+    links = [("launch", 10, -15), ("launch", 20, -85), ("launch", 20, -70), ("launch", 20, -30)]
+    assert linked(host, ran) == (links, 1)
 
 
 def test_waits__only_for_what_was_launched_before():

@@ -11,7 +11,7 @@ from perwiz.formats.files import write
 from perwiz.formats.otf2.hybrid.devices import role, routine, stem
 from perwiz.formats.otf2.tables import Builder
 from perwiz.trace import operations
-from perwiz.trace.streams import COPY, DEVICE, FROM_DEVICE, KERNEL, OF_EVENT, OFFLOAD, ON_DEVICE, RECORD, STREAM, STREAM_WAIT, TO_DEVICE
+from perwiz.trace.streams import COPY, DEVICE, FROM_DEVICE, GRAPH, KERNEL, OF_EVENT, OFFLOAD, ON_DEVICE, RECORD, STREAM, STREAM_WAIT, TO_DEVICE
 from perwiz.trace.tables import LINKS, PROCESS
 from perwiz.trace.tables import STREAM as A_STREAM
 
@@ -327,6 +327,8 @@ ROLES = {
     "hipModuleLaunchKernel": ("device_launch", KERNEL),
     "clEnqueueNDRangeKernel": ("device_launch", KERNEL),
     "cuLaunchHostFunc": None,
+    "cudaGraphLaunch": ("device_launch", GRAPH),
+    "cuMemsetD8Async": ("device_launch", GRAPH),
     "cuMemcpyHtoDAsync_v2": ("device_launch", TO_DEVICE),
     "cuMemcpyDtoHAsync_v2": ("device_launch", FROM_DEVICE),
     "cudaMemcpyPeerAsync": ("device_launch", ON_DEVICE),
