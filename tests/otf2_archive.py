@@ -54,9 +54,9 @@ class Archive:
         self.refs[kind] = self.refs.get(kind, -1) + 1
         return self.refs[kind]
 
-    def location(self, ref, group, kind=1):
+    def location(self, ref, group, kind=1, name="thread"):
         self.events[ref] = []
-        self.define("Location", ref, self.text("thread"), c.LocationType(kind), ref, group)
+        self.define("Location", ref, self.text(name), c.LocationType(kind), ref, group)
 
     def group(self, kind, members, paradigm=MPI):
         ref = self.new("Group")

@@ -11,7 +11,20 @@ from perwiz.formats.files import write
 from perwiz.formats.otf2.hybrid.devices import role, routine, stem
 from perwiz.formats.otf2.tables import Builder
 from perwiz.trace import operations
-from perwiz.trace.streams import COPY, DEVICE, FROM_DEVICE, GRAPH, KERNEL, OF_EVENT, OFFLOAD, ON_DEVICE, RECORD, STREAM, STREAM_WAIT, TO_DEVICE
+from perwiz.trace.streams import (
+    COPY,
+    DEVICE,
+    FROM_DEVICE,
+    GRAPH,
+    KERNEL,
+    OF_EVENT,
+    OFFLOAD,
+    ON_DEVICE,
+    RECORD,
+    STREAM,
+    STREAM_WAIT,
+    TO_DEVICE,
+)
 from perwiz.trace.tables import LINKS, PROCESS
 from perwiz.trace.tables import STREAM as A_STREAM
 
@@ -27,10 +40,10 @@ def program(tmp_path):
 class Program(Archive):
     """An archive of one process with two streams."""
 
-    def __init__(self, folder, **more):
+    def __init__(self, folder, names=("CUDA[0:7]", "CUDA[0:14]"), **more):
         super().__init__(folder, 1, world=False, **more)
-        for ref in (FIRST, SECOND):
-            self.location(ref, 0, kind=2)
+        for ref, name in zip((FIRST, SECOND), names, strict=True):
+            self.location(ref, 0, kind=2, name=name)
         self.stream = self.attribute("CUDA_STREAM_REF", 13)
         self.event = self.attribute("CUDA_EVENT_REF", 4)
 
@@ -303,6 +316,24 @@ def test_clock__of_a_device(program):
     assert trace.records.time.tolist()[::2] == trace.timeline.regions.enter[copies].tolist()
     begins = trace.timeline.calls.leave[trace.calls.location == 1][:60:2].tolist()
     assert all(abs(begin - 1_000 * (2_000 * k + 1_005)) <= 6_000 for k, begin in enumerate(begins))
+
+
+def test_clocks__of_two_devices(program):
+    """One is 40 us behind and the other 60 ahead: each comes to its host by a line of its own."""
+    made = program(names=("CUDA[0:7]", "CUDA[1:7]"), resolution=10**6)
+    made.enter(HOST, 0, "main")
+    for k in range(60):
+        at, stream, off = 2_000 * k + 1_000, (FIRST, SECOND)[k % 2], (-40, 60)[k % 2]
+        made.launch(at, at + 10, stream)
+        made.routine("cuMemcpyDtoH_v2", at + 500, at + 560)
+        made.kernel(stream, at + 5 + off, at + 400 + off)
+        made.copy(stream, at + 510 + off, at + 550 + off)
+    made.leave(HOST, 200_000, "main")
+    trace = made.trace()
+    assert (trace.counts.untied_launches, trace.counts.placed_streams) == (0, 2)
+    copies = np.flatnonzero(trace.names.index("copy from device") == trace.paths.region[trace.regions.path])
+    begins = np.sort(trace.timeline.regions.enter[copies])
+    assert np.abs(begins - 1_000 * (2_000 * np.arange(60) + 1_510)).max() <= 10_000
 
 
 def test_written_again(program, tmp_path):

@@ -37,8 +37,17 @@ class Line(NamedTuple):
         return times + np.rint(self.offset + self.drift * (times - self.start)).astype("i8")
 
 
+def _devices(definitions: Definitions, recorded: Sequence[Recorded], streams: Mask) -> list[tuple[int, str]]:
+    """Return per location what tells devices of a process apart: the accelerator, and the device in its name, `CUDA[0` of `CUDA[0:7]`."""
+    location = {location.ref: location for location in definitions.locations}
+    rows = [location[one.ref] for one in recorded]
+    return [
+        (row.group, definitions.string(row.name).partition(":")[0] if stream else "") for row, stream in zip(rows, streams, strict=True)
+    ]
+
+
 def lines(definitions: Definitions, recorded: Sequence[Recorded], process: I4, streams: Mask) -> dict[int, Line]:
-    """Return what puts times of streams on the clocks of their hosts, per row of `recorded` where these differ.
+    """Return what puts times of devices on the clocks of their hosts, per row of `recorded`, one of their streams, where these differ.
 
     `process` and `streams` (whether it is one) are per location of `recorded`.
     """
@@ -46,20 +55,22 @@ def lines(definitions: Definitions, recorded: Sequence[Recorded], process: I4, s
     waits = [number for number, name in enumerate(names) if role(name) == (COPY_OP, FROM_DEVICE) and not name.startswith("cl")]
     copy = [len(names) + 1 + COPIES.index("copy from device")]
     found: dict[int, Line] = {}
-    for one in np.unique(process[streams]).tolist() if waits else ():
-        rows = np.flatnonzero((process == one) & streams)
-        calls = _spans(recorded, np.flatnonzero((process == one) & ~streams), "call", "root", waits)
-        copies = _spans(recorded, rows, "region", "name", copy)
-        line = _line(calls, copies, definitions.resolution)
+    device = _devices(definitions, recorded, streams)
+    of_device: dict[tuple[int, tuple[int, str]], list[int]] = {}
+    for row in np.flatnonzero(streams).tolist() if waits else ():
+        of_device.setdefault((int(process[row]), device[row]), []).append(row)
+    for (one, _), rows in of_device.items():
+        calls = _spans(recorded, np.flatnonzero((process == one) & ~streams).tolist(), "call", "root", waits)
+        line = _line(calls, _spans(recorded, rows, "region", "name", copy), definitions.resolution)
         if line:
-            found |= dict.fromkeys(rows.tolist(), line)
+            found |= dict.fromkeys(rows, line)
     return found
 
 
-def _spans(recorded: Sequence[Recorded], rows: I8, table: str, column: str, numbers: list[int]) -> I8:
+def _spans(recorded: Sequence[Recorded], rows: Sequence[int], table: str, column: str, numbers: list[int]) -> I8:
     """Return when rows of a table with these numbers begin and end, ticks, in order: an array of two."""
     found = [np.empty((2, 0), "i8")]
-    for row in rows.tolist():
+    for row in rows:
         arrays = recorded[row].arrays
         chosen = np.isin(arrays[f"{table}.{column}"], numbers)
         found.append(np.stack([arrays[f"{table}.{end}"][chosen] for end in ("enter", "leave")]).astype("i8"))
