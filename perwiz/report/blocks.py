@@ -137,10 +137,9 @@ def health(value: whatif.Health) -> Health:
 
 def recorded(makespan: int, state: Health) -> str:
     """Return the makespan of the recorded run in words, and that its clocks were corrected if they were."""
-    before = ", its clocks corrected" if state.correction else ""
-    if state.correction and state.correction.makespan != makespan:
-        before += f"; {words.duration(state.correction.makespan)} before that"
-    return f"{words.duration(makespan)}{before}"
+    now, before = words.duration(makespan), words.duration(state.correction.makespan if state.correction else makespan)
+    corrected = ", its clocks corrected" if state.correction else ""
+    return f"{now}{corrected}{f'; {before} before that' if before != now else ''}"
 
 
 def as_recorded(state: Health) -> str:

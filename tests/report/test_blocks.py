@@ -17,7 +17,7 @@ from perwiz.loggps.keys import OF_PAIRS
 from perwiz.report import blocks
 from perwiz.report.records import CallPlace
 from perwiz.trace.trace import Counts
-from perwiz.whatif.health import Health
+from perwiz.whatif.health import Correction, Health
 from perwiz.whatif.waits import Waits
 
 SOUND = Health(Counts(records=9), {}, Violations(0, 0, 0, 0, 0, 0), Violations(0, 0, 0, 0, 0, 0), None, 0, 0, 0, 0, 0.0)
@@ -80,6 +80,20 @@ def test_wait_lines__of_two_runs_and_odd_regions(pair):
 
 def lines(**changes):
     return blocks.health_lines(blocks.health(dataclasses.replace(SOUND, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (399_500_000, "399.5 ms, its clocks corrected"),
+        (399_500_017, "399.5 ms, its clocks corrected"),
+        (399_700_000, "399.5 ms, its clocks corrected; 399.7 ms before that"),
+    ],
+)
+def test_recorded__says_what_was_before_if_words_differ(before, said):
+    corrected = dataclasses.replace(SOUND, correction=Correction(1, 1, before))
+    assert blocks.recorded(399_500_000, blocks.health(corrected)) == said
+    assert blocks.recorded(399_500_000, blocks.health(SOUND)) == "399.5 ms"
 
 
 def test_health__sound():

@@ -28,6 +28,7 @@ from perwiz.report.domino.records import (
 )
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
+from perwiz.trace import operations
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -95,6 +96,9 @@ def _limits(run: Run, shares_of: int) -> Limits:
     started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
     late = 0 if started else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
+    hosts = run.trace.locations.kind != STREAM
+    on_devices = int(path.length[(path.kind == KINDS.index("computation")) & ~hosts[path.location]].sum())
+    devices = min(on_devices, max(whole.ideal - most - start, 0))
     return Limits(
         after_init=started,
         time_ns=shares_of,
@@ -102,11 +106,23 @@ def _limits(run: Run, shares_of: int) -> Limits:
         computation_ns=mean,
         imbalance_ns=most - mean,
         start_ns=start,
-        serialisation_ns=whole.ideal - most - start,
+        devices_ns=devices,
+        serialisation_ns=whole.ideal - most - start - devices,
         transfer_ns=whole.time - whole.ideal,
+        transfer_of=_callers(run.trace),
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
-        **asdict(blocks.location(run.trace, int(np.flatnonzero(run.trace.locations.kind != STREAM)[whole.useful.argmax()]))),
+        processes=len(np.unique(run.trace.locations.process)),
+        lanes=int(hosts.sum()),
+        **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _callers(trace: Trace) -> list[str]:
+    """Return what the calls of a trace are of."""
+    made = np.flatnonzero(np.bincount(trace.calls.op, minlength=len(operations.OPS)))
+    names = [operations.OPS[op] for op in made.tolist()]
+    of = {"MPI" if operations.MPI[op] else "devices" if name.startswith("device_") else "threads" for op, name in zip(made, names, strict=True)}
+    return [each for each in ("MPI", "threads", "devices") if each in of]
 
 
 def _spans(ranking: Ranking, question: str, changes: Sequence[Change], doubts: Doubts) -> list[Span]:

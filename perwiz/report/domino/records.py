@@ -146,14 +146,21 @@ class Limits(Record):
     """By how much the process that computes most is above it."""
     start_ns: Natural
     """Until the first process on the critical path began, where others had begun before and MPI_Init is not shown."""
+    devices_ns: Natural
+    """Kernels and copies of devices on the critical path, as far as computation is waited for there."""
     serialisation_ns: int
     """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
-    """What MPI and the network add."""
+    """What calls themselves and the network add."""
+    transfer_of: list[Annotated[str, choice("MPI", "threads", "devices")]]
+    """Whose calls these are."""
     end_ns: int
     """From when the last process enters MPI_Finalize to the end."""
     polling_ns: Natural
     """Of all that: the mean of all processes in calls that test or probe in vain."""
+    processes: Natural
+    lanes: Natural
+    """Processes and threads that compute."""
     rank: Natural
     """The process or thread that computes most."""
     thread: Natural

@@ -53,7 +53,7 @@ def _answer(domino: DominoDocument) -> Facts:
     if not domino.calls:
         facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
     else:
-        waits = f"all processes together wait {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+        waits = f"{_everybody(domino.limits)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns)
     facts += limits(domino.limits) if domino.limits else []
@@ -61,13 +61,24 @@ def _answer(domino: DominoDocument) -> Facts:
     return [*facts, *misfit.first(domino.misfit, domino.machine)]
 
 
+def _everybody(limits: Limits | None) -> str:
+    """Return who waits."""
+    if limits is None or limits.lanes == limits.processes > 1:
+        return "all processes together wait"
+    threads = "threads" if limits.processes == 1 else "processes and threads"
+    return f"all {threads} together wait" if limits.lanes > 1 else "it waits"
+
+
 def limits(limits: Limits) -> Facts:
     """Return in words what the time is made of, what matters most first."""
-    parts = {
-        f"imbalance ({'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)} computes most)": limits.imbalance_ns,
-        "serialisation (waiting in turn)": limits.serialisation_ns,
-        "transfer (MPI and network)": limits.transfer_ns,
-    }
+    parts = {_overhead(limits.transfer_of): limits.transfer_ns} if limits.transfer_of else {}
+    if limits.lanes > 1:
+        who = f"{'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)}"
+        parts[f"imbalance ({who} computes most)"] = limits.imbalance_ns
+    if limits.lanes > 1 or limits.serialisation_ns:
+        parts["serialisation (waiting in turn)"] = limits.serialisation_ns
+    if "devices" in limits.transfer_of:
+        parts["devices (waiting for kernels and copies)"] = limits.devices_ns
     if limits.start_ns:
         parts["late start (others began before)"] = limits.start_ns
     if limits.end_ns:
@@ -79,6 +90,14 @@ def limits(limits: Limits) -> Facts:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def _overhead(callers: Sequence[str]) -> str:
+    """Return what calls themselves cost, by whose they are."""
+    network = ["network"] if "MPI" in callers else []
+    *others, last = [*callers[: len(network)], *network, *callers[len(network) :]]
+    of = f"{', '.join(others)} and {last}" if others else last
+    return f"transfer ({of})" if network else f"overhead (in calls of {of})"
 
 
 def _share(part: int, whole: int) -> str:
@@ -115,8 +134,8 @@ def _shown(row: Ranked) -> str:
 def _falls(line: Line) -> str:
     if line.waits_less is None:
         return ""
-    where = words.shown(line.waits_less, 60)
-    return f"; waiting in {where} falls from {words.duration(line.waiting_ns)} to {words.duration(line.waiting_then_ns)}"
+    before, then = words.duration(line.waiting_ns), words.duration(line.waiting_then_ns)
+    return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}" if before != then else ""
 
 
 def _kinds(domino: DominoDocument) -> list[str]:

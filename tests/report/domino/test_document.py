@@ -14,8 +14,9 @@ from documents import valid
 from falling import falling
 from perwiz import words
 from perwiz.report.domino import document as report
+from perwiz.report.domino.records import Line
 from perwiz.report.domino.remedies import REMEDIES
-from perwiz.report.domino.text import pace, text
+from perwiz.report.domino.text import meaning, pace, text
 from perwiz.trace.trace import Counts
 from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.ranking import plan as plans
@@ -484,13 +485,46 @@ def test_limits__name_a_thread():
     assert "imbalance (thread 0.1 computes most) 40.0 %" in lines(document(b.trace()), "limited by")
 
 
-def test_limits__a_process_with_streams_has_no_imbalance():
+def one_kernel():
+    """A process waits until 900 for a kernel that begins at once, after 100 of its own."""
     b = Builder(1, work=0)
     stream = b.stream(0)
-    launch, idle = b.call(0, "device_launch"), b.call(stream, "device_idle")
-    b.link("launch", launch, idle)
+    b.link("launch", b.call(0, "device_launch"), b.call(stream, "device_idle"))
     b.compute(0, 100)
     b.compute(stream, 900)
     b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
-    limits = document(b.trace()).limits
-    assert (limits.computation_ns, limits.imbalance_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0)
+    return b.trace()
+
+
+def test_limits__one_process_has_nobody_to_be_balanced_with():
+    """Nor does it wait in turn, nor for a network: it waits for its device."""
+    said = "devices (waiting for kernels and copies) 88.9 %, overhead (in calls of devices) 0.0 %; computation 11.1 %, of the 900 ns recorded"
+    assert lines(document(one_kernel()), "limited by") == said
+    limits = document(one_kernel()).limits
+    assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
+    assert lines(document(one_kernel()), "recorded") == "900 ns; it waits 800 ns in 1 of 4 calls"
+
+
+def test_limits__overhead_is_of_those_that_call():
+    """Of MPI alone it is transfer."""
+    said = {name: lines(document(CATALOGUE[name]()), "limited by") for name in ("late_sender", "threads", "device", "small_team")}
+    assert "transfer (MPI and network)" in said["late_sender"]
+    assert "transfer (MPI, network and threads)" in said["threads"]
+    assert "transfer (MPI, network and devices)" in said["device"]
+    assert "overhead (in calls of threads)" in said["small_team"]
+    assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "recorded")
+    assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "recorded")
+
+
+def test_text__a_fall_that_no_digit_shows():
+    line = Line(head=document(halo_of_two()).ranked[0].head, includes=[], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901)
+    assert "falls" not in meaning(line)
+    assert meaning(replace(line, waiting_then_ns=1000)).endswith("; waiting in MPI_Recv falls from 263.9 us to 1.000 us")
+
+
+def halo_of_two():
+    b = Builder(2, work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    b.recv(1, 0)
+    return b.trace()
