@@ -45,7 +45,7 @@ TERMS = (
     Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
     Term("first change", "of all changes tried the one that gains most; 'what to do' says what to write for it", ("what to do",)),
-    Term("kind", "what a change does: balance, threads, slowest, order, wait, protocol, collective, messages or network", plain=True),
+    Term("kind", "what a change does: threads, balance, slowest, order, wait, protocol, collective, messages or network", plain=True),
     Term(
         "balance",
         "computation spread evenly over processes; as an efficiency: mean computation over the longest",

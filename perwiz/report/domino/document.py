@@ -15,6 +15,7 @@ from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import (
     DominoDocument,
     Fixes,
+    ForDevices,
     Limits,
     Line,
     NextFix,
@@ -29,12 +30,12 @@ from perwiz.report.domino.records import (
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
 from perwiz.trace import operations
-from perwiz.trace.tables import STREAM
+from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
-from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
@@ -73,6 +74,7 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run, shares_of) if len(trace.locations) else None,
+        for_devices=_for_devices(ranking.asker),
         best=[_ranked(run, change) for change in best],
         best_spans=told,
         ranked=[_line(ranking, line) for line in listed[:most]],
@@ -117,12 +119,26 @@ def _limits(run: Run, shares_of: int) -> Limits:
     )
 
 
+def _for_devices(asker: Asker) -> ForDevices | None:
+    """Return who computes longest for devices, and where most."""
+    trace, segments, chosen = asker.run.trace, asker.segments, asker.for_devices
+    spent = np.zeros((len(trace.locations), len(trace.paths) + 1), "i8")
+    np.add.at(spent, (segments.location[chosen], segments.path()[chosen]), segments.length[chosen])
+    if not spent.any():
+        return None
+    row = int(spent.sum(axis=1).argmax())
+    where = int(spent[row].argmax())
+    region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)
+    return ForDevices(rank=int(trace.locations.process[row]), time_ns=int(spent[row].sum()), region=region)
+
+
 def _callers(trace: Trace) -> list[str]:
     """Return what the calls of a trace are of."""
     made = np.flatnonzero(np.bincount(trace.calls.op, minlength=len(operations.OPS)))
     names = [operations.OPS[op] for op in made.tolist()]
-    of = {"MPI" if operations.MPI[op] else "devices" if name.startswith("device_") else "threads" for op, name in zip(made, names, strict=True)}
-    return [each for each in ("MPI", "threads", "devices") if each in of]
+    kinds = {"MPI": operations.MPI[made].any(), "devices": any(name.startswith("device_") for name in names)}
+    kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
+    return [kind for kind in ("MPI", "threads", "devices") if kinds[kind]]
 
 
 def _spans(ranking: Ranking, question: str, changes: Sequence[Change], doubts: Doubts) -> list[Span]:

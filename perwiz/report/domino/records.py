@@ -133,6 +133,16 @@ class NotTried(Record):
     why: str
 
 
+class ForDevices(Record):
+    """What a process computes to start its devices and to give them data: nothing to balance, or for threads to share."""
+
+    rank: Natural
+    """The one that computes longest for them."""
+    time_ns: Natural
+    region: RegionPath
+    """Where it does most of that."""
+
+
 class Limits(Record):
     """What the time after MPI_Init, or that of the whole program, is made of (POP efficiencies); the parts add up."""
 
@@ -241,6 +251,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     limits: Limits | None
     """Null without processes."""
+    for_devices: ForDevices | None
+    """Null if nobody computes for devices."""
     best: list[Ranked]
     """The best change of each kind, largest gain first."""
     best_spans: list[Span]

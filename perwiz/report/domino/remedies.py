@@ -8,6 +8,8 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run
 
@@ -40,7 +42,11 @@ REMEDIES = {
     " schedule(dynamic, N) for the loop, or work handed out as they ask",
     "serial part": "let all threads do what one does alone: a parallel loop, sections or tasks; perwiz patterns says where (Idle threads)",
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
-    "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync); wait only for what is needed",
+    "one thread alone": "one thread does nearly all of it while the others wait (master, single, or a team too large): let them take part,"
+    " with a loop, sections or tasks; or open no team for it",
+    "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, OpenMP nowait, a"
+    " non-blocking queue of OpenCL); wait only for what is needed",
+    "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",
     "other wait": "compute while it is under way, or let the partner come earlier",
 }
 """Situation -> what to write."""
@@ -67,10 +73,13 @@ _BY_KIND = {
 }
 _OF_THREADS = {
     **dict.fromkeys(("omp_critical", "omp_lock", "omp_ordered", "pthread_mutex_lock"), "lock"),
-    **dict.fromkeys(("device_synchronize", "device_copy"), "device wait"),
+    **dict.fromkeys(("device_synchronize", "device_copy", "device_offload"), "device wait"),
     **dict.fromkeys(("omp_barrier", "omp_implicit_barrier", "omp_join", "omp_taskwait"), "thread imbalance"),
     **dict.fromkeys(("pthread_barrier_wait", "pthread_join"), "thread imbalance"),
 }
+_ALONE = 0.05
+"""Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
+_ENDS = [operations.OP["MPI_Finalize"]]
 _BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
 
 
@@ -82,6 +91,8 @@ def situation(run: Run, change: Change) -> str:
         return "polling"
     if change.word == "parallel":
         return "serial part"
+    if change.word == "balance-threads" and _one_alone(run, change.question.partition(" ")[2]):
+        return "one thread alone"
     if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
         return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
     if change.kind != "wait" or change.calls is None:
@@ -94,6 +105,16 @@ def situation(run: Run, change: Change) -> str:
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
     return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def _one_alone(run: Run, region: str) -> bool:
+    """Return whether in the teams of a region one thread computes nearly everything from barrier to barrier."""
+    segments = Segments(run.weighted)
+    chosen = phases(segments, region)
+    total, most = np.zeros(len(chosen.part), "i8"), np.zeros(int(chosen.part.max(initial=-1)) + 1, "i8")
+    np.add.at(total, chosen.group, segments.length[chosen.segment])
+    np.maximum.at(most, chosen.part, total)
+    return bool(total.sum() - most.sum() <= _ALONE * total.sum())
 
 
 def _in_chains(run: Run, calls: I8) -> bool:
@@ -136,6 +157,8 @@ def _of_wait(op: int, partner: int) -> str:
     kind, other = int(operations.KIND[op]), int(operations.KIND[partner])
     if op in _BARRIERS:
         return "wait at barrier"
+    if op in _ENDS:
+        return "wait at end"
     if not operations.MPI[op]:
         return _OF_THREADS.get(operations.OPS[op], "other wait")
     if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):

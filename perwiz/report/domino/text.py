@@ -11,7 +11,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target, negligible
 from perwiz.whatif.worth.domino import COUNTED
 
-_WHERE, _WHOLE = 20, 4000
+_WHERE, _PATH, _WHOLE = 20, 60, 4000
 _MUCH = 0.05
 """Part of what shares are of: gaps that cost less are not told."""
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
@@ -57,6 +57,7 @@ def _answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns)
     facts += limits(domino.limits) if domino.limits else []
+    facts += for_devices(domino)
     facts += best(domino)
     return [*facts, *misfit.first(domino.misfit, domino.machine)]
 
@@ -71,7 +72,7 @@ def _everybody(limits: Limits | None) -> str:
 
 def limits(limits: Limits) -> Facts:
     """Return in words what the time is made of, what matters most first."""
-    parts = {_overhead(limits.transfer_of): limits.transfer_ns} if limits.transfer_of else {}
+    parts = {}
     if limits.lanes > 1:
         who = f"{'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)}"
         parts[f"imbalance ({who} computes most)"] = limits.imbalance_ns
@@ -79,17 +80,30 @@ def limits(limits: Limits) -> Facts:
         parts["serialisation (waiting in turn)"] = limits.serialisation_ns
     if "devices" in limits.transfer_of:
         parts["devices (waiting for kernels and copies)"] = limits.devices_ns
+    if limits.transfer_of:
+        parts[_overhead(limits.transfer_of)] = limits.transfer_ns
     if limits.start_ns:
         parts["late start (others began before)"] = limits.start_ns
     if limits.end_ns:
         parts["MPI_Finalize and what follows"] = limits.end_ns
     told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
     of = f"of the {words.duration(limits.time_ns)} {'after MPI_Init' if limits.after_init else 'recorded'}"
-    facts = [("limited by", f"{', '.join(told)}; computation {_share(limits.computation_ns, limits.time_ns)}, {of}")]
+    computation = f"computation {_share(limits.computation_ns, limits.time_ns)}, {of}"
+    facts = [("limited by", "; ".join(filter(None, (", ".join(told), computation))))]
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def for_devices(domino: DominoDocument) -> Facts:
+    """Return in words what is computed for devices, if that is much: it is in no change of what threads or processes compute."""
+    found = domino.for_devices
+    if not found or found.time_ns < _MUCH * domino.shares_of_ns:
+        return []
+    spent = f"rank {found.rank} computes {words.duration(found.time_ns)} to start its device and give it data"
+    where = f", most of it in {words.shown(found.region, _PATH)}" if found.region else ""
+    return [("for devices", f"{spent}{where}: no work for other threads or processes, no change below counts it")]
 
 
 def _overhead(callers: Sequence[str]) -> str:
@@ -113,7 +127,10 @@ def best(domino: DominoDocument) -> Facts:
     """Return the change of the first line, what to do for it, and how sure that is; or why there is none."""
     if not domino.answerable:
         return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
-    not_tried = [("not tried", f"{row.kind}: {row.why}") for row in domino.not_tried]
+    kinds_of: dict[str, list[str]] = {}
+    for row in domino.not_tried:
+        kinds_of.setdefault(row.why, []).append(row.kind)
+    not_tried = [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
     if not domino.ranked:
         return [("first change", f"none: no change {'that was tried' if not_tried else 'of these kinds'} gains anything"), *not_tried]
     line, first = domino.ranked[0], domino.ranked[0].head

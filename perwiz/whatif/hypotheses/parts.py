@@ -12,6 +12,7 @@ from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.stretch import Segments
 
 WHOLE, STRETCHES = "all", "between-collectives"
@@ -38,7 +39,7 @@ def parts(segments: Segments, text: str) -> Parts:
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
     all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
-    What streams of devices do is no part of the whole program: no processor takes it over.
+    What streams of devices do is no part of the whole program: no processor takes it over; nor is what processes compute for devices.
     A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
@@ -49,14 +50,14 @@ def parts(segments: Segments, text: str) -> Parts:
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
         computes = segments.trace.locations.kind != STREAM
-        segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location])
+        segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location] & ~for_devices(segments))
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:
     stretch, count = stretch_of(segments)
-    chosen = (stretch >= 0) & between_init_and_finalize(segments)
+    chosen = (stretch >= 0) & between_init_and_finalize(segments) & ~for_devices(segments)
     if number:
         first, last = selectors.bounds(number)
         chosen &= (stretch + 1 >= first) & (stretch + 1 <= last)

@@ -8,8 +8,9 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import running
+from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 
 
@@ -68,6 +69,22 @@ class Segments:
         mask = np.zeros(len(self.length), bool)
         mask[self.inside(instances)[0]] = True
         return mask
+
+    def path(self) -> I4:
+        """Return the innermost region path of every segment, -1 outside of any region.
+
+        One location, segments 0 to 4; a region of path 0 is entered behind segment 0 and left behind 3, one of path 1 inside it behind 1
+        and 2 -> -1 0 1 0 -1.
+        """
+        regions = self.trace.regions
+        bounded = np.zeros(len(self.length), bool)
+        out = np.full(len(self.length), NONE, "i4")
+        bounded[np.searchsorted(self.gap, self.trace.first_calls[:-1] + np.arange(len(self.trace.locations)))] = True
+        for boundary, path in ((self.entered, regions.path), (self.left, np.append(regions.path, NONE)[regions.parent])):
+            out[boundary + 1] = path
+            bounded[boundary + 1] = True
+        last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
+        return np.asarray(out[last])
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""

@@ -12,6 +12,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.tables import FORK, JOIN, NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import Parts
 from perwiz.whatif.hypotheses.stretch import Segments
 
@@ -86,7 +87,8 @@ def phases(segments: Segments, text: str) -> Parts:
     """Return the computation of the teams that are opened in `REGION`, `REGION#3` or `REGION#3..7`, at any depth, or of all.
 
     A part is what a team computes up to its next barrier, a group what one of its threads does of that; groups are sorted by part, then
-    location. What is behind the last barrier, if there is one, is no work but the end of the team. Raises UsageError.
+    location. What is behind the last barrier, if there is one, is no work but the end of the team; nor is what is for a device, which stays
+    as it is. Raises UsageError.
     """
     trace = segments.trace
     of = members(trace)
@@ -102,7 +104,7 @@ def phases(segments: Segments, text: str) -> Parts:
     gap = segments.gap[segment]
     member = owner[gap]
     phase = np.searchsorted(passed, member * gaps + gap) - np.searchsorted(passed, member * gaps)
-    kept = chosen[of.team[member]] & ((phase < barriers[member]) | (barriers[member] == 0))
+    kept = chosen[of.team[member]] & ((phase < barriers[member]) | (barriers[member] == 0)) & ~for_devices(segments)[segment]
     segment, member, phase = segment[kept], member[kept], phase[kept]
     most = int(phase.max(initial=0)) + 1
     part = np.unique(of.team[member] * most + phase, return_inverse=True)[1]

@@ -12,6 +12,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.computation import Computation
+from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments, level, shares
 from perwiz.whatif.hypotheses.teams import EVERY, innermost, members, phases, spread
@@ -101,7 +102,10 @@ class Schedule(Shared):
 
 
 class Parallel(Computation):
-    """What a process computes alone, outside of its teams, in `REGION` or `all`, is done by as many threads as its largest team has."""
+    """What a process computes alone, outside of its teams, in `REGION` or `all`, is done by as many threads as its largest team has.
+
+    What it computes for its devices stays (`devices.for_devices`).
+    """
 
     word = "parallel"
 
@@ -113,6 +117,7 @@ class Parallel(Computation):
         np.maximum.at(threads, master, of.size)
         threads[trace.locations.kind != PROCESS] = 1
         alone = (innermost(segments, of)[segments.gap] == NONE) & (threads[segments.location] > 1) & (length > 0)
+        alone &= ~for_devices(segments)
         if self.argument == EVERY and EVERY not in trace.names:
             alone &= between_init_and_finalize(segments)
         else:

@@ -151,7 +151,7 @@ def chosen(trace: Trace, names: Sequence[str]) -> tuple[list[str], list[str]]:
     marked = [name for name, parallel in zip(trace.names, trace.parallel.tolist(), strict=True) if parallel]
     if marked:
         return [], list(dict.fromkeys(marked))
-    words = [WHOLE, *([STRETCHES] if len(synchronisations(trace)) else [])]
+    words = [WHOLE, *([STRETCHES] if len(np.unique(trace.locations.process)) > 1 and len(synchronisations(trace)) else [])]
     return [word for word in words if word not in trace.names], uneven(trace).regions(_REGIONS)
 
 

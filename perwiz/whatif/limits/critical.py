@@ -201,21 +201,4 @@ def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, .
     before = np.concatenate(([0], np.cumsum(segments.length)))
     begin = np.repeat(run.time[graph.source[edges[step]]] - before[first], count) + before[row]
     step = np.repeat(step, count)
-    return _part(step, _COMPUTATION, begin, segments.length[row], location[step], _innermost(trace, segments)[row], NONE)
-
-
-def _innermost(trace: Trace, segments: Segments) -> I4:
-    """Return the innermost region path of every segment, -1 outside of any region.
-
-    One location, segments 0 to 4; a region of path 0 is entered behind segment 0 and left behind 3, one of path 1 inside it behind 1
-    and 2 -> -1 0 1 0 -1.
-    """
-    regions = trace.regions
-    bounded = np.zeros(len(segments.length), bool)
-    out = np.full(len(segments.length), NONE, "i4")
-    bounded[np.searchsorted(segments.gap, trace.first_calls[:-1] + np.arange(len(trace.locations)))] = True
-    for boundary, path in ((segments.entered, regions.path), (segments.left, np.append(regions.path, NONE)[regions.parent])):
-        out[boundary + 1] = path
-        bounded[boundary + 1] = True
-    last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
-    return np.asarray(out[last])
+    return _part(step, _COMPUTATION, begin, segments.length[row], location[step], segments.path()[row], NONE)

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 
@@ -41,15 +42,18 @@ class Uneven:
 def uneven(trace: Trace) -> Uneven:
     """Return the uneven steps of a trace.
 
-    Of rank 0 in a step for 90 ns, 30 of them in calls, and of rank 1 for 100 without calls: 100 is 20 above the mean.
+    Of rank 0 in a step for 90 ns, 30 of them in calls, and of rank 1 for 100 without calls: 100 is 20 above the mean. What streams of
+    devices do has no steps: no process takes it over.
     """
     calls, regions = trace.timeline.calls, trace.timeline.regions
     inside = np.concatenate(([0], np.cumsum(calls.leave - calls.enter)))
     computed = regions.leave - regions.enter - (inside[trace.regions.end_call] - inside[trace.regions.first_call])
     region, number, step = selectors.all_steps(trace, np.arange(len(computed)))
+    on_hosts = np.ones(len(region), bool)
+    on_hosts[step[trace.locations.kind[trace.regions.location] == STREAM]] = False
     most = np.full(len(region), np.iinfo("i8").min)
     np.maximum.at(most, step, computed)
     count = np.bincount(step, minlength=len(region))
     excess = most - np.bincount(step, computed, minlength=len(region)) / np.maximum(count, 1)
-    kept = (count > 1) & (excess > 0)
+    kept = (count > 1) & (excess > 0) & on_hosts
     return Uneven(trace, region[kept], number[kept], excess[kept])

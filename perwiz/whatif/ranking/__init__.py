@@ -19,15 +19,15 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind(
+        "threads",
+        "computation:threads",
+        "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process",
+    ),
+    Kind(
         "balance",
         "computation:balance",
         "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
         " one step",
-    ),
-    Kind(
-        "threads",
-        "computation:threads",
-        "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process",
     ),
     Kind("slowest", "computation:slowest", "a process or node that computes longer than others computes as long as all do on average"),
     Kind("order", "order:changes", "what is waited for runs earlier on its own process"),

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, join, parse
 from perwiz.whatif.hypotheses.computation import Computation
+from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -92,6 +93,11 @@ class Asker:
     def segments(self) -> Segments:
         """The computation of the run."""
         return Segments(self.weighted)
+
+    @cached_property
+    def for_devices(self) -> Mask:
+        """Which of them are for devices, bool per segment."""
+        return for_devices(self.segments)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses; it says nothing of region boundaries, the network and sizes of messages.

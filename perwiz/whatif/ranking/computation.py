@@ -6,20 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
-from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 
 _REGIONS, _STEPS = 12, 24
 """Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean, or that open most teams."""
 _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
+_FOR_DEVICES = 0.1
+"""Part of what is computed in a region that may be for devices where it is balanced."""
 _MOST = 1e9
 """The largest factor that can be asked for."""
 
@@ -27,13 +31,19 @@ _MOST = 1e9
 def balance(asker: Asker) -> list[Change]:
     """Return what gains if the processes computed the mean of their times."""
     trace, asked = asker.run.trace, list[tuple[str, str, str]]()
+    one = len(np.unique(trace.locations.process)) < 2
+    if one:
+        _tied(trace)
+        if len(members(trace).fork):
+            return []  # nothing but `threads`
     if WHOLE not in trace.names and len(trace.locations) > 1:
         asked.append(("program", WHOLE, "computation of the whole program"))
-    if STRETCHES not in trace.names and len(synchronisations(trace)):
+    if STRETCHES not in trace.names and not one and len(synchronisations(trace)):
         asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
     steps = uneven(trace)
-    asked += [("region", name, f"computation in each {name}") for name in steps.regions(_REGIONS)]
-    asked += [("step", step, f"computation of step {step}") for step in steps.steps(_STEPS)]
+    shared = [name for name in steps.regions(_REGIONS) if _can_be_shared(asker, name)]
+    asked += [("region", name, f"computation in each {name}") for name in shared]
+    asked += [("step", step, f"computation of step {step}") for step in steps.steps(_STEPS) if _can_be_shared(asker, step)]
     out = [asker.change("balance", by, f"balance-time {text}", what) for by, text, what in asked]
     return [change for change in out if change.makespan < asker.run.makespan]
 
@@ -41,6 +51,7 @@ def balance(asker: Asker) -> list[Change]:
 def threads(asker: Asker) -> list[Change]:
     """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone."""
     trace = asker.run.trace
+    _tied(trace)
     forks = members(trace).fork
     if not len(forks) or EVERY in trace.names:
         return []
@@ -58,16 +69,38 @@ def threads(asker: Asker) -> list[Change]:
     return [change for change in out if change.makespan < asker.run.makespan]
 
 
+def _tied(trace: Trace) -> None:
+    """Raise NotTriedError if there are threads of which the trace does not tell what they did in which team."""
+    counts = trace.counts
+    if counts.untied_threads and counts.untied_waits:
+        several = words.several(counts.untied_threads, "thread")
+        raise NotTriedError(f"the trace does not tell in which teams {several} took part (teams inside of teams, or missing events)")
+
+
+def _can_be_shared(asker: Asker, region: str) -> bool:
+    """Return whether what is computed in a region, or a step of it, is not for devices in the main."""
+    segments = asker.segments
+    inside = segments.within(np.sort(selectors.steps(segments.trace, region)[0]))
+    return bool(segments.length[inside & asker.for_devices].sum() <= _FOR_DEVICES * segments.length[inside].sum())
+
+
 def _alone(asker: Asker) -> list[str]:
-    """Return the regions, of those that first threads are in longest, in which these compute outside of teams; not what is nearly all."""
+    """Return the regions, of those that first threads are in longest, in which these compute outside of teams.
+
+    What nearly all lies in is one only if no other region inside of it holds any of that: `solve`, but not `main` around it.
+    """
     trace, segments, spans = asker.run.trace, asker.segments, asker.run.trace.timeline.regions
     saved = segments.length - Parallel(EVERY).lengths(segments, segments.length)
     first = trace.locations.kind[trace.regions.location] == PROCESS
     spent = np.bincount(trace.region_names[first], (spans.leave - spans.enter)[first], len(trace.names))
     rows = [row for row in np.argsort(-spent, kind="stable").tolist() if spent[row] and trace.names.index(trace.names[row]) == row]
     names = [trace.names[row] for row in rows[:_REGIONS]]
-    part = {name: int(saved[segments.within(selectors.instances(trace, name))].sum()) for name in names}
-    return [name for name, ns in part.items() if 0 < ns < MOST_OF_ALL * saved.sum()]
+    inside = {name: segments.within(selectors.instances(trace, name)) & (saved > 0) for name in names}
+    part = {name: int(saved[within].sum()) for name, within in inside.items()}
+    whole = [name for name in names if part[name] >= MOST_OF_ALL * saved.sum() > 0]
+    others = [name for name in names if part[name] and name not in whole]
+    around = any((inside[whole[-1]] >= inside[name]).all() for name in others) if whole else True
+    return others if around else [*others, whole[-1]]
 
 
 def slowest(asker: Asker) -> list[Change]:

@@ -191,6 +191,8 @@ def _holds(change: Change, other: Change) -> bool:
         return steps.region(other) == change.question
     if change.kind == other.kind == "protocol":
         return change.by == "program"
+    if change.kind == other.kind == "threads":
+        return change.word == other.word and "program" in (change.by, other.by)  # done twice it would gain twice
     if (
         change.word not in (other.word, "zero-time")  # a call without its time has no wait either
         or "order" in (change.kind, other.kind)

@@ -498,7 +498,9 @@ def one_kernel():
 
 def test_limits__one_process_has_nobody_to_be_balanced_with():
     """Nor does it wait in turn, nor for a network: it waits for its device."""
-    said = "devices (waiting for kernels and copies) 88.9 %, overhead (in calls of devices) 0.0 %; computation 11.1 %, of the 900 ns recorded"
+    said = (
+        "devices (waiting for kernels and copies) 88.9 %, overhead (in calls of devices) 0.0 %; computation 11.1 %, of the 900 ns recorded"
+    )
     assert lines(document(one_kernel()), "limited by") == said
     limits = document(one_kernel()).limits
     assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
@@ -517,7 +519,9 @@ def test_limits__overhead_is_of_those_that_call():
 
 
 def test_text__a_fall_that_no_digit_shows():
-    line = Line(head=document(halo_of_two()).ranked[0].head, includes=[], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901)
+    line = Line(
+        head=document(halo_of_two()).ranked[0].head, includes=[], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901
+    )
     assert "falls" not in meaning(line)
     assert meaning(replace(line, waiting_then_ns=1000)).endswith("; waiting in MPI_Recv falls from 263.9 us to 1.000 us")
 
@@ -528,3 +532,40 @@ def halo_of_two():
     b.send(0, 1)
     b.recv(1, 0)
     return b.trace()
+
+
+def test_text__what_is_computed_for_devices():
+    """900 of 1000 to start it in `init`; from a twentieth of the run on it is told."""
+
+    def told(start):
+        b = Builder(1, work=0)
+        stream = b.stream(0)
+        with b.region(0, "main"):
+            with b.region(0, "init"):
+                b.compute(0, start)
+                first = b.call(0, "device_launch")
+            b.compute(0, 100)
+            second = b.call(0, "device_launch")
+            b.compute(0, 900 - start)
+        for launch in (first, second):
+            b.link("launch", launch, b.call(stream, "device_idle"))
+        return lines(document(b.trace()), "for devices")
+
+    assert told(900) == (
+        "rank 0 computes 900 ns to start its device and give it data, most of it in main/init: no work for other threads or processes, no"
+        " change below counts it"
+    )
+    assert (told(50) != "", told(49)) == (True, "")
+
+
+def test_text__kinds_that_are_not_tried_for_one_reason():
+    trace = dataclasses.replace(CATALOGUE["small_team"](), counts=Counts(untied_threads=1, untied_waits=1))
+    why = "the trace does not tell in which teams 1 thread took part (teams inside of teams, or missing events)"
+    assert lines(document(trace), "not tried") == f"threads, balance: {why}"
+
+
+def test_limits__nothing_but_computation():
+    assert lines(document(CATALOGUE["one_process"]()), "limited by").startswith(("computation", "overhead", "transfer"))
+    b = Builder(1)
+    b.compute(0, 100)
+    assert lines(document(b.trace()), "limited by") == "computation 100.0 %, of the 100 ns recorded"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.whatif.ranking import WORDS, ranking
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import replayed
 
 
@@ -169,3 +171,44 @@ def test_threads__between_collectives():
     b.compute(1, 1000)
     b.barrier()
     assert situations(b.trace(), "balance", "stretch") == {"imbalance"}
+
+
+def test_threads__one_alone():
+    """In an omp master, 1000 and 10; but not where another has more than a little of it. Kinds of a team by its barriers."""
+
+    def of_team(*work):
+        b = Builder(1, work=0)
+        workers = [b.thread(0) for _ in work[1:]]
+        fork = b.call(0, "omp_fork")
+        for worker in workers:
+            b.link("fork", fork, b.call(worker, "omp_idle"))
+        for thread, ns in zip((0, *workers), work, strict=True):
+            b.compute(thread, ns)
+        b.team("omp_implicit_barrier", (0, *workers))
+        join = b.call(0, "omp_join")
+        for worker in workers:
+            b.link("join", b.call(worker, "omp_idle"), join)
+        return situations(b.trace(), "threads", "program")
+
+    assert of_team(1000, 10, 40) == of_team(0, 1000, 0) == {"one thread alone"}
+    assert of_team(1000, 10, 50) == {"thread imbalance"}
+
+
+def test_waits_at_the_end():
+    """MPI_Finalize has no non-blocking form to compute in."""
+    b = Builder(2, work=0)
+    b.compute(0, 1000)
+    b.everyone("Finalize")
+    found = replayed(b.trace(), hand_model(), clock="none")
+    assert situation(found, Change("wait", "site", "zero-wait site:MPI_Finalize", "", 0, np.arange(2))) == "wait at end"
+
+
+def test_waits_for_an_offloaded_region():
+    b = Builder(1, work=0)
+    stream = b.stream(0)
+    offload = b.call(0, "device_offload")
+    b.link("launch", offload, b.call(stream, "device_idle"))
+    b.compute(stream, 500)
+    b.link("done", b.call(stream, "device_idle"), offload)
+    b.compute(0, 900)
+    assert situations(b.trace(), "wait", "call") == {"device wait"}

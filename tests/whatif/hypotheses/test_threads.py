@@ -11,6 +11,7 @@ from perwiz.errors import UsageError
 from perwiz.loggps import model_file
 from perwiz.whatif.hypotheses import threads
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import members, phases, spread
 from perwiz.whatif.predict import predict
@@ -224,3 +225,66 @@ def test_laws(trace, count):
     dynamic, longest = sums(f"schedule all=dynamic,{count}"), np.maximum.reduceat(old, np.cumsum(size) - size) / count + 1
     assert (np.bincount(part, dynamic) == np.bincount(part, old)).all()
     assert (dynamic <= (mean + longest)[part]).all()
+
+
+def starting():
+    """A process starts its device for 900 in `init` and computes 100 there behind the first call; a team of two in `solve`, last call."""
+    b = Builder(1)
+    other, stream = b.thread(0), b.stream(0)
+    with b.region(0, "main"):
+        b.compute(0, 30)
+        with b.region(0, "init"):
+            b.compute(0, 900)
+            first = b.call(0, "device_launch", work=0)
+            b.compute(0, 100)
+        with b.region(0, "!$omp target data"):
+            b.compute(0, 200)
+            with b.region(0, "solve"):
+                team(b, 0, [other], [[60], [20]])
+                second = b.call(0, "device_launch", work=0)
+    for launch in (first, second):
+        b.link("launch", launch, b.call(stream, "device_idle", work=0))
+        with b.region(stream, "!$omp target kernel"):
+            b.compute(stream, 10)
+    return b.trace()
+
+
+def test_what_is_for_devices():
+    """The start, and data moved in a construct of OpenMP, but not what lies in another region inside of it; nor what a stream does."""
+    of = segments(starting())
+    chosen = for_devices(of)
+    assert of.length[chosen & (of.length > 0)].tolist() == [900, 200]
+    assert (of.location[chosen] == 0).all()
+
+
+def test_what_is_for_devices_is_not_shared():
+    """Of 30, 900 | 100, 200: half of 130 is saved, and of 60 and 20 in the team 20; of two processes' 0 and 900 + 100, half of the 100."""
+    trace = starting()
+    whole = trace.timeline.makespan
+    assert whole == 30 + 900 + 100 + 200 + 60 + 10
+    assert [whole - makespan(trace, text) for text in ("parallel all", "parallel init", "balance-threads all")] == [65, 50, 20]
+    b = Builder(2)
+    streams = b.stream(0), b.stream(1)
+    for process in range(2):
+        with b.region(process, "init"):
+            b.compute(process, 900 * process)
+            first = b.call(process, "device_launch", work=0)
+        b.compute(process, 100 * process)
+        for launch in (first, b.call(process, "device_launch", work=0)):
+            b.link("launch", launch, b.call(streams[process], "device_idle", work=0))
+    b.barrier()
+    trace = b.trace()
+    assert trace.timeline.makespan - makespan(trace, "balance-time all") == 50
+    assert trace.timeline.makespan - makespan(trace, "balance-time between-collectives") == 50
+
+
+def test_what_is_for_devices__a_region_that_comes_again_starts_none():
+    b = Builder(1)
+    stream = b.stream(0)
+    for _ in range(2):
+        with b.region(0, "step"):
+            b.compute(0, 100)
+            launch = b.call(0, "device_launch", work=0)
+        b.link("launch", launch, b.call(stream, "device_idle", work=0))
+    assert not for_devices(segments(b.trace())).any()
+    assert not for_devices(segments(build.empty())).any()

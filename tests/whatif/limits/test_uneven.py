@@ -39,3 +39,11 @@ def test_none():
     for name in ("empty", "ring", "one_process"):
         found = uneven(build.CATALOGUE[name]())
         assert (found.regions(9), found.steps(9)) == ([], [])
+
+
+def test_streams_of_devices_have_no_steps():
+    b = Builder(1)
+    for stream, ns in ((b.stream(0), 10), (b.stream(0), 90)):
+        with b.region(stream, "kernel"):
+            b.compute(stream, ns)
+    assert uneven(b.trace()).regions(9) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 
 import numpy as np
@@ -14,6 +15,7 @@ from falling import falling
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
 from perwiz.loggps.machine import Machine, Unknown
+from perwiz.trace.trace import Counts
 from perwiz.whatif import ranking
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
@@ -159,7 +161,7 @@ def test_words_are_told_apart():
 def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
-    words = "balance, threads, slowest, order, wait, protocol, collective, messages, network"
+    words = "threads, balance, slowest, order, wait, protocol, collective, messages, network"
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
 
@@ -357,3 +359,98 @@ def test_regions_that_one_thread_computes_alone():
     found = ranked(b.trace(), kinds=["threads"])
     told = {change.question: 900 - change.makespan for change in found.changes}
     assert told == {"parallel all": 300, "parallel solve": 250, "parallel start": 50}
+
+
+def in_teams(*works, threads=1, before=0):
+    """Return processes that each compute `before` alone, then a team of them and their threads, as long as `works` say."""
+    b = Builder(len(works), work=0)
+    for process, work in enumerate(works):
+        workers = [b.thread(process) for _ in range(threads)]
+        with b.region(process, "main"):
+            with b.region(process, "alone"):
+                b.compute(process, before)
+            with b.region(process, "team"):
+                fork = b.call(process, "omp_fork")
+                for worker in workers:
+                    b.link("fork", fork, b.call(worker, "omp_idle"))
+                for thread, ns in zip((process, *workers), work, strict=True):
+                    with b.region(thread, "loop"):
+                        b.compute(thread, ns)
+                b.team("omp_implicit_barrier", (process, *workers))
+                join = b.call(process, "omp_join")
+                for worker in workers:
+                    b.link("join", b.call(worker, "omp_idle"), join)
+    b.barrier()
+    return b.trace()
+
+
+def test_threads_go_before_processes_where_only_they_differ():
+    """Balanced over both processes it is 1 less than over the threads of each."""
+    found = ranked(in_teams((1000, 500), (1002, 502)), kinds=["balance", "threads"])
+    told = {change.question: change.makespan for change in found.changes}
+    assert (told["balance-time loop"], told["balance-threads team"]) == (751, 752)
+    assert found.lines[0].change.question == "balance-threads team"
+
+
+def test_one_process_with_teams_is_balanced_over_its_threads():
+    assert {change.kind for change in ranked(in_teams((1000, 500)), kinds=["balance", "threads"]).changes} == {"threads"}
+
+
+def test_what_one_region_makes_is_said_of_it():
+    """All that is serial is in `alone`, and in `main` around it; then 96 of 100, 4 in `main` itself."""
+    found = ranked(in_teams((300, 300), before=96), kinds=["threads"])
+    assert {change.question: change.makespan for change in found.changes} == {"parallel all": 348, "parallel alone": 348}
+    assert [line.change.question for line in found.lines] == ["parallel alone"]
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    for name, ns in (("alone", 950), ("rest", 50)):
+        with b.region(0, name):
+            b.compute(0, ns)
+    b.link("fork", b.call(0, "omp_fork"), b.call(other, "omp_idle"))
+    b.team("omp_implicit_barrier", (0, other))
+    b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
+    line = ranked(b.trace(), kinds=["threads"]).lines[0]
+    assert [change.question for change in (line.change, *line.includes)] == ["parallel alone", "parallel all", "parallel rest"]
+
+
+def test_threads_that_nothing_ties_are_not_balanced():
+    """Of several processes these can be, of threads in teams nothing."""
+    why = "the trace does not tell in which teams 2 threads took part (teams inside of teams, or missing events)"
+    counts = Counts(untied_threads=2, untied_waits=7)
+    one, two = (dataclasses.replace(in_teams(*works), counts=counts) for works in ([(1000, 500)], [(1000, 500), (100, 50)]))
+    assert ranked(one).not_tried == {"threads": why, "balance": why}
+    assert ranked(two).not_tried == {"threads": why}
+    assert ranked(dataclasses.replace(one, counts=Counts(untied_threads=2))).not_tried == {}
+
+
+def starting(processes=1, start=900):
+    """Return processes that start a device for 900 of 1000 they compute in `init`, then launch in `solve` and open a team of two."""
+    b = Builder(processes, work=0)
+    for process in range(processes):
+        stream, other = b.stream(process), b.thread(process)
+        with b.region(process, "main"):
+            with b.region(process, "init"):
+                b.compute(process, start * (process + 1))
+                first = b.call(process, "device_launch")
+                b.compute(process, 100)
+            with b.region(process, "solve"):
+                fork = b.call(process, "omp_fork")
+                b.link("fork", fork, b.call(other, "omp_idle"))
+                b.compute(process, 50)
+                b.compute(other, 50)
+                b.team("omp_implicit_barrier", (process, other))
+                b.link("join", b.call(other, "omp_idle"), b.call(process, "omp_join"))
+                second = b.call(process, "device_launch")
+        for launch in (first, second):
+            b.link("launch", launch, b.call(stream, "device_idle"))
+            b.compute(stream, 10)
+    b.barrier()
+    return b.trace()
+
+
+def test_the_start_of_a_device_is_no_work_to_share():
+    """Half of the other 100 is saved; 900 and 1800 of two processes are not balanced either."""
+    found = ranked(starting(), kinds=["threads", "balance"])
+    assert {change.question: found.run.makespan - change.makespan for change in found.changes} == {"parallel all": 50, "parallel init": 50}
+    assert [line.change.question for line in found.lines] == ["parallel init"]
+    assert not ranked(starting(2), kinds=["balance"]).changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import blocks, spans
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
-from perwiz.report.domino.text import limits, pace
+from perwiz.report.domino.text import for_devices, limits, pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
 from perwiz.report.records import Span
@@ -34,6 +34,7 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
+        *([label, fact] for label, fact in for_devices(ranked)),
         ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in pace(ranked)),
