@@ -93,16 +93,16 @@ def part(some: float, whole: float) -> float:
 
 
 def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
-    """Return the efficiencies of the whole program, of its part between MPI_Init and MPI_Finalize, and of the regions of its first level.
+    """Return the efficiencies of the part between MPI_Init and MPI_Finalize, of the whole program, and of the regions of its first level.
 
-    The second is missing if not every process calls both; the first level is the first from the top that has several regions. Streams of
+    The first is missing if not every process calls both; the first level is the first from the top that has several regions. Streams of
     devices count only in regions that no thread computes in.
     """
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
     hosts = run.trace.locations.kind != STREAM
     program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], run.makespan, makespan(run.graph, time))
-    out = [program, *(dataclasses.replace(some, useful=some.useful[hosts]) for some in between(run, best.calls))]
+    out = [*(dataclasses.replace(some, useful=some.useful[hosts]) for some in between(run, best.calls)), program]
     tree = severity.tree
     computed = tree.inclusive(full(severity, "comp"))
     for node in first_level(tree):

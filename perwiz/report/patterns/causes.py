@@ -116,9 +116,14 @@ def efficiencies(run: Run, explained: Explained | None) -> list[Efficiencies]:
         return []
     cube = explained.findings.severity
     rows = [_efficiencies(part) for part in efficiency.efficiencies(run, cube)]
-    rows.sort(key=lambda row: (row.region, -row.time_ns))
-    rows[0].estimated_ideal_ns = efficiency.estimate(cube)
+    rows.sort(key=lambda row: (row.region, row.name == efficiency.PROGRAM, -row.time_ns))
+    _program(rows).estimated_ideal_ns = efficiency.estimate(cube)
     return rows
+
+
+def _program(rows: Sequence[Efficiencies]) -> Efficiencies:
+    """Return the row of the whole program."""
+    return next(row for row in rows if row.name == efficiency.PROGRAM)
 
 
 def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8) -> Reference:
@@ -129,7 +134,7 @@ def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8
         processes=len(computation),
         computation_ns=int(computation.sum()),
         computation_scaling=share,
-        global_efficiency=share * rows[0].parallel,
+        global_efficiency=share * _program(rows).parallel,
     )
 
 
@@ -156,21 +161,26 @@ def _efficiencies(part: Efficiency) -> Efficiencies:
     )
 
 
+def part_name(name: str, region: bool, first: str) -> str:
+    """Return what a part is called in a table whose first row is `first`: the program has MPI_Init in it, which that may leave out."""
+    return "program, MPI_Init in it" if not region and (name, first) == (efficiency.PROGRAM, efficiency.BETWEEN) else name
+
+
 def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
-    """Return the table of efficiencies: of the program, and of its regions on request."""
-    least = _SHORT * rows[0].time_ns
+    """Return the table of efficiencies: of the program, without MPI_Init first if that is shown, and of its regions on request."""
+    least = _SHORT * _program(rows).time_ns
     kept = [row for row in rows if not row.region or (regions and row.time_ns >= least)]
     short = sum(row.region for row in rows) - sum(row.region for row in kept)
     lines = [
         [
-            words.shown(row.name, _PATH),
+            words.shown(part_name(row.name, row.region, rows[0].name), _PATH),
             words.duration(row.time_ns),
             words.duration(row.ideal_ns),
             *map(shown, (row.load_balance, row.serialisation, row.transfer, row.communication, row.parallel)),
         ]
         for row in kept
     ]
-    estimate = words.duration(rows[0].estimated_ideal_ns or 0)
+    estimate = words.duration(_program(rows).estimated_ideal_ns or 0)
     guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {estimate}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
     head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"]

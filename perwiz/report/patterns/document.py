@@ -15,9 +15,10 @@ from perwiz.loggps.weigh import synchronous
 from perwiz.patterns.analysis.causes import NAMES, Explained
 from perwiz.patterns.analysis.worth import Sites, Worth
 from perwiz.patterns.library import grid
-from perwiz.patterns.metrics import NS, Metric, ancestors
+from perwiz.patterns.metrics import NS, Metric
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
+from perwiz.patterns.severity import full
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.patterns import causes, hybrid, tables
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
@@ -103,15 +104,16 @@ def _refines(findings: Findings, parent: str) -> bool:
 
 
 def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
-    """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it."""
-    cube, rows = findings.severity, selectors.init_calls(run.trace)
-    calls, metrics = run.trace.timeline.calls, {metric.name: metric for metric in cube.metrics}
-    left_out = int((calls.leave[rows] - calls.enter[rows]).sum()) if base != run.makespan else 0
-    above = ancestors("mpi_init_exit", metrics) if left_out else []
-    whole = cube.total("time") - left_out
-    timed = [name for name in metrics if metrics[name].unit == NS and whole > 0 and name not in NAMES]
-    timed = [name for name in timed if not (left_out and name == "mpi_init_completion")]
-    return {name: (cube.total(name) - left_out * (name in above)) / whole for name in timed}
+    """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it.
+
+    What threads and streams are idle while their process is in MPI_Init is left out as well: nothing could be given to them.
+    """
+    cube, inits = findings.severity, np.unique(findings.severity.tree.of_calls(run.trace, selectors.init_calls(run.trace)))
+    after = {metric.name: cube.total(metric.name) for metric in cube.metrics if metric.unit == NS and metric.name not in NAMES}
+    if base != run.makespan:
+        after.pop("mpi_init_completion", None)
+        after = {name: total - int(full(cube, name)[inits].sum()) for name, total in after.items()}
+    return {name: total / after["time"] for name, total in after.items() if after["time"] > 0}
 
 
 def _eager(run: Run, findings: Findings) -> int:

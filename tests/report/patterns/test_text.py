@@ -165,3 +165,30 @@ def test_main_cause__is_not_mpi_init():
     b.team("omp_implicit_barrier", (0, thread), at={0: (960, 1000), thread: (1000, 1000)})
     told = [line for line in shown(document(b.trace("idle.alog"), hand_model())) if line.startswith("main cause")]
     assert told == ["main cause    program: 90 ns (9.1 %) of waits and idle threads is for a process or thread that spends more time there"]
+
+
+def started_with_a_thread():
+    """MPI_Init to 100; a thread idle until 120 computes to 200 as its process does."""
+    b = Builder(1, work=0)
+    thread = b.thread(0)
+    b.call(0, "Init", at=(0, 100))
+    fork = b.call(0, "omp_fork", at=(120, 120))
+    b.link("fork", fork, b.call(thread, "omp_idle", at=(0, 120)))
+    b.team("omp_implicit_barrier", (0, thread), at={0: (200, 200), thread: (200, 200)})
+    join = b.call(0, "omp_join", at=(200, 200))
+    b.link("join", b.call(thread, "omp_idle", at=(200, 200)), join)
+    b.call(0, "Finalize", at=(200, 250))
+    return b.trace()
+
+
+def test_shares__idle_threads_while_mpi_starts():
+    """Of 450 ns of both 200 are in MPI_Init or idle meanwhile; 20 of the other 250 are idle before the fork, 50 in MPI_Finalize."""
+    made = document(started_with_a_thread(), hand_model())
+    share = {row.name: row.share for row in made.metrics if row.unit == "ns"}
+    assert (share["time"], share["omp_idle_threads"], share["comp"], share["mpi"]) == (1, 20 / 250, 180 / 250, 50 / 250)
+
+
+def test_efficiencies__without_mpi_init_first():
+    lines = shown(document(started_with_a_thread(), hand_model()))
+    row = lines.index("parallel efficiencies")
+    assert [line[:24].strip() for line in lines[row + 2 : row + 4]] == ["MPI_Init to MPI_Finalize", "program, MPI_Init in it"]

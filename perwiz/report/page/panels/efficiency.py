@@ -14,6 +14,7 @@ from perwiz.report.critical.document import CriticalDocument, Part
 from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import Cell, PanelData, bar, fewer, table
 from perwiz.report.patterns import hybrid as hybrids
+from perwiz.report.patterns.causes import part_name
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.balance import balance
 from perwiz.whatif.limits.bound import bound_of
@@ -48,7 +49,12 @@ def _efficiencies(states: WaitStates) -> PanelData:
     regions = efficiency.efficiencies(states.run, states.findings.severity)
     keys = ("load_balance", "serialisation", "transfer", "parallel")
     rows = [
-        [words.shown(row.name, _NAME), words.duration(row.time), *(_part(getattr(row, key)) for key in keys)] for row in regions[:_REGIONS]
+        [
+            words.shown(part_name(row.name, row.region, regions[0].name), _NAME),
+            words.duration(row.time),
+            *(_part(getattr(row, key)) for key in keys),
+        ]
+        for row in regions[:_REGIONS]
     ]
     note = (
         "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network, above 100 % where a region"
