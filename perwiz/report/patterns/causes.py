@@ -10,6 +10,7 @@ from perwiz import words
 from perwiz.patterns.analysis import efficiency
 from perwiz.patterns.analysis.causes import Explained
 from perwiz.patterns.analysis.efficiency import Efficiency
+from perwiz.patterns.library.collectives import START
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.patterns.hybrid import shown
@@ -21,6 +22,7 @@ _PATH = 56
 """Columns of a call path in a table."""
 _MOST_LEFT = 0.001
 """Share of the waiting that need not be explained."""
+_IDLE = ("omp_idle_threads", "device_idle")
 _SHORT = 0.01
 """Share of the program's time below which a region is not shown."""
 
@@ -31,10 +33,13 @@ def causes(explained: Explained | None, rows: int) -> Causes | None:
         return None
     waits, cube, path = explained.causes.waits, explained.findings.severity, explained.impact
     cost = explained.causes.cost.sum(axis=2)
+    idle = [place for place, kind in enumerate(waits.kinds) if kind in _IDLE]
+    inits = np.flatnonzero(START[cube.tree.op] & (cube.tree.op >= 0))
     longest = np.argsort(-cost.sum(axis=(0, 1)), kind="stable")[:rows]
     return Causes(
         waiting_ns=int(waits.instances.severity.sum()),
         explained_ns=round(float(cost.sum())),
+        idle_in_init_ns=round(float(explained.causes.cost[idle].sum(axis=(1, 2))[:, inits].sum())),
         call_paths=[_costly(explained, node) for node in longest.tolist() if cost[:, :, node].sum() > 0],
         critical_path_ns=path.length,
         critical_path_changes=path.changes,
@@ -70,7 +75,7 @@ def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
             [
                 words.shown(row.call_path, _PATH),
                 words.duration(row.cost_ns),
-                words.percent(row.cost_ns, causes.waiting_ns),
+                _of_waiting(causes, row),
                 words.duration(row.short_term_ns),
                 words.duration(row.long_term_ns),
                 f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
@@ -81,6 +86,12 @@ def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
     return words.table(head, rows, left=(0, 6))
 
 
+def _of_waiting(causes: Causes, row: CostlyPath) -> str:
+    """Return what part of the waiting, MPI_Init left out, a call path costs."""
+    init = causes.idle_in_init_ns and row.call_path.rpartition("/")[2].startswith("MPI_Init")
+    return "-" if init else words.percent(row.cost_ns, causes.waiting_ns - causes.idle_in_init_ns)
+
+
 def answer(causes: Causes | None, who: str) -> Facts:
     """Return where most of the waiting comes from, MPI_Init left out; `who` is what a location is called."""
     rows = causes.call_paths if causes else []
@@ -88,7 +99,7 @@ def answer(causes: Causes | None, who: str) -> Facts:
     if causes is None or row is None:
         return []
     of = "the waiting" if who == "process" else "waits and idle threads"
-    cost = f"{words.duration(row.cost_ns)} ({words.percent(row.cost_ns, causes.waiting_ns)}) of {of}"
+    cost = f"{words.duration(row.cost_ns)} ({_of_waiting(causes, row)}) of {of}"
     return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a {who} that spends more time there than others")]
 
 

@@ -116,6 +116,8 @@ class Causes(Record):
     """Of all wait states that have a cause."""
     explained_ns: Natural
     """The sum of all delay costs."""
+    idle_in_init_ns: Natural
+    """What threads and streams are idle while their process is in MPI_Init: percentages are without it."""
     call_paths: list[CostlyPath]
     """Those that cost most."""
     critical_path_ns: Natural

@@ -192,3 +192,10 @@ def test_efficiencies__without_mpi_init_first():
     lines = shown(document(started_with_a_thread(), hand_model()))
     row = lines.index("parallel efficiencies")
     assert [line[:24].strip() for line in lines[row + 2 : row + 4]] == ["MPI_Init to MPI_Finalize", "program, MPI_Init in it"]
+
+
+def test_causes__idle_threads_while_mpi_starts():
+    """Of 120 idle 100 are in MPI_Init, which is nobody's cause: all that is left is for the 20 before the fork."""
+    lines = shown(document(started_with_a_thread(), hand_model()))
+    row = next(k for k, line in enumerate(lines) if line.startswith("call path, on the late side"))
+    assert [line.split()[:4] for line in lines[row + 1 : row + 3]] == [["MPI_Init", "100", "ns", "-"], ["program", "20", "ns", "100.0"]]
