@@ -43,7 +43,7 @@ _OF_THREADS = {
     "pthread_barrier": "pthread_barrier_wait",
     "device_launches": "device_launch",
     "device_comm": "device_copy",
-    "device_sync": "device_synchronize",
+    "device_sync": "device_synchronize device_offload",
 }
 _METRIC = {routine: metric for metric, routines in _OF_THREADS.items() for routine in routines.split()}
 

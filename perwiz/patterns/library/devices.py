@@ -16,7 +16,8 @@ from perwiz.trace.tables import STARTS
 class WaitForDevice(WaitForLink):
     """Time of a host until the device has done its work."""
 
-    name, title, of, awaits = "device_early_wait", "Early Wait", "device_sync", routines("device_synchronize")
+    name, title, of = "device_early_wait", "Early Wait", "device_sync"
+    awaits = routines("device_synchronize", "device_offload")
     meaning = "hosts waiting for a device to end its work"
 
 

@@ -8,8 +8,10 @@ import pytest
 import build
 from build import Builder
 from perwiz.patterns.idle import first_threads
+from perwiz.patterns.library.basics import metric_of
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import search
+from perwiz.trace import operations
 from perwiz.trace.tables import JOIN
 
 
@@ -100,6 +102,7 @@ def test_limited_parallelism():
         ("pthread_lock_contention_conditional", "pthread_cond_wait", "pthread_cond_signal", "signal"),
         ("pthread_join_wait", "pthread_join", "pthread_idle", "join"),
         ("device_early_wait", "device_synchronize", "device_idle", "done"),
+        ("device_early_wait", "device_offload", "device_idle", "done"),
         ("device_copy_wait", "device_copy", "device_idle", "done"),
     ],
 )
@@ -183,3 +186,8 @@ def node_at(view, tree, x, time):
         return int(tree.of_calls(trace, calls[-1:])[0])
     open_ = np.flatnonzero((trace.regions.location == x) & (regions.enter <= time) & (time < regions.leave))
     return int(tree.of_path[trace.regions.path[open_[-1]]]) if len(open_) else 0
+
+
+def test_every_call_but_idle_ones_has_a_metric():
+    without = {name for op, name in enumerate(operations.OPS) if not operations.MPI[op] and not metric_of(op)}
+    assert without == {"omp_idle", "pthread_idle", "device_idle"}
