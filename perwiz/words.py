@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TextIO
 
@@ -67,11 +67,48 @@ def several(number: int, noun: str) -> str:
 
 def shown(text: str, most: int = 100) -> str:
     """Return a name of at most `most` characters for a terminal: what is not printable is escaped, the middle of a long one left out."""
-    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    plain = _plain(text)
     if len(plain) <= most:
         return plain
     tail = (most - 3) // 2
     return f"{plain[: most - 3 - tail]}...{plain[len(plain) - tail :]}"
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def apart(texts: Sequence[str], most: int) -> list[str]:
+    """Return names as `shown` does; different ones that would read the same keep what is where they begin to differ.
+
+    main/step/halo/exchange and main/step/atoms/exchange in 16: main/s...xchange twice -> mai...halo...nge, mai...atom...nge
+    """
+    plain = list(dict.fromkeys(map(_plain, texts)))
+    out = {text: shown(text, most) for text in plain}
+    same = _alike(plain, out)
+    while same:
+        group = same.pop()
+        begin = next((k for k, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1), min(map(len, group)))
+        out |= {text: _around(text, begin, most) for text in group}
+        same += [few for few in _alike(group, out) if len(few) < len(group)]
+    return [out[_plain(text)] for text in texts]
+
+
+def _alike(texts: Sequence[str], short: Mapping[str, str]) -> list[list[str]]:
+    """Return the groups of several texts that are shortened to the same."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(short[text], []).append(text)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _around(text: str, begin: int, most: int) -> str:
+    """Return a text of at most `most` characters with what is from `begin` on; the middle left out before and behind that."""
+    ends = (most - 6) // 3
+    behind = max(begin + most - 6 - 2 * ends, len(text) - ends)
+    return (
+        f"{text[:ends]}...{text[begin : begin + most - 6 - 2 * ends]}{'...' if begin + most - 6 - 2 * ends < behind else ''}{text[behind:]}"
+    )
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -198,17 +235,18 @@ def table(head: Sequence[str], rows: Sequence[Line], left: Sequence[int] = (0,),
     kept, name = next((way for way in ways if room(*way) >= 0), ways[-1])
     for k in (*spare, *above[:0:-1]):
         kept = kept if room(kept, name) >= 0 else [column for column in kept if column != k]
-    width, free = {}, max(0, room(kept, name))
+    width, free = dict[int, int](), max(0, room(kept, name))
     for k in kept:
         least = _needed(parts[k], name if k in left else _WHOLE)
         width[k] = min(_needed(parts[k], _WHOLE), least + free)
         free -= width[k] - least
     out: list[str] = []
+    names = {k: iter(apart(parts[k], width[k])) for k in kept}
     for row in (head, *rows):
         if isinstance(row, str):
             out.append(row)
             continue
-        cells = ((shown(row[k], width[k]), width[k], k in left) for k in kept)
+        cells = ((next(names[k]), width[k], k in left) for k in kept)
         out.append("  ".join(text.ljust(wide) if flush else text.rjust(wide) for text, wide, flush in cells).rstrip())
         if long and last not in kept and row is not head:
             out += [f"  {row[last]}"] if _COPIED.match(row[last]) else wrapped(f"  {row[last]}", 2)
@@ -225,6 +263,12 @@ def _needed(cells: Sequence[str], name: int) -> int:
     """Return the columns that a column needs, its head first, if names longer than so many are shortened."""
     head, *others = cells
     return max(len(head), *(len(cell) if _FIXED.match(cell) or _is_long(cell) else min(len(cell), name) for cell in others), 0)
+
+
+def lanes(processes: int, threads: int, streams: int) -> str:
+    """Return `2 processes`, or `2 processes, 8 threads, 2 device streams`: first threads count as threads where there are others."""
+    more = [several(threads, "thread")] if threads > processes else []
+    return ", ".join([several(processes, "process"), *more, *([several(streams, "device stream")] if streams else [])])
 
 
 def location(threads: Iterable[int]) -> str:

@@ -237,3 +237,33 @@ def test_table__fits_whatever_is_in_it(rows, columns, left):
 
 def test_rank__of_a_thread():
     assert (words.rank(3, 0), words.rank(3, 2)) == ("3", "3.2")
+
+
+def test_apart__what_differs_in_the_middle_stays():
+    """As `shown`, but for names that would then be the same; of three the two that still are differ further on."""
+    near = ["main/step/halo/exchange", "main/step/atoms/exchange"]
+    assert words.shown(near[0], 16) == words.shown(near[1], 16)
+    assert words.apart([*near, "main", near[0]], 16) == ["mai...halo...nge", "mai...atom...nge", "main", "mai...halo...nge"]
+    far = [f"main/{name}/exchange" for name in ("atoms one by one", "atoms two by two", "halo one by one")]
+    assert words.apart(far, 16) == ["mai...one ...nge", "mai...two ...nge", "main/ha...change"]
+
+
+@given(st.lists(st.text("ab/", min_size=0, max_size=40), max_size=6), st.integers(12, 30))
+def test_apart__never_the_same_for_two(texts, most):
+    found = words.apart(texts, most)
+    assert len(set(found)) == len(set(texts))
+    assert all(len(name) <= most for name in found)
+    assert all(len(text) > most or name == text for text, name in zip(texts, found, strict=True))
+
+
+def test_table__names_that_differ_in_the_middle():
+    rows = [[f"{'long/' * 9}{name}/{'tail/' * 30}", "1"] for name in ("one", "two")]
+    assert len(set(words.table(["region", "time"], rows))) == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [((1, 1, 0), "1 process"), ((2, 8, 0), "2 processes, 8 threads"), ((1, 1, 2), "1 process, 2 device streams")],
+)
+def test_lanes(count, said):
+    assert words.lanes(*count) == said

@@ -6,6 +6,7 @@ import argparse
 import shlex
 from functools import partial
 
+from perwiz import words
 from perwiz.commands import files, options, terminal
 
 HELP = "write one HTML page to look at: timelines, what to change first, health"
@@ -31,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.hypotheses(parser)
     options.model(parser)
     options.clock(parser)
+    options.quiet(parser)
     options.ending(parser, _ENDING)
 
 
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
     files.write({args.output: partial(files.write_text, page)})
-    terminal.show(partial(pages.line, report, args.output, len(page)))
+    written = "" if args.quiet else f"{words.shown(args.output)}, {words.size(len(page))}: "
+    terminal.show(partial(pages.line, report, written))
     return INCOMPLETE if report.incomplete else DONE
 
 

@@ -46,6 +46,12 @@ def test_page__says_the_command_line(report, tmp_path):
     )
 
 
+def test_quiet__says_the_answer_alone(report):
+    _, loud, _ = report(SRTEST)
+    code, out, _ = report(SRTEST, "-q")
+    assert (code, " ".join(loud.split()).partition(" kB: ")[2]) == (0, " ".join(out.split()))
+
+
 def test_against(report, tmp_path):
     assert main(["predict", SRTEST, "--model", "default", "--advance", "e25", "-o", str(tmp_path / "after.alog")]) == 0
     code, out, _ = report(SRTEST, "--advance", "e25", "--against", str(tmp_path / "after.alog"))

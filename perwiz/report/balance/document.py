@@ -26,6 +26,7 @@ from perwiz.report.records import (
     TraceDocument,
 )
 from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.tables import THREAD
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import BalanceMessages
@@ -88,6 +89,8 @@ class BalanceDocument(TraceDocument, kw_only=True):
     """Which parallel step pays most if it were balanced. Times are whole nanoseconds."""
 
     command: Literal["balance"] = "balance"
+    threads: bool
+    """Whether processes have several threads: each counts as one that computes."""
     recorded_ns: Makespan
     shares_of_ns: SharesOf
     replay_error_ns: ReplayError
@@ -124,6 +127,7 @@ def document(balance: Balance, steps: int) -> BalanceDocument:
     best = _question(paying[0]) if paying else None
     return BalanceDocument(
         **blocks.head(run.trace),
+        threads=bool((run.trace.locations.kind == THREAD).any()),
         recorded_ns=run.makespan,
         shares_of_ns=blocks.shares_of(run.trace, run.makespan),
         predicted_ns=balance.everything,
@@ -212,7 +216,8 @@ def text(balance: BalanceDocument) -> str:
     lines += ["all steps of a region at once", *_region_lines(balance)]
     if balance.steps:
         lines += ["", "steps by predicted gain (sigma: by how much computation differs, # its place by that)", *_step_lines(balance)]
-        lines += ["", "what a process computes and sends in these steps", *_spread_lines(balance.steps)]
+        who = "thread" if balance.threads else "process"
+        lines += ["", f"what a {who} computes and sends in these steps", *_spread_lines(balance)]
     return "\n".join([*lines, "", *misfit.closing(balance, _deadlock(balance.deadlocks))])
 
 
@@ -274,15 +279,16 @@ def _step_lines(balance: BalanceDocument) -> list[str]:
     return words.table(head, rows, spare=(9, 8, 7, 3, 2))
 
 
-def _spread_lines(steps: list[Step]) -> list[str]:
-    """Return the table of what the processes compute and send in these steps."""
+def _spread_lines(balance: BalanceDocument) -> list[str]:
+    """Return the table of what the processes or threads compute and send in these steps."""
     rows = []
-    for step in steps:
+    for step in balance.steps:
         time, sent = step.computation_ns, step.sent_bytes
         computed = (words.duration(round(ns)) for ns in (time.least, time.mean, time.largest))
         sends = (words.size(round(size)) for size in (sent.least, sent.mean, sent.largest, sent.sigma))
         rows.append([_label(step), str(step.processes), *computed, *sends, _ratio(sent.imbalance)])
-    return words.table(["step", "ranks", "least", "mean", "largest", "sent: least", "mean", "largest", "sigma", "max/mean"], rows)
+    who = "threads" if balance.threads else "ranks"
+    return words.table(["step", who, "least", "mean", "largest", "sent: least", "mean", "largest", "sigma", "max/mean"], rows)
 
 
 def _label(step: Step) -> str:

@@ -30,7 +30,7 @@ def text(critical: CriticalDocument) -> str:
     """Return the document as text for a terminal."""
     lines = [*blocks.title(critical.trace, "critical path", critical.health), "", *words.facts(_answer(critical))]
     ranks = [words.rank(row.rank, row.thread) for row in critical.processes]
-    regions = [words.shown(row.region, _NAME) or "(outside)" for row in critical.regions]
+    regions = [region or "(outside)" for region in words.apart([row.region for row in critical.regions], _NAME)]
     lines += ["", *_table(critical, "rank", critical.processes, ranks)]
     if len(regions) > 1:
         lines += ["", *_table(critical, "region", critical.regions, regions)]
@@ -85,10 +85,10 @@ def _piece_lines(critical: CriticalDocument) -> list[str]:
         [
             *(words.duration(piece.begin_ns), words.rank(piece.rank, piece.thread)),
             *((f"{piece.routine} {piece.call}", _HEADS[piece.kind]) if piece.call else (piece.kind, "")),
-            words.shown(piece.region, _NAME) or "-",
+            region or "-",
             *(words.duration(piece.length_ns), words.percent(piece.length_ns, critical.shares_of_ns)),
         ]
-        for piece in critical.longest
+        for piece, region in zip(critical.longest, words.apart([piece.region for piece in critical.longest], _NAME), strict=True)
     ]
     rest = critical.pieces - len(rows)
     more = [f"and {words.several(rest, 'shorter piece')}"] if rest else []

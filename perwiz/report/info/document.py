@@ -13,6 +13,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2, Mask
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import health, selectors
 from perwiz.whatif.waits import Waits
@@ -75,7 +76,9 @@ class InfoDocument(TraceDocument, kw_only=True):
     """Time in MPI_Init, all together: percentages are without it."""
     processes: Natural
     locations: Natural
-    """Processes and threads."""
+    """Processes, threads and streams of devices: what has calls of its own."""
+    streams: Natural
+    """Those of devices among them."""
     communicators: list[Communicator]
     calls: Natural
     time_ns: Natural
@@ -109,6 +112,7 @@ def document(trace: Trace, state: health.Health, waits: Waits, most: int, machin
         init_ns=int((times.leave - times.enter)[selectors.init_calls(trace)].sum()),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
+        streams=int((trace.locations.kind == STREAM).sum()),
         communicators=[Communicator(name=name, ranks=size) for name, size in zip(trace.communicators.names, sizes, strict=True)],
         calls=len(trace.calls),
         time_ns=int((times.leave - times.enter).sum()),
@@ -192,12 +196,13 @@ def text(info: InfoDocument, regions: bool, waits: bool) -> str:
 
 def _facts(info: InfoDocument, regions: bool) -> Facts:
     off, whole = info.health.off_ns, info.processes_ns - info.init_ns
+    processes, *others = words.lanes(info.processes, info.locations - info.streams, info.streams).split(", ")
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
         *([("made by", words.shown(maker))] if maker != "measured" else []),
         ("makespan", words.duration(info.makespan_ns)),
         *([("switched off", f"{words.duration(off)}, {words.percent(off, whole)} {_of(info)}")] if off else []),
-        ("processes", f"{info.processes}{f', {info.locations} threads' if info.locations != info.processes else ''}"),
+        ("processes", ", ".join([processes.split()[0], *others])),
         *_traffic(info),
         ("regions", _region_fact(info.regions, regions)),
         *([("communicators", str(communicators))] if communicators > 1 else []),

@@ -15,6 +15,7 @@ from perwiz.report.page.panels import PANELS, timeline_runs
 from perwiz.report.page.panels.timeline import BUDGET
 from perwiz.report.page.tables import PanelData, size
 from perwiz.report.picture.lanes import noun
+from perwiz.trace.tables import STREAM
 from perwiz.whatif.compare.compare import Comparison
 
 
@@ -36,9 +37,10 @@ def panels(report: Report, tell: Tell = silent) -> list[Panel]:
 def head(report: Report) -> PanelData:
     """Return the top of the page: the answer first."""
     trace, prediction = report.run.trace, report.prediction
+    streams = int((trace.locations.kind == STREAM).sum())
     return {
         "trace": words.shown(trace.path, 300),
-        "processes": len(np.unique(trace.locations.process)),
+        "lanes": words.lanes(len(np.unique(trace.locations.process)), len(trace.locations) - streams, streams),
         "calls": len(trace.calls),
         "noun": noun(trace),
         "messages": len(trace.messages),
@@ -70,8 +72,8 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
     }
 
 
-def line(report: Report, path: str, length: int) -> str:
-    """Return one line that says what was written, the answer first."""
+def line(report: Report, written: str) -> str:
+    """Return one line with the answer, behind what was written."""
     prediction, now = report.prediction, report.run.makespan
     if prediction and report.asked:
         asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses)
@@ -79,4 +81,4 @@ def line(report: Report, path: str, length: int) -> str:
     else:
         then = "".join(f"; {label}: {fact}" for label, fact in best(report.ranked) if label)
     mark = next(filter(None, map(blocks.mark, report.healths)), "")
-    return f"{words.shown(path)}, {words.size(length)}: {words.duration(now)}{then}{mark}"
+    return f"{written}{words.duration(now)}{then}{mark}"

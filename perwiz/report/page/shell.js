@@ -156,7 +156,7 @@ const page = window.perwiz = (function () {
         from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
     }
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
-    const told = [many(head.processes, "process", "processes"), many(head.calls, head.noun, head.noun + "s"), many(head.messages, "message", "messages"),
+    const told = [head.lanes, many(head.calls, head.noun, head.noun + "s"), many(head.messages, "message", "messages"),
       "waiting " + time(head.waiting) + " in all"];
     if (head.span) told.unshift(head.span);
     told.push(...head.shares);

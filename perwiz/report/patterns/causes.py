@@ -69,11 +69,11 @@ def _costly(explained: Explained, node: int) -> CostlyPath:
 def cause_lines(causes: Causes, titles: dict[str, str]) -> list[str]:
     """Return the table of what the waiting comes from; `titles` of patterns."""
     rows = []
-    for row in causes.call_paths:
+    for row, path in zip(causes.call_paths, words.apart([row.call_path for row in causes.call_paths], _PATH), strict=True):
         most = max(row.patterns, key=lambda name: row.patterns[name])
         rows.append(
             [
-                words.shown(row.call_path, _PATH),
+                path,
                 words.duration(row.cost_ns),
                 _of_waiting(causes, row),
                 words.duration(row.short_term_ns),

@@ -101,7 +101,7 @@ def _path_lines(document: PatternsDocument) -> list[str]:
     rows = [
         [
             words.shown(row.title),
-            words.shown(row.call_path, _PATH),
+            path,
             words.duration(row.severity_ns),
             str(row.instances or "-"),
             f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
@@ -109,7 +109,7 @@ def _path_lines(document: PatternsDocument) -> list[str]:
             "-" if row.gain_ns is None else words.percent(row.gain_ns, document.shares_of_ns),
             "-" if row.gain_ns is None else _option(row) or "(--json)",
         ]
-        for row in document.call_paths
+        for row, path in zip(document.call_paths, words.apart([row.call_path for row in document.call_paths], _PATH), strict=True)
     ]
     head = ["pattern", "call path", "waiting", "instances", "worst rank", "gain", "", "change"]
     return words.table(head, rows, left=(0, 1, 7), spare=(4, 3))
@@ -123,7 +123,7 @@ def _option(row: WaitingPath) -> str:
 def _instance_lines(document: PatternsDocument) -> list[str]:
     title = document.titles
     rows = []
-    for row in document.instances:
+    for row, region in zip(document.instances, words.apart([row.region for row in document.instances], _PATH), strict=True):
         cause = row.cause
         rows.append(
             [
@@ -131,7 +131,7 @@ def _instance_lines(document: PatternsDocument) -> list[str]:
                 row.call,
                 words.rank(row.rank, row.thread),
                 row.routine,
-                words.shown(row.region, _PATH) or "-",
+                region or "-",
                 f"{cause.call} (rank {words.rank(cause.rank, cause.thread)}, {cause.routine})" if cause else "-",
                 words.duration(row.severity_ns),
             ]

@@ -42,6 +42,7 @@ def test_document__by_hand():
     assert block == {
         "version": 1,
         "command": "balance",
+        "threads": False,
         "trace": "misleading.alog",
         "format": "built",
         "made_by": "measured",
@@ -212,3 +213,16 @@ def test_cells():
     assert (tall, wide, mean[0, 0], mean[1, 1]) == (2, 2, 3, 15)
     assert math.isnan(mean[0, 1])
     assert math.isnan(mean[1, 0])
+
+
+def test_text__threads_are_no_ranks():
+    """Both threads of a process compute in a region."""
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    for thread, ns in ((0, 100), (other, 300)):
+        with b.region(thread, "loop"):
+            b.compute(thread, ns)
+    b.team("omp_barrier", (0, other))
+    told = report.text(document(b.trace(), "loop"))
+    assert "what a thread computes and sends in these steps" in told
+    assert "\nstep    threads " in told

@@ -53,6 +53,7 @@ def test_document__by_hand():
         "init_ns": 0,
         "processes": 2,
         "locations": 2,
+        "streams": 0,
         "communicators": [{"name": "world", "ranks": 2}],
         "calls": 2,
         "time_ns": 160,
@@ -182,3 +183,10 @@ def test_every_awkward_trace(name):
     assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
     assert "None" not in text
     assert "nan" not in text
+
+
+def test_text__streams_are_no_threads():
+    trace = CATALOGUE["device"]()
+    made = document(trace)
+    assert (made.processes, made.locations, made.streams) == (2, 3, 1)
+    assert "processes     2, 1 device stream\n" in overview.text(made, regions=False, waits=False)

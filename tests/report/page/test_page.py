@@ -28,7 +28,7 @@ def srtest():
 
 def test_head__without_a_question_the_first_change(srtest):
     head = html_report.head(srtest)
-    assert (head["processes"], head["calls"], head["messages"]) == (3, 36, 15)
+    assert (head["lanes"], head["calls"], head["messages"]) == ("3 processes", 36, 15)
     assert (head["recorded"], head["predicted"], head["asked"], head["span"]) == (412_568_000, 322_900_934, [], None)
     assert [label for label, _ in head["best"]] == ["first change", "", "", "what to do"]
     assert head["best"][0][1] == "--zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)"
@@ -114,7 +114,7 @@ def test_health(srtest):
 
 
 def test_line(srtest):
-    line = html_report.line(srtest, "x.html", 66_100)
+    line = html_report.line(srtest, "x.html, 66.10 kB: ")
     best = "--zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)"
     assert line.startswith(f"x.html, 66.10 kB: 412.6 ms; first change: {best}; what to do: leave out the barrier")
 
