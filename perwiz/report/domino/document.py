@@ -269,4 +269,6 @@ def target(ranking: Ranking, asked: str, plan: Plan) -> Target:
     for change, makespan in zip(changes, before, strict=False):
         change.gain_ns = makespan - change.makespan_ns
     span = spans.span(sure.span_under(run, [change.hypothesis for change in plan.changes])) if changes else None
-    return Target(asked=asked, makespan_ns=plan.target, reached=plan.reached, ended=plan.ended, changes=changes, span=span)
+    return Target(
+        asked=asked, makespan_ns=plan.target, reached=plan.reached, ended=plan.ended, stopped=plan.stopped, changes=changes, span=span
+    )

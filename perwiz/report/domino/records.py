@@ -211,6 +211,8 @@ class Target(Record):
     """If it is not, the command exits with 5."""
     ended: bool
     """Whether it is not, and nothing that was tried gains behind the changes."""
+    stopped: bool
+    """Whether the search ended before that, for the size of the trace."""
     changes: list[Ranked]
     """Each with those before it: its makespan is that, its gain the one over the changes before."""
     span: Span | None

@@ -389,7 +389,9 @@ def _target(domino: DominoDocument, target: Target) -> list[str]:
         best = f"with {several} it is {_gain(domino, makespan)}, and " if changes else ""
         verdict = f"out of reach: {best}nothing else that was tried gains"
     else:
-        verdict = f"not reached by {several}, each of which gains most behind those before it: {_gain(domino, makespan)}"
+        most = "the one that gains most" if len(changes) == 1 else "each of which gains most behind those before it"
+        verdict = f"not reached by {several}, {most}: {_gain(domino, makespan)}"
+    verdict += f"; no more than {several} searched for, as the trace is large: change these, and record again" if target.stopped else ""
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
     if target.span is None:
         return lines

@@ -24,6 +24,8 @@ MOST = 10
 """Changes after which the search ends: nobody makes more at once."""
 _TRIED, _PAIRED, _PAIR = 16, 12, 2
 """Changes that are tried behind those before them, and of which pairs are tried: those that gain most. Changes of a pair."""
+_SWEEPS, _EDGES = 130, 2_000_000_000
+"""Sweeps that finding what to change next takes, some; edges that all sweeps of a search may pass."""
 _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 
 
@@ -38,27 +40,32 @@ class Plan:
     reached: bool
     ended: bool
     """Whether nothing that was tried gains behind them."""
+    stopped: bool = False
+    """Whether the search ended before that and before MOST, for the size of the trace."""
 
 
 def plan(ranking: Ranking, wanted: int, tell: Callable[[int, int], object] | None = None) -> Plan:
     """Return the changes, of the kinds of a ranking, that make its run take at most `wanted` ns, or as far as they go.
 
-    No single one of a plan that reaches its target is spare. `tell` is told how many of at most MOST there are.
+    No single one of a plan that reaches its target is spare. Of a large trace there are fewer than MOST: each takes as many sweeps over
+    its graph. `tell` is told how many of at most how many there are.
     """
+    sweeps = _EDGES // max(ranking.run.graph.edges, 1)
+    most = min(MOST, max(1, sweeps // _SWEEPS))
     asker, chosen = ranking.asker, list[Change]()
     now, changes = asker.run.makespan, list(ranking.changes) if ranking.answerable else []
-    while now > wanted and len(chosen) < MOST:
+    while now > wanted and len(chosen) < most:
         change = _next(asker, chosen, changes, wanted, now)
         if change is None:
             return Plan(wanted, tuple(chosen), reached=False, ended=True)
         chosen, now = [*chosen, change], change.makespan
         if tell is not None:
-            tell(len(chosen), MOST)
-        changes = _anew(ranking, chosen) if now > wanted else []
+            tell(len(chosen), most)
+        changes = _anew(ranking, chosen) if now > wanted and len(chosen) < most else []
     if now > wanted:
-        return Plan(wanted, tuple(chosen), reached=False, ended=False)
+        return Plan(wanted, tuple(chosen), reached=False, ended=False, stopped=most < MOST)
     needed = _needed(asker, chosen, wanted)
-    fewer = _pair(asker, ranking.changes[:_PAIRED], wanted) if len(needed) > _PAIR else ()
+    fewer = _pair(asker, ranking.changes[:_PAIRED], wanted, sweeps) if len(needed) > _PAIR else ()
     return Plan(wanted, fewer or needed, reached=True, ended=False)
 
 
@@ -114,9 +121,9 @@ def _needed(asker: Asker, chosen: Sequence[Change], target: int) -> tuple[Change
     return _in_turn(asker, kept)
 
 
-def _pair(asker: Asker, changes: Sequence[Change], target: int) -> tuple[Change, ...]:
-    """Return the first two changes that reach the target together; nothing if no two do."""
-    for pair in itertools.combinations(changes, 2):
+def _pair(asker: Asker, changes: Sequence[Change], target: int, sweeps: int) -> tuple[Change, ...]:
+    """Return the first two changes that reach the target together; nothing if no two of the first do, so many `sweeps`."""
+    for pair in itertools.islice(itertools.combinations(changes, 2), sweeps):
         makespan = _makespan(asker, pair)
         if makespan is not None and makespan <= target:
             return _in_turn(asker, pair)

@@ -196,8 +196,16 @@ def test_text__target_missed(monkeypatch):
     assert lines(with_target("2x", kinds=["wait"], by="call"), "target").startswith(said)
     assert lines(with_target("2x", kinds=["protocol"]), "target") == "2x, 417 ns: out of reach: nothing else that was tried gains"
     monkeypatch.setattr(plans, "MOST", 1)
-    said = "765ns, 765 ns: not reached by 1 change, each of which gains most behind those before it: 772 ns, gain 62 ns (7.4 %)"
+    said = "765ns, 765 ns: not reached by 1 change, the one that gains most: 772 ns, gain 62 ns (7.4 %)"
     assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(said)
+
+
+def test_text__target_missed__in_a_large_trace(monkeypatch):
+    monkeypatch.setattr(plans, "_EDGES", 1)
+    said = (
+        "765ns, 765 ns: not reached by 1 change, the one that gains most: 772 ns, gain 62 ns (7.4 %); no more than 1 change searched for,"
+    )
+    assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(f"{said} as the trace is large: change these, and")
 
 
 def test_text__what_is_held_by_late_receivers():

@@ -46,6 +46,19 @@ def test_as_many_as_anybody_makes(monkeypatch):
     assert (found.reached, found.ended, told(found)) == (False, False, [("zero-wait e2", 772)])
 
 
+def test_a_large_trace_ends_the_search(monkeypatch):
+    """Of a graph of so many edges one change is searched for, however few sweeps it would be; not if one is enough."""
+    run = replayed(falling(), hand_model(), clock="none")
+    monkeypatch.setattr(plans, "_EDGES", 2 * plans._SWEEPS * run.graph.edges)
+    found = planned(falling(), 750, kinds=["wait"], by="call")
+    assert (found.reached, found.ended, found.stopped, len(found.changes)) == (False, False, True, 2)
+    monkeypatch.setattr(plans, "_EDGES", 1)
+    found = planned(falling(), 765, kinds=["wait"], by="call")
+    assert (found.stopped, told(found)) == (True, [("zero-wait e2", 772)])
+    assert not planned(falling(), 772, kinds=["wait"], by="call").stopped
+    assert not planned(falling(), 700, kinds=["protocol"]).stopped
+
+
 def test_nothing_to_do():
     found = planned(falling(), 834)
     assert (found.reached, found.changes) == (True, ())
@@ -100,7 +113,7 @@ def test_what_is_spare_is_left_out(monkeypatch):
 def test_a_pair_instead_of_three(monkeypatch):
     ranking = rank(replayed(falling(), hand_model()), kinds=["wait"])
     monkeypatch.setattr(plans, "_needed", lambda asker, chosen, wanted: chosen * 3)
-    monkeypatch.setattr(plans, "_pair", lambda asker, changes, wanted: tuple(changes[:2]))
+    monkeypatch.setattr(plans, "_pair", lambda asker, changes, *_: tuple(changes[:2]))
     assert plan(ranking, 760).changes == ranking.changes[:2]
 
 
