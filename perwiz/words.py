@@ -276,6 +276,13 @@ def location(threads: Iterable[int]) -> str:
     return "process or thread" if any(threads) else "process"
 
 
+def together(threads: Sequence[int]) -> str:
+    """Return what a sum over some locations ends with, given the numbers of their threads: nothing if there is but one."""
+    if len(threads) < 2:
+        return ""
+    return f", all {'' if any(threads) else 'processes '}together"
+
+
 def rank(rank: int, thread: int) -> str:
     """Return `3`, or `3.1` for a thread that is not the first."""
     return f"{rank}.{thread}" if thread else str(rank)

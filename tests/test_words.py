@@ -267,3 +267,8 @@ def test_table__names_that_differ_in_the_middle():
 )
 def test_lanes(count, said):
     assert words.lanes(*count) == said
+
+
+@pytest.mark.parametrize(("threads", "said"), [([0], ""), ([0, 0], ", all processes together"), ([0, 1], ", all together")])
+def test_together(threads, said):
+    assert words.together(threads) == said

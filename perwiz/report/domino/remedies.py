@@ -44,8 +44,8 @@ REMEDIES = {
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
     "one thread alone": "one thread does nearly all of it while the others wait (master, single, or a team too large): let them take part,"
     " with a loop, sections or tasks; or open no team for it",
-    "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, OpenMP nowait, a"
-    " non-blocking queue of OpenCL); wait only for what is needed",
+    "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
+    " wait only for what is needed (kernels that then run at once share the device)",
     "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",
     "other wait": "compute while it is under way, or let the partner come earlier",
 }

@@ -47,7 +47,13 @@ def _answer(document: PatternsDocument) -> Facts:
     if not document.waiting_ns and document.bound_ns == document.makespan_ns:
         return [("recorded", f"{recorded}; no wait states{known}")]
     waits, by_model = words.duration(document.waiting_ns), words.duration(document.model_waiting_ns)
-    facts = [("recorded", recorded), ("waiting", f"{waits} in these patterns, {by_model} under the model, all processes together")]
+    facts = [
+        ("recorded", recorded),
+        (
+            "waiting",
+            f"{waits} in these patterns, {by_model} under the model{words.together([row['thread'] for row in document.processes])}",
+        ),
+    ]
     shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns)
     facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)

@@ -8,9 +8,11 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 
 _CALLS = np.array([name.startswith("device_") for name in operations.OPS])
+_LITTLE = 0.1
 _CONSTRUCTS = ("!$omp target", "!$omp offloading")
 """How Score-P names what OpenMP does for devices itself."""
 
@@ -35,6 +37,12 @@ def for_devices(segments: Segments) -> Mask:
     path = segments.path()
     inside = np.append(named[trace.paths.region], False)[path]
     return np.asarray((starts | inside) & (trace.locations.kind != STREAM)[segments.location])
+
+
+def mostly_for_devices(segments: Segments, chosen: Mask, region: str) -> bool:
+    """Return whether more than a little (_LITTLE) of what is computed in a region, or a step of it, is for devices; `chosen` what is."""
+    inside = segments.within(np.sort(selectors.steps(segments.trace, region)[0]))
+    return bool(segments.length[inside & chosen].sum() > _LITTLE * segments.length[inside].sum())
 
 
 def _first_and_last(trace: Trace) -> tuple[I8, I8]:

@@ -19,6 +19,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, listed
 from perwiz.whatif.hypotheses.computation import BalanceTime
+from perwiz.whatif.hypotheses.devices import for_devices, mostly_for_devices
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisations
 from perwiz.whatif.hypotheses.stretch import Segments, level
@@ -121,6 +122,9 @@ def balance(trace: Trace, regions: Sequence[str] = (), model: Start = None, cloc
     graph = graph_of(trace, machine.model, asked)
     run = replay_of(clocks, graph, machine)
     asker, segments = _Asker(run), Segments(run.weighted)
+    if not regions:
+        apart = for_devices(segments)
+        sizes = [size for size in sizes if not mostly_for_devices(segments, apart, size.name)]
     steps: list[Sizes | Stretches] = [*(Stretches(segments, word) for word in words), *sizes]
     progress = _Progress(report, 2 * sum(step.count for step in steps))
     balanced = tuple(_region(asker, segments, step, progress) for step in steps)
@@ -168,6 +172,8 @@ class Stretches:
         part = chosen.part[chosen.group[begin]]
         order = np.argsort(part, kind="stable")
         self._begin, self._end = chosen.segment[begin[order]], chosen.segment[end[order]] + 1
+        self._chosen = np.zeros(len(segments.length), bool)
+        self._chosen[chosen.segment] = True
         self.count = int(part.max(initial=-1)) + 1
         self.first = np.searchsorted(part[order], np.arange(self.count + 1))
         self.number = np.arange(1, self.count + 1)
@@ -177,6 +183,10 @@ class Stretches:
     def within(self, segments: Segments) -> tuple[I8, I8]:
         """Return the first segment of each group, and the one behind its last."""
         return self._begin, self._end
+
+    def chosen(self, segment: I8) -> Mask:
+        """Return which of some segments between these are of the group."""
+        return self._chosen[segment]
 
     def whole(self) -> list[Hypothesis]:
         """Return the question after all steps at once."""
@@ -264,8 +274,11 @@ def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes | Stretches) ->
         rows = slice(sizes.first[step], sizes.first[step + 1])
         count = left[rows] - entered[rows]
         group, segment = ranges(np.arange(len(count)), entered[rows], left[rows])
+        if isinstance(sizes, Stretches):
+            kept = sizes.chosen(segment)
+            group, segment = group[kept], segment[kept]
         part = segments.length[segment]
-        computation[rows] = np.add.reduceat(part, np.cumsum(count) - count)
+        computation[rows] = np.add.reduceat(part, np.searchsorted(group, np.arange(len(count))))
         more = level(part, group, np.zeros(len(count), "i8")) - part
         gap = segments.gap[segment]
         fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))

@@ -11,6 +11,7 @@ from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.devices import mostly_for_devices
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
@@ -22,8 +23,6 @@ _REGIONS, _STEPS = 12, 24
 """Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean, or that open most teams."""
 _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
-_FOR_DEVICES = 0.1
-"""Part of what is computed in a region that may be for devices where it is balanced."""
 _MOST = 1e9
 """The largest factor that can be asked for."""
 
@@ -41,9 +40,10 @@ def balance(asker: Asker) -> list[Change]:
     if STRETCHES not in trace.names and not one and len(synchronisations(trace)):
         asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
     steps = uneven(trace)
-    shared = [name for name in steps.regions(_REGIONS) if _can_be_shared(asker, name)]
+    shared = [name for name in steps.regions(_REGIONS) if not mostly_for_devices(asker.segments, asker.for_devices, name)]
     asked += [("region", name, f"computation in each {name}") for name in shared]
-    asked += [("step", step, f"computation of step {step}") for step in steps.steps(_STEPS) if _can_be_shared(asker, step)]
+    single = [step for step in steps.steps(_STEPS) if not mostly_for_devices(asker.segments, asker.for_devices, step)]
+    asked += [("step", step, f"computation of step {step}") for step in single]
     out = [asker.change("balance", by, f"balance-time {text}", what) for by, text, what in asked]
     return [change for change in out if change.makespan < asker.run.makespan]
 
@@ -77,13 +77,6 @@ def _tied(trace: Trace) -> None:
         raise NotTriedError(f"the trace does not tell in which teams {several} took part (teams inside of teams, or missing events)")
 
 
-def _can_be_shared(asker: Asker, region: str) -> bool:
-    """Return whether what is computed in a region, or a step of it, is not for devices in the main."""
-    segments = asker.segments
-    inside = segments.within(np.sort(selectors.steps(segments.trace, region)[0]))
-    return bool(segments.length[inside & asker.for_devices].sum() <= _FOR_DEVICES * segments.length[inside].sum())
-
-
 def _alone(asker: Asker) -> list[str]:
     """Return the regions, of those that first threads are in longest, in which these compute outside of teams.
 
@@ -108,7 +101,7 @@ def slowest(asker: Asker) -> list[Change]:
     segments, trace = asker.segments, asker.run.trace
     ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
     computed = np.zeros(len(ranks))
-    within = between_init_and_finalize(segments) & (trace.locations.kind != STREAM)[segments.location]
+    within = between_init_and_finalize(segments) & (trace.locations.kind != STREAM)[segments.location] & ~asker.for_devices
     np.add.at(computed, rank_of[segments.location[within]], segments.length[within])
     out = [
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")

@@ -280,3 +280,33 @@ def test_default__parallel_regions():
 def test_refusals(trace, names, message):
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         balance(build.CATALOGUE[trace](), names)
+
+
+def test_default__what_is_for_devices_is_not_balanced():
+    """Of 50, 0 and 900 | 100, 100 before a barrier the 900 that start the device stay: 125 each beside them. `init` is not offered."""
+    b = Builder(2, work=0)
+    streams = b.stream(0), b.stream(1)
+    for process in range(2):
+        b.compute(process, 50 * process)
+        with b.region(process, "init"):
+            b.compute(process, 900 * process)
+            first = b.call(process, "device_launch")
+        b.compute(process, 100 * (1 + process))
+        for launch in (first, b.call(process, "device_launch")):
+            b.link("launch", launch, b.call(streams[process], "device_idle"))
+    b.barrier()
+    found = same_as_predicted(b.trace(), [], hand_model())
+    assert found.run.makespan == 1150
+    assert [(region.name, region.computation.tolist()) for region in found.regions] == [
+        ("all", [100, 250]),
+        ("between-collectives", [100, 250, 0, 0]),
+    ]
+    assert [region.time[0] for region in found.regions] == [1075, 1075]
+    assert [region.name for region in balance(b.trace(), ["init"], hand_model()).regions] == ["init"]
+
+
+def test_default__one_process_has_no_stretches():
+    b = Builder(1, work=0)
+    b.compute(0, 10)
+    b.barrier()
+    assert [region.name for region in balance(b.trace(), (), hand_model()).regions] == ["all"]
