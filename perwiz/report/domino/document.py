@@ -122,10 +122,10 @@ def _limits(run: Run, shares_of: int) -> Limits:
 def _for_devices(asker: Asker) -> ForDevices | None:
     """Return who computes longest for devices, and where most."""
     trace, segments, chosen = asker.run.trace, asker.segments, asker.for_devices
+    if not segments.length[chosen].any():
+        return None
     spent = np.zeros((len(trace.locations), len(trace.paths) + 1), "i8")
     np.add.at(spent, (segments.location[chosen], segments.path()[chosen]), segments.length[chosen])
-    if not spent.any():
-        return None
     row = int(spent.sum(axis=1).argmax())
     where = int(spent[row].argmax())
     region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)

@@ -20,22 +20,25 @@ _CONSTRUCTS = ("!$omp target", "!$omp offloading")
 def for_devices(segments: Segments) -> Mask:
     """Return which segments start the device of a process, or lie innermost in a construct of OpenMP that moves data or code there.
 
+    None of a trace without calls of devices.
+
     The start is what lies before the first call of a device, in the regions around it that are entered once and left before the last call:
 
         main |-- init_cuda |== start ==| copy | copy |----|-- solve | launch |--|--|     not in main, which holds the last call, too
     """
     trace = segments.trace
     first, last = _first_and_last(trace)
+    if (first == NONE).all():
+        return np.zeros(len(segments.length), bool)
     regions, names = trace.regions, trace.region_names
     key = regions.location.astype("i8") * max(len(trace.names), 1) + names
-    once = np.unique(key, return_inverse=True, return_counts=True)[1:]
+    _, which, count = np.unique(key, return_inverse=True, return_counts=True)
     call, end = first[regions.location], last[regions.location]
     around = (call != NONE) & (regions.first_call <= call) & (call < regions.end_call) & (regions.end_call <= end)
-    chosen = segments.within(np.flatnonzero(around & (once[1][once[0]] == 1)))
+    chosen = segments.within(np.flatnonzero(around & (count[which] == 1)))
     starts = chosen & (segments.gap <= (first + np.arange(len(first)))[segments.location])
     named = np.array([name.startswith(_CONSTRUCTS) for name in trace.names], bool)
-    path = segments.path()
-    inside = np.append(named[trace.paths.region], False)[path]
+    inside = np.append(named[trace.paths.region], False)[segments.path()]
     return np.asarray((starts | inside) & (trace.locations.kind != STREAM)[segments.location])
 
 
@@ -50,11 +53,9 @@ def _first_and_last(trace: Trace) -> tuple[I8, I8]:
     hosts = trace.locations.kind != STREAM
     row = np.flatnonzero(_CALLS[trace.calls.op] & hosts[trace.calls.location])
     process = trace.locations.process[trace.calls.location[row]]
-    earliest = row[np.lexsort((trace.timeline.calls.enter[row], process))]
+    order = np.lexsort((trace.timeline.calls.enter[row], process))
+    calls = row[order][np.unique(process[order], return_index=True)[1]]
     first, last = (np.full(len(trace.locations), NONE, "i8") for _ in range(2))
-    of_process = np.sort(process)
-    begins = np.flatnonzero(np.concatenate(([True], of_process[1:] != of_process[:-1]))) if len(row) else row
-    calls = earliest[begins]
     first[trace.calls.location[calls]] = calls
     last[trace.calls.location[row]] = row
     return first, last
