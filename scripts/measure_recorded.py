@@ -23,7 +23,11 @@ from perwiz.formats.recorded.files import VERSION
 from perwiz.kernels.recorded import CALL, PART
 
 RANKS = 64
+THREADS = 4
+"""Of each of fewer processes, in the pattern of threads."""
 OPERATIONS = ["", "flush", "begin", "end", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Wait"]
+OPERATIONS += ["task end", "omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_release"]
+OPERATIONS += ["omp_task_create", "omp_task"]
 SENDS, RECEIVES, POSTS, DONE, ANY = 1, 2, 4, 8, 16
 _HEADER = b"\x93NUMPY\x01\x00".ljust(384)
 Line = tuple[str, dict[str, int]]
@@ -60,20 +64,54 @@ def steps(pattern: str, left: int, right: int) -> tuple[list[Line], list[Line]]:
     return [*posts, *waits], []
 
 
-PATTERNS = ("ring", "wildcard", "collectives", "halo", "waits")
+PATTERNS = ("ring", "wildcard", "collectives", "halo", "waits", "threads")
+
+
+def team(thread: int) -> list[tuple[str, int, int, str]]:
+    """Return the step of a thread as (name, entered, left, what it names): barriers, a lock, a task that the first one created."""
+    step = [("omp_barrier", 10_000 + thread, 11_000, "team"), ("omp_critical", 12_000, 13_000 + 1_000 * thread, "lock")]
+    step += [("omp_release", 13_500 + 1_000 * thread, 13_500 + 1_000 * thread, "lock")]
+    step += [("omp_task_create", 20_000 + 100 * number, 20_050 + 100 * number, f"{number}") for number in range(THREADS) if not thread]
+    step += [("omp_task", 30_000, 31_000, f"{thread}"), ("task end", 40_000, 40_000, f"{thread}")]
+    step += [("omp_implicit_barrier", 50_000 + thread, 51_000, "team")]
+    if thread:
+        return [("omp_idle", 0, 1_000, "team"), *step]
+    return [("omp_fork", 0, 500, "team"), *step, ("omp_join", 51_500, 52_000, "team")]
+
+
+def _teams(thread: int, count: int) -> np.ndarray:
+    """Return the records of so many steps of a thread."""
+    lines, step = team(thread), np.arange(count)
+    rows = np.zeros((count, len(lines)), CALL)
+    for k, (name, enter, leave, what) in enumerate(lines):
+        rows["op"][:, k], rows["site"][:, k] = OPERATIONS.index(name), 8192 + 64 * k
+        rows["enter"][:, k], rows["leave"][:, k] = 60_000 * step + 1_000 + enter, 60_000 * step + 1_000 + leave
+        task = count + 1 + THREADS * step + (int(what) if what.isdecimal() else 0)
+        rows["request"][:, k] = {"team": step + 1, "lock": -5}.get(what, task)
+    for name in ("peer", "tag", "comm"):
+        rows[name] = -1
+    return rows.ravel()
 
 
 def make(folder: pathlib.Path, pattern: str, calls: int) -> None:
     """Write the run of so many calls of all processes together."""
     (folder / "run.json").write_text(json.dumps({"format": "perwiz run", "version": VERSION, "token": "t"}))
-    for rank in range(RANKS):
-        lines, ends = steps(pattern, (rank - 1) % RANKS, (rank + 1) % RANKS)
-        count = calls // RANKS // len(lines)
-        _write(folder / f"calls-{rank:06}.0.npy", _calls(lines, count))
-        _write(folder / f"parts-{rank:06}.0.npy", _parts(ends, count, len(lines)))
-        about = {"process": rank, "processes": RANKS, "begun": 0, "real": [0, 10**18], "clock": "a", "cpu": rank, "metahost": 0}
-        about |= {"metahost_name": "", "host": "node", "mpi": "MPI", "program": ["app"], "operations": OPERATIONS}
-        world = {"comm": 0, "parent": -1, "nth": 0, "how": "world", "ranks": [0, 1, RANKS]}
+    threaded = pattern == "threads"
+    ranks = RANKS // THREADS if threaded else RANKS
+    for rank in range(ranks):
+        if threaded:
+            count = calls // ranks // sum(len(team(thread)) for thread in range(THREADS))
+            files = [(_teams(thread, count), np.empty(0, PART)) for thread in range(THREADS)]
+        else:
+            lines, ends = steps(pattern, (rank - 1) % RANKS, (rank + 1) % RANKS)
+            count = calls // RANKS // len(lines)
+            files = [(_calls(lines, count), _parts(ends, count, len(lines)))]
+        for thread, (rows, parts) in enumerate(files):
+            _write(folder / f"calls-{rank:06}.{thread}.npy", rows)
+            _write(folder / f"parts-{rank:06}.{thread}.npy", parts)
+        about = {"process": rank, "processes": ranks, "begun": 0, "real": [0, 10**18], "clock": "a", "cpu": rank, "metahost": 0}
+        about |= {"metahost_name": "", "host": "node", "mpi": "MPI", "program": ["app"], "operations": OPERATIONS, "threads": threaded}
+        world = {"comm": 0, "parent": -1, "nth": 0, "how": "world", "ranks": [0, 1, ranks]}
         module = {"module": "/bin/app", "build_id": "b", "begin": 4096, "end": 1 << 20, "bias": 0}
         text = "".join(f"{json.dumps(line)}\n" for line in (about, world, module))
         (folder / f"definitions-{rank:06}.jsonl").write_text(text)
