@@ -1,10 +1,11 @@
 """The slow twin of perwiz.kernels.launches."""
 
 
-def oldest(entered, over, begun):
-    """Return per activity the launch that it takes, or -1."""
-    left, out = list(range(len(entered))), []
-    for begin in begun:
-        left = [launch for launch in left if over[launch] >= begin]
-        out.append(left.pop(0) if left and entered[left[0]] <= begin else -1)
+def oldest(launches, activities):
+    """Return per activity (kind, begin) the launch (kind, entered, over) of its kind that it takes, or -1."""
+    out, taken = [], set()
+    for kind, begin in activities:
+        left = [row for row, (its, _, over) in enumerate(launches) if its == kind and over >= begin and row not in taken]
+        out.append(left[0] if left and launches[left[0]][1] <= begin else -1)
+        taken.add(out[-1])
     return out

@@ -160,13 +160,12 @@ class _Process:
         rows, ties = np.flatnonzero(self._free & (launched >= 0)), np.flatnonzero((self.launch < 0) & (ran >= 0))
         rows = rows[np.argsort(launched[rows], kind="stable")]
         ties = ties[np.lexsort((self._activities.begin[ties], ran[ties]))]
-        for key in np.intersect1d(launched[rows], ran[ties]).tolist():
-            launches = rows[slice(*np.searchsorted(launched[rows], (key, key + 1)))]
-            activities = ties[slice(*np.searchsorted(ran[ties], (key, key + 1)))]
-            taken = np.empty(len(activities), "i4")
-            kernel.oldest(self._routines.enter[launches], self._over[launches], self._activities.begin[activities], taken)
-            self.launch[activities] = np.where(taken < 0, NONE, launches[taken])
-            self._free[launches[taken[taken >= 0]]] = False
+        kinds = (launched[rows].astype("i8"), ran[ties].astype("i8"))
+        taken = np.empty(len(ties), "i4")
+        kernel.oldest(kinds[0], self._routines.enter[rows], self._over[rows], kinds[1], self._activities.begin[ties], taken)
+        launches = rows[taken[taken >= 0]]
+        self.launch[ties[taken >= 0]] = launches
+        self._free[launches] = False
 
     def _tie_graphs(self) -> None:
         """Tie what is left on each stream to the graphs launched into it, or if they name no stream to all."""

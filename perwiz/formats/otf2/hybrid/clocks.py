@@ -100,7 +100,8 @@ def _line(calls: I8, copies: I8, resolution: int) -> Line | None:
 def _room(calls: I8, copies: I8, slack: int) -> tuple[I8, I8, I8]:
     """Return the copies that may be in a call, and how far each may be moved at least and at most to be inside."""
     taken = np.empty(copies.shape[1], "i4")
-    kernel.oldest(calls[0] - slack, np.maximum.accumulate(calls[1]) + slack, np.ascontiguousarray(copies[0]), taken)
+    one, other = (np.zeros(side.shape[1], "i8") for side in (calls, copies))
+    kernel.oldest(one, calls[0] - slack, np.maximum.accumulate(calls[1]) + slack, other, np.ascontiguousarray(copies[0]), taken)
     copy = np.flatnonzero(taken >= 0)
     return copy, calls[0][taken[copy]] - copies[0][copy], calls[1][taken[copy]] - copies[1][copy]
 
