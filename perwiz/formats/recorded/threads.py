@@ -14,9 +14,10 @@ from perwiz.formats.recorded.columns import Columns, operations
 from perwiz.kernels import records
 from perwiz.trace import matching_collectives, tables
 from perwiz.trace import operations as ops
-from perwiz.trace.arrays import I4, I8, U2, Mask
+from perwiz.trace.arrays import I4, I8, U2, Ints, Mask
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.table import dtypes
 from perwiz.trace.tables import NONE, Links, Regions, Times
 
 _FORK, _IDLE, _JOIN, _CREATE, _TASK, _TASKWAIT, _IMPLICIT = (
@@ -39,8 +40,8 @@ class _Rows:
     call: I4
     op: U2
     location: I4
-    process: I8
-    id: I8
+    process: I4
+    id: I4
     """Team, task or lock: a number that no other process has."""
     other: I8
     """Of a task the one that created it; of the end of a task group when it began; of idle calls 1 if no team follows; of waits for a
@@ -48,7 +49,7 @@ class _Rows:
 
     def of(self, *op: int) -> Mask:
         """Return which are calls of some routines."""
-        return np.isin(self.op, op)
+        return np.logical_or.reduce([self.op == one for one in op])
 
 
 class Threads:
@@ -75,27 +76,24 @@ class Threads:
             self._signals()
 
     def _numbered(self, locations: list[int]) -> _Rows:
-        columns, parts = self._columns, []
+        columns, parts, makers = self._columns, [_Rows(*(np.empty(0, dtype) for dtype in dtypes(_Rows).values()))], [np.empty(0, "i8")]
         for place in locations:
             process = columns.processes[columns.process[place]]
             rows, first, end = process.calls[columns.thread[place]], int(columns.first[place]), int(columns.first[place + 1])
             op = columns["op"][first:end]
             mine = np.flatnonzero(~ops.MPI[op])
-            if len(mine):
-                named = operations(tuple(process.about.operations))["op"][rows["op"]] != records.NO_CALL
-                raw = np.flatnonzero(named)[: end - first][mine]
-                words = (rows[name][raw].astype("i8") for name in ("request", "sent", "received"))
-                parts.append((mine + first, op[mine], np.full(len(mine), place), np.full(len(mine), process.rank), *words))
-        empty = np.empty(0, "i8")
-        call, op, location, rank, id_, sent, received = (
-            (np.concatenate([empty, *column]) for column in zip(*parts, strict=True)) if parts else [empty] * 7
-        )
-        columns["sent"][call] = columns["received"][call] = 0
-        number = self._numbers.number(rank, id_)
-        created = op == _CREATE
-        other = np.where(op == _IDLE, id_ == 0, sent)
-        other[created] = self._numbers.number(rank[created], received[created])
-        return _Rows(call.astype("i4"), op.astype("u2"), location.astype("i4"), rank, number.astype("i8"), other)
+            named = operations(tuple(process.about.operations))["op"][rows["op"]] != records.NO_CALL
+            raw, op = np.flatnonzero(named)[: end - first][mine], op[mine]
+            rank, id_ = np.full(len(mine), process.rank, "i4"), rows["request"][raw]
+            other = np.where(op == _IDLE, id_ == 0, rows["sent"][raw]).astype("i8")
+            call, location = (mine + first).astype("i4"), np.full(len(mine), place, "i4")
+            parts.append(_Rows(call, op, location, rank, self._numbers.number(rank, id_), other))
+            makers.append(rows["received"][raw[op == _CREATE]])
+            columns["sent"][call] = columns["received"][call] = 0
+        out = _Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in dtypes(_Rows)))
+        created = out.of(_CREATE)
+        out.other[created] = self._numbers.number(out.process[created], np.concatenate(makers))
+        return out
 
     def _link(self, kind: int, cause: I4, effect: I4) -> None:
         """Add links, but those that program order has anyway."""
@@ -169,9 +167,9 @@ class Threads:
         ended = self._of_id(join, team)
         self._link(tables.JOIN, rows.call[behind[ended >= 0]], rows.call[ended[ended >= 0]])
 
-    def _of_id(self, rows: I8, ids: I8) -> I8:
+    def _of_id(self, rows: I8, ids: Ints) -> I4:
         """Return which of some rows has each id, -1 none."""
-        place = np.full(self._numbers.count, NONE, "i8")
+        place = np.full(self._numbers.count, NONE, "i4")
         place[self._rows.id[rows]] = rows
         return place[ids]
 
@@ -180,7 +178,7 @@ class Threads:
         rows = self._rows
         asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES)
         both = np.flatnonzero(asked | released)
-        both = both[np.lexsort((both, rows.location[both], rows.id[both]))]
+        both = both[np.argsort(rows.id[both], kind="stable")]
         pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
         pair &= rows.location[both[:-1]] == rows.location[both[1:]]
         release = np.full(len(rows.call), NONE, "i4")
@@ -244,7 +242,7 @@ class Threads:
         task, call, time, location, other = np.concatenate(out, axis=1)
         return task, call, time, location, other
 
-    def _wait_for(self, waits: I8, created: I8, of_task: I8, call: I4, time: I8) -> None:
+    def _wait_for(self, waits: I8, created: I4 | I8, of_task: I8, call: I4, time: I8) -> None:
         """Tie ends of tasks to the first of `waits` by `of_task` that returned behind them, if the task was created since its group began.
 
         Per end: the row that created the task, or its ancestor; the task that waits; the call behind the end; when it was.
