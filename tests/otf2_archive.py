@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import _otf2 as c
+import numpy as np
 
 from perwiz.formats.otf2 import tables as otf2_tables
 from perwiz.formats.otf2.definitions import definitions
 from perwiz.formats.otf2.library.archive import Archive as Opened
 from perwiz.formats.otf2.location import Location
 from perwiz.formats.otf2.read import Recorded, Recording
+from perwiz.trace import operations
+from perwiz.trace.tables import LINKS
 
 NOTHING = 0xFFFFFFFF
 USER, OPENMP, MPI, PTHREAD = 1, 3, 4, 7
@@ -212,3 +216,25 @@ def recorded(path, piece=1 << 30):
         locations.append(Recorded(place.ref, consumer.result(), opened.records, None))
     opened._library.call("Reader_Close", opened._reader)
     return Recording(found, offsets, locations)
+
+
+def calls(trace):
+    """Return (location, routine, enter, leave) per call."""
+    times = trace.timeline.calls
+    columns = (trace.calls.location, trace.calls.op, times.enter, times.leave)
+    return [(where, operations.OPS[op], enter, leave) for where, op, enter, leave in zip(*map(np.ndarray.tolist, columns), strict=True)]
+
+
+def every_link(trace):
+    """Return the links as (kind, cause, effect)."""
+    columns = (getattr(trace.links, field.name) for field in dataclasses.fields(trace.links))
+    return sorted((LINKS[kind], cause, effect) for kind, cause, effect in zip(*map(np.ndarray.tolist, columns), strict=True))
+
+
+def links(trace):
+    """Return the links but those to idleness at the end, which the first thread of the process always ends."""
+    location, process, last = trace.calls.location, trace.locations.process, trace.first_calls[1:] - 1
+    for _, cause, effect in (ends := [link for link in every_link(trace) if link[0] == "end"]):
+        assert location[cause] == np.searchsorted(process, process[location[effect]])
+        assert effect == last[location[effect]]
+    return [link for link in every_link(trace) if link not in ends]

@@ -1,11 +1,9 @@
 """Devices in OTF2: what small archives tell of launches, copies and waits, each worked by hand."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-from otf2_archive import Archive, recorded
+from otf2_archive import Archive, calls, every_link, links, recorded
 from perwiz import Scale, predict
 from perwiz.formats.files import write
 from perwiz.formats.otf2.hybrid.devices import role, routine, stem
@@ -25,7 +23,7 @@ from perwiz.trace.streams import (
     STREAM_WAIT,
     TO_DEVICE,
 )
-from perwiz.trace.tables import LINKS, PROCESS
+from perwiz.trace.tables import PROCESS
 from perwiz.trace.tables import STREAM as A_STREAM
 
 CUDA, TARGET, OPENCL, HIP = 5, 14, 19, 23
@@ -63,28 +61,6 @@ class Program(Archive):
         """A copy from the device, or with Get to it."""
         self.at(stream, begin, f"Rma{kind}", 0, 0, 4096, 42)
         self.at(stream, end, "RmaOpCompleteBlocking", 0, 42)
-
-
-def calls(trace):
-    """Return (location, routine, enter, leave) per call."""
-    times = trace.timeline.calls
-    columns = (trace.calls.location, trace.calls.op, times.enter, times.leave)
-    return [(where, operations.OPS[op], enter, leave) for where, op, enter, leave in zip(*map(np.ndarray.tolist, columns), strict=True)]
-
-
-def every_link(trace):
-    """Return the links as (kind, cause, effect)."""
-    columns = (getattr(trace.links, field.name) for field in dataclasses.fields(trace.links))
-    return sorted((LINKS[kind], cause, effect) for kind, cause, effect in zip(*map(np.ndarray.tolist, columns), strict=True))
-
-
-def links(trace):
-    """Return the links but those to idleness at the end, which the first thread of the process always ends."""
-    location, process, last = trace.calls.location, trace.locations.process, trace.first_calls[1:] - 1
-    for _, cause, effect in (ends := [link for link in every_link(trace) if link[0] == "end"]):
-        assert location[cause] == np.searchsorted(process, process[location[effect]])
-        assert effect == last[location[effect]]
-    return [link for link in every_link(trace) if link not in ends]
 
 
 def test_stream__kernel_and_copy(program):

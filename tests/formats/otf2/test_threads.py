@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otf2_archive import OPENMP, PTHREAD, USER, Archive, recorded
+from otf2_archive import OPENMP, PTHREAD, USER, Archive, calls, links, recorded
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.formats.files import write
 from perwiz.formats.otf2.hybrid.routines import routine
+from perwiz.formats.otf2.hybrid.threads import endings
 from perwiz.formats.otf2.tables import Builder
 from perwiz.loggps.model_file import load
 from perwiz.loggps.weigh import timeline_of
 from perwiz.trace import operations, tables
-from perwiz.trace.tables import LINKS
 from perwiz.whatif.run import replayed
 
 ATOMIC, BARRIER, CRITICAL, IMPLICIT_BARRIER, ORDERED, CREATE_TASK, TASK_WAIT = 14, 15, 12, 16, 18, 21, 22
@@ -61,27 +61,6 @@ class Program(Archive):
 
     def task(self, location, time, kind, generation, creator=0):
         self.at(location, time, f"ThreadTask{kind}", TEAM, creator, generation)
-
-
-def calls(trace):
-    """Return (location, routine, enter, leave) per call."""
-    times = trace.timeline.calls
-    columns = (trace.calls.location, trace.calls.op, times.enter, times.leave)
-    return [(where, operations.OPS[op], enter, leave) for where, op, enter, leave in zip(*map(np.ndarray.tolist, columns), strict=True)]
-
-
-def every_link(trace):
-    """Return the links as (kind, cause, effect)."""
-    return sorted((LINKS[kind], cause, effect) for kind, cause, effect in zip(*map(np.ndarray.tolist, columns(trace.links)), strict=True))
-
-
-def links(trace):
-    """Return the links but those to idleness at the end, which the first thread of the process always ends."""
-    location, process, last = trace.calls.location, trace.locations.process, trace.first_calls[1:] - 1
-    for _, cause, effect in (ends := [link for link in every_link(trace) if link[0] == "end"]):
-        assert location[cause] == np.searchsorted(process, process[location[effect]])
-        assert effect == last[location[effect]]
-    return [link for link in every_link(trace) if link not in ends]
 
 
 def columns(table):
@@ -283,12 +262,42 @@ def test_pthreads(archive):
     assert (links(trace), trace.counts.untied_waits) == ([("fork", 0, 2), ("join", 3, 1)], 0)
 
 
+@pytest.mark.parametrize("other", [2, 4_000_000_000, (1 << 64) - 2])
+def test_pthreads__numbered_however(archive, other):
+    """Two threads, of which the other has a number next to that of the first, far from it, or as far as can be."""
+    a = archive(3)
+    for number, at in ((1, 10), (other, 20)):
+        a.inside(0, at, at + 2, "pthread_create", paradigm=PTHREAD, work=[(at + 1, "ThreadCreate", 5, number)])
+    for place, number in ((100, other), (200, 1)):
+        a.at(place, 30, "ThreadBegin", 5, number), a.at(place, 50, "ThreadEnd", 5, number)
+    trace = a.trace()
+    assert (links(trace), trace.counts.untied_waits) == ([("fork", 0, 4), ("fork", 1, 2)], 0)
+
+
 def test_pthreads__nobody_created_the_first(archive):
     """Some recorders say that it begins and ends: it was idle for nobody, and its records stay what they are."""
     a = archive(1)
     a.at(0, 0, "ThreadBegin", 5, 0), a.call(0, "MPI_Barrier", 10, 20), a.at(0, 30, "ThreadEnd", 5, 0)
     trace = a.trace()
     assert (calls(trace), trace.counts.untied_waits, len(trace.records)) == ([(0, "MPI_Barrier", 10, 20)], 0, 2)
+
+
+def test_endings__the_call_of_their_process_that_was_entered_last():
+    """Threads 1 and 2 idle until 25 and 5, process 0 comes to its calls at 0, 10, 20 and 30; thread 4 idles until 45 beside process 3.
+
+    Thread 5 idles since before its process came to anything, and nothing ties thread 6.
+    """
+    first = [0, 10, 20, 30], [40, 50]
+    enter = np.array([*first[0], 22, 2, *first[1], 41, 30, 60])
+    location = np.array([0, 0, 0, 0, 1, 2, 3, 3, 4, 5, 6], "i4")
+    op = np.full(len(enter), operations.OP["omp_idle"], "u2")
+    op[location % 3 == 0] = operations.OP["MPI_Send"]
+    op[-1] = operations.OP["omp_idle"]
+    leave = np.array([5, 15, 25, 35, 25, 5, 45, 55, 45, 35, 70])
+    process = np.array([0, 0, 0, 1, 1, 1, 1], "i4")
+    tied = tables.Links.in_order(np.full(4, tables.JOIN, "u1"), np.array([4, 5, 8, 9], "i4"), np.array([3, 3, 7, 7], "i4"))
+    ends = endings(location, op, enter, leave, process, tied)
+    assert [ends.kind.tolist(), ends.cause.tolist(), ends.effect.tolist()] == [[tables.END] * 3, [2, 0, 6], [4, 5, 8]]
 
 
 def test_written_again(archive, tmp_path):
