@@ -241,3 +241,8 @@ def dynamic(first_piece, first_thread, piece, total):
             free = min(range(first_thread[part], first_thread[part + 1]), key=lambda thread: (out[thread], thread))
             out[free] += piece[k]
     return out
+
+
+def ragged(rows, sizes):
+    """Return the values of all rows, of each as many as its size."""
+    return [value for row, size in zip(rows, sizes, strict=True) for value in row[:size]]

@@ -6,10 +6,10 @@ from perwiz.formats.otf2.library import events as row
 
 WHERE = {
     **dict.fromkeys(("region", "metric", "parameter", "collective_op", "receiver", "sender", "program_name", "exit_status"), "reference"),
-    **dict.fromkeys(("measurement_mode",), "reference"),
+    **dict.fromkeys(("measurement_mode", "stop_time"), "reference"),
     **dict.fromkeys(("communicator",), "communicator"),
     **dict.fromkeys(("msg_tag", "root"), "tag"),
-    **dict.fromkeys(("msg_length", "size_sent", "value", "string", "stop_time"), "amount"),
+    **dict.fromkeys(("msg_length", "size_sent", "value", "string"), "amount"),
     **dict.fromkeys(("request_id",), "request"),
     **dict.fromkeys(("size_received",), "received"),
 }

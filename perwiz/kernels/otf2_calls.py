@@ -129,10 +129,11 @@ Frame = cython.struct(name=cython.int, stands_for=cython.int)
 TEAM = np.dtype([("call", "i4"), ("own", "u1")], align=True)
 """A team that the thread is in: the call that began it, fork or idle, and whether the thread itself opened it."""
 Team = cython.struct(call=cython.int, own=cython.uchar)
-_COUNTS = ("pairs", "internal", "backwards", "not_open", "not_posted", "undefined", "never_ends", "records", "sends", "receives", "polls")
+_COUNTS = ("pairs", "internal", "backwards", "not_open", "not_posted", "undefined", "never_ends")
+_RECORDS = ("records", "sends", "receives", "polls", "others")
 _NEXT = ("calls", "open", "depth", "messages", "regions", "innermost", "requests", "clock", "collective_time", "first")
 _THREAD = ("quiet", "teams", "forked", "ended", "idle")
-STATE = np.dtype([(name, "i8") for name in (*_NEXT, *_THREAD, *_COUNTS)], align=True)
+STATE = np.dtype([(name, "i8") for name in (*_NEXT, *_THREAD, *_COUNTS, *_RECORDS)], align=True)
 """Of a location between pieces: the next rows, the open call and the innermost open region or -1, how many regions are open, the last time,
 when the next collective began, the time of the first record; when it last entered or left something, or UNSAID; in how many teams it is,
 the fork whose team it did not begin yet, that whose team it ended last, the op of its idle calls, each -1 for none; then counts."""
@@ -163,6 +164,7 @@ State = cython.struct(
     sends=cython.longlong,
     receives=cython.longlong,
     polls=cython.longlong,
+    others=cython.longlong,
 )
 
 
@@ -324,26 +326,17 @@ def _close(
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _leave(
-    state: State[::1],
-    stack: Frame[::1],
-    teams: Team[::1],
-    calls: Call[::1],
-    regions: Region[::1],
-    op_of_region: cython.const[cython.int][::1],
-    manner: cython.const[cython.uchar][::1],
-    name: cython.int,
-) -> cython.void:
-    """Close the innermost open region of this name, looked for in the upper DEEPEST."""
+def _left(state: State[::1], stack: Frame[::1], name: cython.int) -> cython.longlong:
+    """Return the level of the innermost open region of this name, looked for in the upper DEEPEST; count whether there is one, else -1."""
     level = state[0].depth - 1
     lowest = max(state[0].depth - DEEPEST, 0)
     while level >= lowest and stack[level].name != name:
         level -= 1
     if level < lowest:
         state[0].not_open += 1
-    else:
-        _close(state, stack, teams, calls, regions, op_of_region, manner, level)
-        state[0].pairs += 1
+        return -1
+    state[0].pairs += 1
+    return level
 
 
 @cython.cfunc
@@ -661,7 +654,9 @@ def calls(
             name = cython.cast(cython.int, record.reference)
             if part_of_region[name] == FORKS and _free(state, stack, calls, manner, task):
                 _join(state, teams, calls, op_of_kind[THREAD_JOIN])
-            _leave(state, stack, teams, calls, regions, op_of_region, manner, name)
+            level = _left(state, stack, name)
+            if level >= 0:
+                _close(state, stack, teams, calls, regions, op_of_region, manner, level)
             if part_of_region[name] == BEGINS:
                 _end_team(state, teams)
         elif kind == COLLECTIVE_BEGIN:

@@ -291,7 +291,7 @@ def _measurement_on_off(location: U64, time: U64, position: U64, user: User, not
 @cython.cfunc
 @cython.nogil
 def _buffer_flush(location: U64, time: U64, position: U64, user: User, notes: Notes, stop: U64) -> I32:
-    return _put(user, BUFFER_FLUSH, time, 0, 0, 0, cast(I64, stop), 0, 0)
+    return _put(user, BUFFER_FLUSH, time, cast(I64, stop), 0, 0, 0, 0, 0)
 
 
 @cython.cfunc

@@ -202,12 +202,10 @@ def _event(function: size_t, writer: size_t, row: Record, address: size_t) -> cy
         return _reference(function, writer, time, cast(U32, row.communicator))
     elif kind == PROGRAM_BEGIN:
         return _program_begin(function, writer, time, cast(U32, row.reference))
-    elif kind == PROGRAM_END:
+    elif kind in (PROGRAM_END, BUFFER_FLUSH):
         return _number(function, writer, time, cast(U64, row.reference))
     elif kind == MEASUREMENT:
         return _small(function, writer, time, cast(U8, row.reference))
-    elif kind == BUFFER_FLUSH:
-        return _number(function, writer, time, cast(U64, row.amount))
     return _number(function, writer, time, cast(U64, row.request))
 
 

@@ -45,7 +45,7 @@ PARAMETER_*                          reference: parameter; amount: value or stri
 COMM_*                               communicator
 PROGRAM_BEGIN, PROGRAM_END           reference: name or exit status
 MEASUREMENT                          reference: mode
-BUFFER_FLUSH                         amount: time of its end
+BUFFER_FLUSH                         reference: time of its end
 ATTRIBUTE                            reference: attribute; amount: its 64 bits. Of the ENTER or LEAVE before; no record of its own
 """
 ARGUMENTS = ("reference", "communicator", "tag", "amount", "request", "received")

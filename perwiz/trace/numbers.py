@@ -79,8 +79,17 @@ def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -
     """Return per row how many rows before it have the same pair, int32."""
     numbers = Numbers()
     out = numbers.number(first, second)
-    kernel.running(out, np.zeros(numbers.count, "i4"))
-    return out
+    return _running(out, numbers.count)
+
+
+def running_of(number: NDArray[np.integer[Any]], count: int) -> I4:
+    """Return per row how many rows before it have the same number, int32; numbers are from -1 to below `count`."""
+    return _running(number.astype("i4") + np.int32(1), count + 1)
+
+
+def _running(number: I4, count: int) -> I4:
+    kernel.running(number, np.zeros(count, "i4"))
+    return number
 
 
 def paths(parent: I4, region: I4) -> tuple[I4, I4, I4]:

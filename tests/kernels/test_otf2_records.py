@@ -40,7 +40,7 @@ CASES = [
     ("ProgramBegin", [4, 1, NUMBERS], [4, 0, 0, 0, 0, 0]),
     ("ProgramEnd", [-1], [-1, 0, 0, 0, 0, 0]),
     ("MeasurementOnOff", [2], [2, 0, 0, 0, 0, 0]),
-    ("BufferFlush", [77], [0, 0, 0, 77, 0, 0]),
+    ("BufferFlush", [77], [77, 0, 0, 0, 0, 0]),
     ("RmaPut", [1, NONE, BIG, 4], [1, NONE, -1, 4, 0, 0]),
     ("RmaGet", [NONE, 2, 3, 4], [-1, 2, 3, 4, 0, 0]),
     ("RmaOpCompleteBlocking", [1, 2], [1, 2, 0, 0, 0, 0]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import build
 from perwiz.trace import matching, matching_collectives, operations
-from perwiz.trace.numbers import running
+from perwiz.trace.numbers import running, running_of
 from perwiz.trace.tables import Calls
 
 
@@ -287,6 +287,10 @@ def test_collectives__of_threads_count_in_order_of_time():
     """Rank 0 has two threads: the second calls first, so its call goes with the first of rank 1."""
     rows = [(0, "Barrier"), (1, "Barrier"), (2, "Barrier"), (2, "Barrier")]
     assert instances(*rows, processes=2, process=[0, 0, 1], enter=[70, 50, 10, 20])[0] == [[1, 2], [0, 3]]
+
+
+def test_running_of():
+    assert running_of(np.array([3, -1, 3, 0, -1, 3]), 4).tolist() == [0, 0, 1, 0, 1, 2]
 
 
 def test_running():

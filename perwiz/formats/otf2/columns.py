@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2.locations import RecordedLocations
-from perwiz.trace.arrays import I4, I8
+from perwiz.kernels import ragged as kernel
+from perwiz.trace.arrays import I4, I8, U1
 
 
 class Columns:
@@ -52,11 +53,28 @@ class Columns:
         """Return a column of ticks as ns since the start of the trace."""
         return self._joined(name, self._locations.times)
 
+    def ragged(self, prefix: str, names: Iterable[str], size: U1) -> tuple[I8, I8]:
+        """Return where the values of each row begin, and the values, row by row: as many as its size, in the order of these columns."""
+        first = np.cumsum(size, dtype="i8")
+        out = np.zeros(int(first[-1]) if len(first) else 0, "i8")
+        first -= size
+        for place, name in enumerate(names):
+            for _, rows, part in self._parts(f"{prefix}.{name}"):
+                kernel.put(np.ascontiguousarray(part), size[rows], place, first[rows], out)
+        return first, out
+
     def _joined(self, name: str, made: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
         """Return a column of all locations, each location's part made into another."""
         prefix, _, column = name.partition(".")
-        starts = self.starts(prefix)
-        out = np.empty(int(starts[-1]), local.TABLES[prefix][column])
-        for location, recorded in enumerate(self._locations.recorded):
-            out[starts[location] : starts[location + 1]] = made(recorded.arrays.pop(name), location)
+        out = np.zeros(int(self.sizes(prefix).sum()), local.TABLES[prefix][column])
+        for location, rows, part in self._parts(name):
+            out[rows] = made(part, location)
         return out
+
+    def _parts(self, name: str) -> Iterator[tuple[int, slice, NDArray[Any]]]:
+        """Yield location, rows and values of each part of a column, but those that are 0 throughout and left out."""
+        starts = self.starts(name.partition(".")[0])
+        for location in np.flatnonzero(np.diff(starts)).tolist():
+            part = self._locations.recorded[location].arrays.pop(name, None)
+            if part is not None:
+                yield location, slice(*starts[location : location + 2].tolist()), part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,32 @@ from numpy.typing import NDArray
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.extras import EVENTS, POSTS, PREFIX
 from perwiz.formats.otf2.hybrid import routines
+from perwiz.formats.otf2.library import events
 from perwiz.kernels import otf2_calls as kernel
 from perwiz.kernels import records
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 
+_OTHER = np.dtype(
+    [("kind", "u1"), ("inside", "u1"), ("time", "i8"), ("calls", "i4"), ("region", "i4"), *((name, "i8") for name in records.ARGUMENTS)]
+)
+"""The columns of the records from METRIC on."""
 TABLES = {
     "call": kernel.CALL,
     "region": kernel.REGION,
     "request": kernel.REQUEST,
     **dict.fromkeys(("send", "receive", "poll"), kernel.MESSAGE),
+    "other": _OTHER,
 }
 """The columns that a location makes, by the prefix of their names."""
-REST = tuple(name for name in records.RECORD.fields or () if name != "number")
-"""Columns of the records from METRIC on."""
+
+ARGUMENTS_OF = np.zeros(records.OTHER_KIND + len(events.OTHERS), "u1")
+ARGUMENTS_OF[[records.METRIC, records.PARAMETER_INT, records.PARAMETER_UNSIGNED, records.PARAMETER_STRING, records.ATTRIBUTE]] = 4
+ARGUMENTS_OF[[records.MEASUREMENT, records.BUFFER_FLUSH]] = 1
+ARGUMENTS_OF[records.OTHER_KIND :] = [min(len(events.EVENTS[name]), len(records.ARGUMENTS)) for name in events.OTHERS]
+"""So many of ARGUMENTS say something in records of each kind, of those from METRIC on."""
+_MAY_LACK = {"call.sent", "call.received", *(f"other.{name}" for name in records.ARGUMENTS)}
+"""Columns that are left out where they are 0 throughout."""
 
 _OF_MESSAGES = (records.ISEND, records.ISEND_COMPLETE, records.IRECV_REQUEST, records.IRECV)
 _OF_REQUESTS = (records.REQUEST_TEST, records.REQUEST_CANCELLED, records.NONBLOCKING_REQUEST, records.NONBLOCKING_COMPLETE)
@@ -31,12 +43,19 @@ _WITH_REQUEST = np.isin(np.arange(256), _OF_MESSAGES + _OF_REQUESTS)
 
 
 class _Table:
-    """Rows of a kernel with room for more."""
+    """Rows of a kernel with room for more: that of a table which is not used any more, as the next location needs about as much."""
+
+    _spare: ClassVar[dict[np.dtype[Any], NDArray[Any]]] = {}
 
     def __init__(self, dtype: Any, fill: int | None = None) -> None:
         """`fill` is what free rows hold, if that matters."""
-        self.rows = np.empty(0, dtype)
-        self._fill, self._named = fill, self.rows
+        empty = np.empty(0, dtype)
+        self.rows = self._spare.pop(empty.dtype, empty) if fill is None else empty
+        self._fill, self._named = fill, self.rows.view(np.recarray)
+
+    def give_back(self) -> None:
+        """Leave the room to the next table."""
+        self._spare[self.rows.dtype] = self.rows
 
     def reserve(self, rows: int) -> NDArray[Any]:
         """Return the table with room for so many rows, as the kernel takes it."""
@@ -66,7 +85,7 @@ class Location:
         self._ids = Numbers()
         posts = PREFIX + EVENTS[POSTS].name
         self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
-        self._rest: list[NDArray[Any]] = [np.empty(0, records.RECORD)]
+        self._others = _Table(records.RECORD)
         stream = ref in self._regions.streams and not routines.written(definitions)
         self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
         self._part = np.zeros_like(self._regions.part) if stream else self._regions.part
@@ -108,7 +127,9 @@ class Location:
         )
         others = others[kind[others] >= records.METRIC]
         if len(others):
-            self._rest.append(rows[others])
+            end = now["others"] + len(others)
+            rows.take(others, out=self._others.reserve(end)[now["others"] : end], mode="clip")
+            self._state["others"] = end
 
     def _number(self, rows: NDArray[Any], kind: NDArray[np.uint8]) -> None:
         """Replace references of regions by their numbers, operations by known ones, and number the requests; `kind` is as in rows."""
@@ -143,13 +164,21 @@ class Location:
             "call": self._calls.rows[: now["calls"]],
             "region": self._instances.rows[: now["regions"]],
             "request": self._requests.rows[: now["requests"]],
+            "other": self._others.rows[: now["others"]],
         }
-        out = {f"{prefix}.{name}": table[name].copy() for prefix, table in tables.items() for name in TABLES[prefix].fields or ()}
+        unused = records.ARGUMENTS[int(ARGUMENTS_OF[np.flatnonzero(np.bincount(tables["other"]["kind"]))].max(initial=0)) :]
+        out = {
+            f"{prefix}.{name}": table[name].copy()
+            for prefix, table in tables.items()
+            for name in TABLES[prefix].fields or ()
+            if prefix != "other" or name not in unused
+        }
         messages = self._messages.rows[: now["messages"]]
         for prefix, kind in (("send", records.SENT), ("receive", records.RECEIVED), ("poll", records.INCOMPLETE)):
             ends = np.flatnonzero(messages["kind"] == kind)
             self._state[f"{prefix}s"] = len(ends)
             out |= {f"{prefix}.{name}": messages[name][ends] for name in TABLES[prefix].fields or () if name != "kind"}
-        rest = np.concatenate(self._rest)
-        out |= {f"rest.{name}": rest[name].astype("i8") for name in REST if len(rest)}
+        for table in (self._calls, self._instances, self._messages, self._requests, self._others):
+            table.give_back()
+        out = {name: column for name, column in out.items() if name not in _MAY_LACK or column.any()}
         return out | {"state": self._state.view("i8")}

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import extras as extra
+from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions, MetricMember, Texts
 from perwiz.formats.otf2.hybrid.threads import Said
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
-from perwiz.formats.otf2.location import REST
+from perwiz.formats.otf2.location import ARGUMENTS_OF
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import NONE, Counters, Parameters, Records
 from perwiz.trace.trace import Topology
 
@@ -28,47 +26,44 @@ _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OT
 class OtherRecords:
     """The records behind those of MPI and regions, of all locations: a column each, in program order of the locations."""
 
-    def __init__(self, locations: RecordedLocations, definitions: Definitions, first: I8, regions: I8, texts: tuple[str, ...]) -> None:
-        """`first` is the first call of each location and the end of the last; `regions` the same of its region instances."""
+    def __init__(self, columns: Columns, locations: RecordedLocations, definitions: Definitions, texts: tuple[str, ...]) -> None:
+        """Takes its columns from those of all locations."""
         self._locations, self._definitions, self.texts = locations, definitions, Texts(texts)
         self._extras: list[I8] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
-        parts = [recorded.arrays for recorded in locations.recorded]
-        sizes = [len(part["rest.kind"]) if "rest.kind" in part else 0 for part in parts]
-        self.location = np.repeat(np.arange(len(parts), dtype="i4"), sizes)
-        self.column: dict[str, NDArray[Any]] = {
-            name: np.concatenate([np.empty(0, "i8"), *(part.pop(f"rest.{name}") for part in parts if f"rest.{name}" in part)])
-            for name in REST
-        }
-        for place, line in locations.lines.items():
-            mine = self.location == place
-            self.column["time"][mine] = line.of(self.column["time"][mine])
-        self.call = (first[self.location] + self.column["calls"]).astype("i4")
+        self._first, self._regions = columns.starts("call"), columns.starts("region")
+        self.location = columns.locations("other")
+        self._kind = columns.take("other.kind")
+        self._first_value, self._values = columns.ragged("other", ARGUMENTS, ARGUMENTS_OF[self._kind])
+        self._owner = columns.take("other.region")
+        """The innermost open region instance for kinds below OTHER_KIND, for those above the call that the record makes or belongs to,
+        both counted from 0 on each location, or -1."""
+        self.time = columns.times("other.time")
+        """When, ns."""
+        self.call = columns.shifted("other.calls", self._first)
         """First call entered after the record."""
-        self.inside = self.column["inside"] > 0
+        self.inside = columns.take("other.inside").view(bool)
         """Whether a call is open: the one before."""
-        innermost = self.column["region"]
-        self.region = np.where(innermost >= 0, regions[self.location] + innermost, NONE).astype("i4")
-        """Innermost open region, for kinds below OTHER_KIND."""
-        self._own = np.where(innermost >= 0, first[self.location] + innermost, NONE)
-        """Call that the record makes or belongs to, for kinds above."""
-        self._first, self._end = first[self.location], first[self.location + 1]
+
+    def _argument(self, name: str, rows: I8) -> I8:
+        """Return one of ARGUMENTS of records whose kind has it."""
+        return self._values[self._first_value[rows] + ARGUMENTS.index(name)]
 
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
-        rows = np.flatnonzero(self.column["kind"] == records.METRIC)
+        rows = np.flatnonzero(self._kind == records.METRIC)
         names: dict[str, int] = {}
         counter, scale = np.full(len(rows), NONE, "i8"), np.ones(len(rows))
-        metric, index = self.column["reference"][rows], self.column["communicator"][rows]
+        metric, index = self._argument("reference", rows), self._argument("communicator", rows)
         for ref, member_number in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
             member = self._member(ref, member_number)
             if member is not None:
                 same = (metric == ref) & (index == member_number)
                 counter[same] = names.setdefault(self._counter_name(member), len(names))
                 scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
-        value = _values(self.column["tag"][rows], self.column["amount"][rows]) * scale
+        value = _values(self._argument("tag", rows), self._argument("amount", rows)) * scale
         call = self.call[rows] - self.inside[rows]
-        good = (counter >= 0) & (call < self._end[rows])
+        good = (counter >= 0) & (call < self._first[self.location[rows] + 1])
         key = call.astype("i8") * max(len(names), 1) + counter
         before, entered = _last(key, value, good & ~self.inside[rows])
         behind, returned = _last(key, value, good & self.inside[rows])
@@ -87,18 +82,23 @@ class OtherRecords:
         return f"{name} [{unit}]" if unit and unit != "#" else name
 
     def _parameters(self) -> I8:
-        return np.flatnonzero((self.column["kind"] >= records.PARAMETER_INT) & (self.column["kind"] <= records.PARAMETER_STRING))
+        return np.flatnonzero((self._kind >= records.PARAMETER_INT) & (self._kind <= records.PARAMETER_STRING))
 
     def parameters(self) -> Parameters:
         """Return the parameters that are not perwiz's own."""
         rows = self._parameters()
-        name_of = {ref: self._program(self.parameter(ref)) for ref in np.unique(self.column["reference"][rows]).tolist()}
-        names = [name_of[ref] for ref in self.column["reference"][rows].tolist()]
+        name_of = {ref: self._program(self.parameter(ref)) for ref in np.unique(self._argument("reference", rows)).tolist()}
+        names = [name_of[ref] for ref in self._argument("reference", rows).tolist()]
         rows = rows[np.array([name is not None for name in names], bool)]
         name = np.array([self.texts.of(name) for name in names if name is not None], "i4")
-        kinds, values = self.column["kind"][rows].tolist(), self.column["amount"][rows].tolist()
+        kinds, values = self._kind[rows].tolist(), self._argument("amount", rows).tolist()
         value = np.array([self.texts.of(self._value(*pair)) for pair in zip(kinds, values, strict=True)], "i4")
-        return Parameters(self.location[rows], self.region[rows], self.call[rows], name, value)
+        return Parameters(self.location[rows], self._region(rows), self.call[rows], name, value)
+
+    def _region(self, rows: I8) -> I4:
+        """Return the innermost open region of records below OTHER_KIND, row of all instances or -1."""
+        innermost = self._owner[rows]
+        return np.where(innermost >= 0, self._regions[self.location[rows]] + innermost, NONE).astype("i4")
 
     def _program(self, name: str) -> str | None:
         """Return the name the program gave to a parameter, None for one of perwiz's own."""
@@ -110,36 +110,36 @@ class OtherRecords:
     def extras(self, name: str, of_regions: bool) -> tuple[I8, I8]:
         """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
         rows = self._parameters()
-        refs = [ref for ref in np.unique(self.column["reference"][rows]).tolist() if self.parameter(ref) == name]
-        rows = rows[np.isin(self.column["reference"][rows], refs)]
-        owner = self.region[rows] if of_regions else self.call[rows] - 1
+        refs = [ref for ref in np.unique(self._argument("reference", rows)).tolist() if self.parameter(ref) == name]
+        rows = rows[np.isin(self._argument("reference", rows), refs)]
+        owner = self._region(rows) if of_regions else self.call[rows] - 1
         good = owner >= 0 if of_regions else self.inside[rows]
         self._extras.append(rows)
         rows, owner = rows[good], owner[good]
-        values = self.column["amount"][rows].copy()
-        texts = np.flatnonzero(self.column["kind"][rows] == records.PARAMETER_STRING)
+        values = self._argument("amount", rows).copy()
+        texts = np.flatnonzero(self._kind[rows] == records.PARAMETER_STRING)
         values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
         return owner.astype("i8"), values
 
     def parameters_of_calls(self, name: str, leave: I8) -> tuple[I8, I8]:
         """Return the calls up to whose ends parameters of a name were recorded, and their values; `leave` is when calls return, ns."""
         rows = self._parameters()
-        refs = [ref for ref in np.unique(self.column["reference"][rows]).tolist() if self.parameter(ref) == name]
-        return self._in_calls(rows[np.isin(self.column["reference"][rows], refs)], leave)
+        refs = [ref for ref in np.unique(self._argument("reference", rows)).tolist() if self.parameter(ref) == name]
+        return self._in_calls(rows[np.isin(self._argument("reference", rows), refs)], leave)
 
     def attributes_of_calls(self, names: tuple[str, ...], leave: I8) -> tuple[I8, I8]:
         """Return the calls up to whose ends attributes of these names were recorded, and their values."""
         definitions = self._definitions
         refs = [ref for ref, attribute in definitions.attributes.items() if definitions.string(attribute.name) in names]
-        rows = np.flatnonzero((self.column["kind"] == records.ATTRIBUTE) & np.isin(self.column["reference"], refs))
-        return self._in_calls(rows, leave)
+        rows = np.flatnonzero(self._kind == records.ATTRIBUTE)
+        return self._in_calls(rows[np.isin(self._argument("reference", rows), refs)], leave)
 
     def _in_calls(self, rows: I8, leave: I8) -> tuple[I8, I8]:
         """Return the calls in which some records lie, their ends included, and the values of these."""
         call = self.call[rows].astype("i8") - 1
-        good = call >= self._first[rows]
-        good[good] = self._locations.nanoseconds(self.column["time"][rows[good]]) <= leave[call[good]]
-        return call[good], self.column["amount"][rows[good]]
+        good = call >= self._first[self.location[rows]]
+        good[good] = self.time[rows[good]] <= leave[call[good]]
+        return call[good], self._argument("amount", rows[good])
 
     def parameter(self, ref: int) -> str:
         """Return the name of a parameter."""
@@ -154,30 +154,34 @@ class OtherRecords:
     def singles(self, kept: int) -> int:
         """Return how many records are neither counters nor perwiz's own, of which `kept` are parameters or other records."""
         extras = sum(len(rows) for rows in self._extras)
-        return int((~np.isin(self.column["kind"], (records.METRIC, records.ATTRIBUTE))).sum()) - extras - kept
+        return int((~np.isin(self._kind, (records.METRIC, records.ATTRIBUTE))).sum()) - extras - kept
 
-    def of_threads(self) -> Said:
-        """Return the records of threads that make calls or belong to them."""
-        rows = np.flatnonzero((self.column["kind"] >= records.THREAD_FORK) & (self.column["kind"] < records.KINDS) & (self._own != NONE))
-        process = self._locations.process[self.location[rows]]
-        arguments = (self.column[name][rows] for name in ARGUMENTS[:3])
-        return Said(self.column["kind"][rows], self._own[rows], process, *arguments)
+    def of_threads(self, *kinds: int) -> Said:
+        """Return the records of some kinds of threads that make calls or belong to them."""
+        kind, own = self._kind, self._owner
+        rows = np.flatnonzero(np.logical_or.reduce([kind == one for one in kinds]) & (own != NONE))
+        location = self.location[rows]
+        call = self._first.astype("i4")[location] + own[rows]
+        first = self._first_value[rows]
+        arguments = [self._values[first + place] for place in range(ARGUMENTS_OF[list(kinds)].min())]
+        return Said(kind[rows], call, self._locations.process[location], arguments)
 
     def records(self) -> tuple[Records, I8]:
         """Return the records of other models, and their values one after the other."""
-        kinds = self.column["kind"]
-        rows = np.flatnonzero(np.isin(kinds, list(_KEPT)))
-        number, size = np.zeros(len(rows), "i4"), np.zeros(len(rows), "i8")
-        cells = np.stack([self.column[name][rows] for name in ARGUMENTS], 1) if len(rows) else np.empty((0, 6), "i8")
-        for kind in np.unique(kinds[rows]).tolist():
-            same = kinds[rows] == kind
-            number[same], size[same] = self.texts.of(_KEPT[kind]), min(len(row.EVENTS[_KEPT[kind]]), 6)
-            if kind == records.BUFFER_FLUSH:
-                cells[same, 0] = self._locations.nanoseconds(cells[same, 3])
-        time = self._locations.nanoseconds(self.column["time"][rows])
-        first = np.cumsum(size) - size
-        values = cells[np.arange(6) < size[:, None]]
-        return Records(self.location[rows], number, self.call[rows], time, first), values
+        counts = np.bincount(self._kind)
+        kept, number = np.isin(np.arange(len(counts)), list(_KEPT)), np.zeros(len(counts), "i4")
+        for one in np.flatnonzero(kept & (counts > 0)).tolist():
+            number[one] = self.texts.of(_KEPT[one])
+        rows: slice | I8 = slice(None)
+        kind, first, values = self._kind, self._first_value, self._values
+        if counts[~kept].any():
+            rows = np.flatnonzero(kept[kind])
+            values = values[np.repeat(kept[kind], ARGUMENTS_OF[kind])]
+            kind = kind[rows]
+            first = np.cumsum(ARGUMENTS_OF[kind], dtype="i8") - ARGUMENTS_OF[kind]
+        flushes = first[kind == records.BUFFER_FLUSH]
+        values[flushes] = self._locations.nanoseconds(values[flushes])
+        return Records(self.location[rows], number[kind], self.call[rows], self.time[rows], first), values
 
 
 def _values(kind: I8, bits: I8) -> F8:

@@ -69,8 +69,9 @@ def completions(op: U2, location: I4, requests: Requests, posts: Mask) -> tuple[
     completes all, but leaves one for each such Wait before the next post or Waitall: sends or receives alone where their number
     fits, else the oldest. A location that calls MPI_Request_free is left alone: what is missing there may have been freed.
     """
-    frees = np.unique(location[op == _REQUEST_FREE])
-    missing = (requests.completed_by == NONE) & ~np.isin(location[requests.posted_by], frees)
+    missing = requests.completed_by == NONE
+    if missing.any():
+        missing &= ~np.isin(location[requests.posted_by], location[op == _REQUEST_FREE])
     if not missing.any():
         return requests, 0
     kind = _COMPLETES[op]

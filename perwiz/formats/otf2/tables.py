@@ -16,7 +16,7 @@ from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import activities
 from perwiz.formats.otf2.hybrid.devices import HOST
-from perwiz.formats.otf2.hybrid.threads import Threads, endings, joined
+from perwiz.formats.otf2.hybrid.threads import LOCKS, Threads, columns, endings
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
@@ -63,10 +63,9 @@ class Builder:
         """Return the trace."""
         self._calls()
         texts = self.extras.texts("TEXTS", ())
-        self.other_records = OtherRecords(self.locations, self.recording.definitions, self.first, self.columns.starts("region"), texts)
+        self.other_records = OtherRecords(self.columns, self.locations, self.recording.definitions, texts)
         self.extras.take(self.other_records)
-        self.said = self.other_records.of_threads()
-        self.said.name(self.column["op"])
+        self.other_records.of_threads(*LOCKS).name(self.column["op"])
         self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"])
         self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
         self._devices()
@@ -115,10 +114,7 @@ class Builder:
         """Communicators become rows, ranks in them processes."""
         get = self.column
         rank = self.locations.process[get["location"]]
-        of_threads = np.flatnonzero(~operations.MPI[get["op"]])
-        began = get["comm"][of_threads]
-        self.began = np.where(began != NONE, self.first[get["location"][of_threads]] + began, NONE)
-        get["comm"][of_threads] = NONE
+        self.began = self._begun()
         collective = operations.COLLECTIVE[get["op"]] & operations.MPI[get["op"]]
         get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
@@ -128,6 +124,19 @@ class Builder:
         for name in ("peer", "root"):
             get[name] = self.comms.processes_of(table, get["comm"], get[name], rank, roots=name == "root")
         self.extras.calls(get, self.comms.processes, len(table))
+
+    def _begun(self) -> I4 | None:
+        """Return the call that began the team of each call of threads, -1 for others, and take it from where others have a communicator.
+
+        None if there are none of threads.
+        """
+        of_mpi = operations.MPI[self.column["op"]]
+        if of_mpi.all():
+            return None
+        comm = self.column["comm"]
+        out = np.where(of_mpi | (comm == NONE), NONE, self.first.astype("i4")[self.column["location"]] + comm)
+        comm[~of_mpi] = NONE
+        return out
 
     def _messages(self) -> None:
         tests = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
@@ -225,15 +234,16 @@ class Builder:
             barrier = np.flatnonzero((operations.COLLECTIVE & ~operations.MPI)[get["op"]] & (self.sequence >= 0))
             self.instances = matching_collectives.with_teams(self.instances, get["op"], barrier, self.sequence[barrier])
             return
-        tied = self.of_devices
-        if len(self.began):
-            began = np.full(len(get["op"]), NONE, "i8")
-            began[~operations.MPI[get["op"]]] = self.began
-            threads = Threads(get["location"], get["op"], began, get["enter"], get["leave"], self.locations.process, self.said).tied()
-            self.untied, tied = threads.untied, joined(threads.links, self.of_devices)
+        parts = [self.of_devices]
+        if self.began is not None:
+            said = self.other_records.of_threads
+            threads = Threads(get["location"], get["op"], self.began, get["enter"], get["leave"], self.locations.process, said).tied()
+            self.untied = threads.untied
+            parts += threads.links
             self.instances = matching_collectives.with_teams(self.instances, get["op"], threads.barrier, threads.together)
+        tied = Links(*columns(parts))
         ends = endings(get["location"], get["op"], get["enter"], get["leave"], self.locations.process, tied)
-        self.links = joined(tied, ends)
+        self.links = Links.in_order(*columns((tied, ends)))
         self._end_idleness(ends)
 
     def _end_idleness(self, ends: Links) -> None:

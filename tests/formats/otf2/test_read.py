@@ -91,7 +91,7 @@ def test_rows__every_kind(tmp_path):
         [OTHER["RmaCollectiveEnd"], 0, 1, 0, -1, 3, 4],
         [OTHER["IoSeek"], 0, -8, 2, 9, 0, 0],
         [records.MEASUREMENT, 2, 0, 0, 0, 0, 0],
-        [records.BUFFER_FLUSH, 0, 0, 0, 99, 0, 0],
+        [records.BUFFER_FLUSH, 99, 0, 0, 0, 0, 0],
         [records.LEAVE, 0, 0, 0, 0, 0, 0],
         [records.PROGRAM_END, -1, 0, 0, 0, 0, 0],
     ]

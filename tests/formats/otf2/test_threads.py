@@ -262,7 +262,18 @@ def test_pthreads(archive):
     assert (links(trace), trace.counts.untied_waits) == ([("fork", 0, 2), ("join", 3, 1)], 0)
 
 
-@pytest.mark.parametrize("other", [2, 4_000_000_000, (1 << 64) - 2])
+def test_tasks__numbered_however(archive):
+    """Numbers of two tasks agree but for the team, and those of a third are as large as can be: no product of what there may be holds."""
+    a, largest = archive(1), (1 << 32) - 1
+    tasks = [(TEAM, 0, 1), (INNER, 0, 1), (TEAM, largest, largest)]
+    for at, task in zip((10, 20, 30), tasks, strict=True):
+        a.inside(0, at, at + 2, "!$omp create task @a.c:7", CREATE_TASK, work=[(at + 1, "ThreadTaskCreate", *task)])
+    for at, task in zip((40, 50, 60), tasks, strict=True):
+        a.at(0, at, "ThreadTaskSwitch", *task), a.at(0, at + 5, "ThreadTaskComplete", *task)
+    assert [link for link in links(a.trace()) if link[0] == "task"] == [("task", 0, 3), ("task", 1, 5), ("task", 2, 7)]
+
+
+@pytest.mark.parametrize("other", [2, 4_000_000_000, (1 << 63) + 5])
 def test_pthreads__numbered_however(archive, other):
     """Two threads, of which the other has a number next to that of the first, far from it, or as far as can be."""
     a = archive(3)
@@ -283,17 +294,17 @@ def test_pthreads__nobody_created_the_first(archive):
 
 
 def test_endings__the_call_of_their_process_that_was_entered_last():
-    """Threads 1 and 2 idle until 25 and 5, process 0 comes to its calls at 0, 10, 20 and 30; thread 4 idles until 45 beside process 3.
+    """Threads 1 and 2 idle until 20 and 5, process 0 comes to its calls at 0, 10, 20 and 30; thread 4 idles until 45 beside process 3.
 
     Thread 5 idles since before its process came to anything, and nothing ties thread 6.
     """
     first = [0, 10, 20, 30], [40, 50]
-    enter = np.array([*first[0], 22, 2, *first[1], 41, 30, 60])
+    enter = np.array([*first[0], 12, 2, *first[1], 41, 30, 60])
     location = np.array([0, 0, 0, 0, 1, 2, 3, 3, 4, 5, 6], "i4")
     op = np.full(len(enter), operations.OP["omp_idle"], "u2")
     op[location % 3 == 0] = operations.OP["MPI_Send"]
     op[-1] = operations.OP["omp_idle"]
-    leave = np.array([5, 15, 25, 35, 25, 5, 45, 55, 45, 35, 70])
+    leave = np.array([5, 15, 25, 35, 20, 5, 45, 55, 45, 35, 70])
     process = np.array([0, 0, 0, 1, 1, 1, 1], "i4")
     tied = tables.Links.in_order(np.full(4, tables.JOIN, "u1"), np.array([4, 5, 8, 9], "i4"), np.array([3, 3, 7, 7], "i4"))
     ends = endings(location, op, enter, leave, process, tied)

@@ -6,19 +6,23 @@ What contradicts the clock of its process, a cause entered after its effect had 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from perwiz.formats.otf2.library.codes import PTHREAD
 from perwiz.kernels import records
 from perwiz.trace import operations, tables
-from perwiz.trace.arrays import I4, I8, U2, Ints
-from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.arrays import I4, I8, U1, U2, Ints
+from perwiz.trace.numbers import Numbers, running, running_of
 from perwiz.trace.tables import NONE, Links
 
 _BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
 _IDLES = [operations.OP[f"{kind}_idle"] for kind in ("omp", "pthread", "device")]
 _IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
+LOCKS = (records.ACQUIRE_LOCK, records.RELEASE_LOCK)
+_SPARSE = 4
+"""So many times as many numbers as there are rows need no other ones."""
 _OF_PTHREADS = {_LOCK: operations.OP["pthread_mutex_lock"], operations.OP["omp_release"]: operations.OP["pthread_release"]}
 
 
@@ -26,23 +30,16 @@ _OF_PTHREADS = {_LOCK: operations.OP["pthread_mutex_lock"], operations.OP["omp_r
 class Said:
     """The records of threads that make calls or belong to them, in program order of the locations."""
 
-    kind: I8
-    call: I8
+    kind: U1
+    call: I4
     """Row of calls."""
     process: I4
-    first: I8
-    second: I8
-    third: I8
+    arguments: list[I8]
     """What the record says: team, creating thread and generation of tasks; model, lock and order of locks; team; thread and its number."""
 
-    def of(self, *kinds: int) -> Said:
-        """Return those of some kinds."""
-        rows = np.flatnonzero(np.isin(self.kind, kinds))
-        return Said(*(getattr(self, field.name)[rows] for field in dataclasses.fields(self)))
-
     def name(self, op: U2) -> None:
-        """Name calls that records of locks made after the model of the lock; `op` is per call, and overwritten."""
-        call = self.call[np.isin(self.kind, (records.ACQUIRE_LOCK, records.RELEASE_LOCK)) & (self.first == PTHREAD)]
+        """Name calls that these records, of locks, made after the model of the lock; `op` is per call, and overwritten."""
+        call = self.call[self.arguments[0] == PTHREAD]
         for of_openmp, of_pthreads in _OF_PTHREADS.items():
             op[call[op[call] == of_openmp]] = of_pthreads
 
@@ -51,7 +48,8 @@ class Said:
 class Tied:
     """What is tied, and how many waits of threads are not because records are missing or contradict each other."""
 
-    links: Links
+    links: list[Links]
+    """In any order."""
     barrier: I8
     """Calls of barriers."""
     together: I8
@@ -62,8 +60,9 @@ class Tied:
 class Threads:
     """Ties the calls of threads; each step uses what the ones before it found."""
 
-    def __init__(self, location: I4, op: U2, began: I8, enter: I8, leave: I8, process: I4, said: Said) -> None:
-        """Columns of calls: `began` is the call that began the team of each, -1 for none; `process` is per location."""
+    def __init__(self, location: I4, op: U2, began: I4, enter: I8, leave: I8, process: I4, said: Callable[..., Said]) -> None:
+        """Columns of calls: `began` is the call that began the team of each, -1 for none; `process` is per location; said(kind, ...) are
+        the records of some kinds."""
         self._location, self._op, self._began, self._enter, self._leave = location, op, began, enter, leave
         self._process, self._said = process, said
         self._links: list[Links] = []
@@ -77,7 +76,7 @@ class Threads:
         self._tasks()
         self._created()
         barrier, together = self._barriers()
-        return Tied(joined(*self._links), barrier, together, self._untied)
+        return Tied(self._links, barrier, together, self._untied)
 
     def _link(self, kind: int, cause: I8, effect: I8) -> None:
         """Tie calls, as far as times allow; those that have no cause (-1) stay untied."""
@@ -90,13 +89,13 @@ class Threads:
 
     def _teams(self) -> None:
         """Find the fork behind each beginning of another thread in a team: the last one of that team in its process before."""
-        begins = self._said.of(records.TEAM_BEGIN)
+        begins = self._said(records.TEAM_BEGIN)
         own = self._op[begins.call] == _FORK
         idle = self._rows(_IDLE)
         self._workers = idle[self._began[idle] == idle]
-        self._team = team = np.full(len(self._op), NONE, "i8")
+        self._team = team = np.full(len(self._op), NONE, "i4")
         """Number of the team that a call began, -1 for others and where no record names it."""
-        team[begins.call] = Numbers().number(begins.process, begins.first)
+        team[begins.call] = Numbers().number(begins.process, *begins.arguments)
         forks = begins.call[own]
         fork = _latest(team[forks], self._enter[forks], forks, team[self._workers], self._leave[self._workers])
         unsaid = np.flatnonzero(team[self._workers] == NONE)
@@ -104,7 +103,7 @@ class Threads:
         fork[running(self._location[self._workers], fork) > 0] = NONE
         self._fork = fork
         """Per worker."""
-        self._instance = np.full(len(self._op) + 1, NONE, "i8")
+        self._instance = np.full(len(self._op) + 1, NONE, "i4")
         """The fork of the team that a call began, -1 for others and, behind the last, for none."""
         forks = self._rows(_FORK)
         self._instance[forks], self._instance[self._workers] = forks, fork
@@ -118,11 +117,11 @@ class Threads:
         joins = self._rows(_JOIN)
         joins = joins[self._began[joins] != NONE]
         forks = self._began[joins]
-        process = self._process[self._location]
+        of_forks, of_workers = (self._process[self._location[rows]] for rows in (forks, workers))
         count, total = np.zeros(len(workers), "i8"), np.zeros(len(workers), "i8")
         for sign, time in ((1, self._enter[forks]), (-1, self._leave[joins])):
-            order, before = _before(process[forks], time, process[workers], self._leave[workers])
-            head = np.searchsorted(process[forks][order], process[workers])
+            order, before = _before(of_forks, time, of_workers, self._leave[workers])
+            head = np.searchsorted(of_forks[order], of_workers)
             sums = np.concatenate([[0], np.cumsum(forks[order])])
             count += sign * (before - head)
             total += sign * (sums[before] - sums[head])
@@ -133,7 +132,7 @@ class Threads:
         idle, joins = self._rows(_IDLE), self._rows(_JOIN)
         behind = np.append(idle[1:], NONE)[np.searchsorted(idle, self._workers)]
         behind[self._location[behind] != self._location[self._workers]] = NONE
-        join = np.full(len(self._op) + 1, NONE, "i8")
+        join = np.full(len(self._op) + 1, NONE, "i4")
         join[self._began[joins]] = joins
         join[NONE] = NONE
         join = join[self._fork]
@@ -142,10 +141,11 @@ class Threads:
 
     def _locks(self) -> None:
         """Tie the release of a lock to the acquisition that comes next in the order of the lock."""
-        locks = self._said.of(records.ACQUIRE_LOCK, records.RELEASE_LOCK)
-        lock = _numbered(locks.process, locks.first, locks.second)
+        locks = self._said(*LOCKS)
+        model, name, order = locks.arguments
+        lock = _numbered(locks.process, model, name)
         acquired = locks.kind == records.ACQUIRE_LOCK
-        turn = locks.third - acquired
+        turn = order - acquired
         first = np.full(int(lock.max(initial=NONE)) + 1, np.iinfo("i8").max)
         np.minimum.at(first, lock[acquired], turn[acquired])
         key = _numbered(lock, turn)
@@ -154,8 +154,8 @@ class Threads:
 
     def _tasks(self) -> None:
         """Tie the creation of a task to the wait before it, and its end to the next wait for tasks of the thread that created it."""
-        tasks = self._said.of(records.TASK_CREATE, records.TASK_SWITCH, records.TASK_COMPLETE)
-        key = _numbered(tasks.process, tasks.first, tasks.second, tasks.third)
+        tasks = self._said(records.TASK_CREATE, records.TASK_SWITCH, records.TASK_COMPLETE)
+        key = _numbered(tasks.process, *tasks.arguments)
         created, begun, ended = (tasks.kind == kind for kind in (records.TASK_CREATE, records.TASK_SWITCH, records.TASK_COMPLETE))
         self._link(tables.TASK, _found(key[created], tasks.call[created], key[begun]), tasks.call[begun])
         cause, create = tasks.call[ended], _found(key[created], tasks.call[created], key[ended])
@@ -167,8 +167,8 @@ class Threads:
 
     def _created(self) -> None:
         """Tie threads that are created one by one to their beginning, and their end to who waits for it."""
-        threads = self._said.of(records.THREAD_CREATE, records.THREAD_BEGIN, records.THREAD_WAIT, records.THREAD_END)
-        key = _numbered(threads.process, threads.first, threads.second)
+        threads = self._said(records.THREAD_CREATE, records.THREAD_BEGIN, records.THREAD_WAIT, records.THREAD_END)
+        key = _numbered(threads.process, *threads.arguments)
         for kind, causes, effects in (
             (tables.FORK, records.THREAD_CREATE, records.THREAD_BEGIN),
             (tables.JOIN, records.THREAD_END, records.THREAD_WAIT),
@@ -178,9 +178,9 @@ class Threads:
 
     def _barriers(self) -> tuple[I8, I8]:
         """Return the barriers of teams and a number of each: the first of all threads of a team are one, the second, ..."""
-        call = np.flatnonzero(np.isin(self._op, _BARRIERS))
+        call = np.flatnonzero(np.logical_or.reduce([self._op == op for op in _BARRIERS]))
         began = self._began[call]
-        team, turn = self._instance[began], running(began, np.zeros(len(began), "i4"))
+        team, turn = self._instance[began], running_of(began, len(self._op))
         known = team != NONE
         order = np.lexsort((call[known], turn[known], team[known]))
         call, team, turn = (column[known][order] for column in (call, team, turn))
@@ -198,11 +198,19 @@ class Threads:
 
 
 def _numbered(*columns: Ints) -> I4:
-    """Return a number per row, the same for rows that agree in all columns."""
-    out: Ints = columns[0]
-    for column in columns[1:]:
-        out = Numbers().number(out, column)
-    return out.astype("i4")
+    """Return a number per row, the same for rows that agree in all columns; numbers are not far above that of rows."""
+    key, size = np.zeros(len(columns[0]), "i8"), 1
+    for column in columns:
+        low, high = int(column.min(initial=0)), int(column.max(initial=0))
+        size *= high - low + 1
+        if size >= 1 << 62:
+            numbers = Numbers()
+            key, size = numbers.number(key, column).astype("i8"), numbers.count
+        else:
+            key *= high - low + 1
+            key += column
+            key -= low
+    return key.astype("i4") if size <= _SPARSE * len(key) else Numbers().number(np.broadcast_to(np.int64(0), len(key)), key)
 
 
 def _found(key: I4, row: I8, asked: I4) -> I8:
@@ -249,18 +257,35 @@ def endings(location: I4, op: U2, enter: I8, leave: I8, process: I4, links: Link
     """
     first = np.searchsorted(location, np.arange(len(process) + 1))
     last = first[1:][np.diff(first) > 0] - 1
-    begun = links.effect[np.isin(links.kind, tables.STARTS)]
-    tied = np.isin(location[last], location[np.concatenate([links.cause, links.effect])])
-    cause, effect = [], []
-    for call in last[tied & np.isin(op[last], _IDLES) & ~np.isin(last, begun)].tolist():
-        begin, end = first[(place := int(np.searchsorted(process, process[location[call]]))) : place + 2].tolist()
-        before = int(np.searchsorted(enter[begin:end], leave[call], "right"))
-        if before and begin + before - 1 != call:
-            cause.append(begin + before - 1)
-            effect.append(call)
-    return Links(np.full(len(cause), tables.END, "u1"), np.array(cause, "i4"), np.array(effect, "i4"))
+    last = last[np.isin(op[last], _IDLES)]
+    tied, begun = np.zeros(len(process), bool), np.isin(links.kind, tables.STARTS)
+    for side in (links.cause, links.effect):
+        tied[location[side]] = True
+    last = last[tied[location[last]] & ~np.isin(last, links.effect[begun])]
+    master = np.searchsorted(process, process[location[last]])
+    cause = _first_behind(enter, first[master], first[master + 1], leave[last]) - 1
+    good = (cause >= first[master]) & (cause != last)
+    cause, effect = cause[good].astype("i4"), last[good].astype("i4")
+    return Links(np.full(len(cause), tables.END, "u1"), cause, effect)
 
 
-def joined(*parts: Links) -> Links:
-    """Return links in one table."""
-    return Links.in_order(*(np.concatenate([getattr(part, name) for part in parts]) for name, *_ in Links.schema()))
+def _first_behind(times: I8, begin: I8, end: I8, until: I8) -> I8:
+    """Return the first row of each slice whose time is behind one, the end of the slice if there is none; times rise in each slice.
+
+    times  1 3 5 2 4   begin  0 3 3   end  3 5 5   until  3 9 0
+    out                                                   2 5 3
+    """
+    begin, end = begin.copy(), end.copy()
+    while len(open_ := np.flatnonzero(begin < end)):
+        middle = (begin[open_] + end[open_]) // 2
+        behind = times[middle] > until[open_]
+        end[open_[behind]] = middle[behind]
+        begin[open_[~behind]] = middle[~behind] + 1
+    return begin
+
+
+def columns(parts: Iterable[Links]) -> tuple[U1, I4, I4]:
+    """Return kind, cause and effect of the links of several tables."""
+    empty = Links.empty()
+    kind, cause, effect = (np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name, *_ in Links.schema())
+    return kind, cause, effect

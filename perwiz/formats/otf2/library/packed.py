@@ -75,10 +75,10 @@ class Arrays(MutableMapping[str, NDArray[Any]]):
         self._lines = {line[0]: line for line in lines}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return a column, an array of its own."""
+        """Return a column, to be read only."""
         _, dtype, length, offset, stored, low = self._lines[name]
         if not stored:
-            return np.full(length, low, dtype)
+            return np.broadcast_to(np.array(low, dtype), length)
         assert self._content is not None
         out = np.frombuffer(self._content, stored, length, offset).astype(dtype)
         if low:

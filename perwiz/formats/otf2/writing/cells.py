@@ -202,7 +202,7 @@ class Cells:
             has = size > number
             rows[name][places[has]] = values[first[has] + number]
         flush = places[kind == records.BUFFER_FLUSH]
-        rows["amount"][flush] = rows["reference"][flush] + self._shift
+        rows["reference"][flush] += self._shift
 
 
 def _value(text: str) -> tuple[int, int]:
