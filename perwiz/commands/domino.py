@@ -72,6 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
     meaning = "the fewest changes found, of the kinds asked for, that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or"
     parser.add_argument("--target", metavar="T", help=f"{meaning} 2.5s (s, ms, us, ns)")
+    options.draws(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -113,7 +114,7 @@ def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
 
     with Progress("ranking changes", noun="kind") as progress:
         ranking = rank(ranked.run, args.kinds or WORDS, args.by, progress)
-    document = report.document(ranked, ranking, args.rows)
+    document = report.document(ranked, ranking, args.rows, args.draws)
     if args.greedy:
         choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)

@@ -43,6 +43,12 @@ def machine(args: argparse.Namespace) -> Machine | str | None:
     return str(args.model)
 
 
+def draws(parser: argparse.ArgumentParser) -> None:
+    """Declare how many runs are drawn to tell how much an answer varies."""
+    meaning = "runs drawn anew of what repeats in this one, to tell how much gains vary (default 200; 0: none)"
+    parser.add_argument("--draws", type=count, default=200, metavar="N", help=meaning)
+
+
 def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
     """Declare --waits."""
     parser.add_argument("--waits", type=count, default=default, metavar="N", help=f"{meaning} (default {default})")

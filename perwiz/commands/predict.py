@@ -43,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
     options.trace(parser)
     options.hypotheses(parser)
+    options.draws(parser)
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     inputs = [args.trace, args.model, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
-    prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock)
+    prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock, args.draws)
     document = report.document(prediction, args.waits)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)

@@ -193,6 +193,19 @@ class Varies(Record):
     """Of the run, that tell it: the fewer, the wider the span."""
 
 
+class GainBetween(Record):
+    """Between which gains on the recorded run the true one lies."""
+
+    least_ns: int
+    most_ns: int
+    """Nine of ten drawn runs, the same without and with the change, lie in between."""
+    draws: Positive
+    """How many were drawn."""
+    least_open_ns: int
+    most_open_ns: int
+    """As the machine may be, as far as the trace leaves it open."""
+
+
 class Span(Record):
     """Between which makespans the true one lies, as far as the trace tells."""
 
@@ -208,6 +221,8 @@ class Span(Record):
     """What else could come out, farthest from the answer first."""
     stops: list[str]
     """Changes of the model under which the program could not run so."""
+    gain: GainBetween | None
+    """Null if fewer than 8 repetitions tell."""
 
 
 class Misfit(Record):

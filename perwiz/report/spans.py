@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from perwiz import words
 from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
-from perwiz.report.records import Possible, Span, Varies
+from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.sure import span as whatif
+from perwiz.whatif.sure.span import FEW
 from perwiz.whatif.sure.stretches import BLOCKS
 from perwiz.whatif.sure.variations import HELD
 
@@ -39,13 +42,33 @@ def span(value: whatif.Span) -> Span:
         varies=Varies(varies.what, round(varies.relative, 6), varies.stretches) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
+        gain=GainBetween(*dataclasses.astuple(value.gain)) if value.gain else None,
     )
 
 
 def facts(span: Span | None, answer: int) -> Facts:
     """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
     told = span is not None and (span.varies is not None or span.later_ns or span.others or span.stops)
-    return [("", text(span, answer))] if span is not None and told else []
+    return [("", line) for line in texts(span, answer)] if span is not None and told else []
+
+
+def texts(span: Span, answer: int) -> list[str]:
+    """Return the span of an answer, ns, in words, and how much the gain varies."""
+    return [text(span, answer), *_gain(span)]
+
+
+def _gain(span: Span) -> list[str]:
+    if span.gain is None:
+        few = span.varies is not None and span.varies.stretches < FEW
+        return [f"how much the gain varies is not known: it repeats {span.varies.stretches} times"] if span.varies and few else []
+    drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
+    costs = f"; {machine} as the machine may be" if span.gain.least_open_ns != span.gain.most_open_ns else ""
+    return [f"gain {drawn} in nine of ten runs drawn anew{costs}"]
+
+
+def _between(least: int, most: int) -> str:
+    ends = words.duration(least), words.duration(most)
+    return " to ".join(dict.fromkeys(ends))
 
 
 def text(span: Span, answer: int) -> str:

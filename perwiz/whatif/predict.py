@@ -20,8 +20,8 @@ from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run, Start, replayed, under
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
-from perwiz.whatif.sure.noise import Noise, noise_of
-from perwiz.whatif.sure.span import Answer, Span, exactly, spans
+from perwiz.whatif.sure.noise import DRAWS
+from perwiz.whatif.sure.span import Answer, Answers, Span, answered, exactly, spans
 from perwiz.whatif.waits import Waits
 
 
@@ -79,23 +79,25 @@ def predict(
     model: Start = None,
     engine: str = "sweep",
     clock: str = "clc",
+    draws: int = DRAWS,
 ) -> Prediction:
     """Return the run that the tied part of a trace would become under hypotheses, all times int64 ns.
 
     A hypothesis is a Hypothesis or its text; `model` is a Machine, a Model, a shipped name, a file, or changes such as
     `S_bytes=4040` of what is fitted to the trace, which is the default; `engine` is sweep or replay; `clock` says what to do about
-    clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes the times as they are. Hypotheses
-    are applied network and messages first, then computation, then single calls, then the order of calls; within each in the order given.
+    clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes the times as they are; so many
+    `draws` of another run tell how much the answer varies. Hypotheses are applied network and messages first, then computation, then
+    single calls, then the order of calls; within each in the order given.
     Raises UsageError, ModelError, ClockError.
     """
     asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
-    doubts, noise = doubts_of(base), noise_of(base) if asked else None  # before `under` takes over the weights
-    return between(base, under(base, asked, engine), asked, engine, doubts, noise)
+    doubts, known = doubts_of(base), answered(base, (), draws) if asked else None  # before `under` takes over the weights
+    return between(base, under(base, asked, engine), asked, engine, doubts, known)
 
 
-def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, noise: Noise | None) -> Prediction:
-    """Return the prediction that a recorded run and what hypotheses make of it are, with doubts and noise of the former.
+def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, known: Answers | None) -> Prediction:
+    """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
     It keeps what the runs say, not their weights and vertex times, which only further questions need.
     """
@@ -117,7 +119,7 @@ def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine:
         misfit=base.weighted.misfit,
         doubts=doubts.told((changed.weighted, changed.time)),
         deadlocks=base.graph.deadlocks,
-        span=_span(base, changed, hypotheses, doubts, noise),
+        span=_span(base, changed, hypotheses, doubts, known),
         order=order,
     )
 
@@ -130,16 +132,11 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
     return np.flatnonzero(mask)
 
 
-def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, noise: Noise | None) -> Span:
-    if noise is None:
+def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
+    if known is None:
         return exactly(base.trace.timeline.makespan)
-    found = Answer(
-        question=lambda weighted: change(weighted, hypotheses),
-        makespan=changed.makespan,
-        around=noise.around(changed.weighted, changed.makespan),
-        varies=noise.varies,
-    )
-    return spans(base, [found], hypotheses, doubts)[0]
+    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted))
+    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Sequence
 from functools import partial
 
@@ -23,6 +25,7 @@ from perwiz.report.domino.records import (
     Pace,
     Path,
     PathStep,
+    Placed,
     Ranked,
     Target,
     negligible,
@@ -42,6 +45,8 @@ from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
+from perwiz.whatif.sure.noise import DRAWS
+from perwiz.whatif.sure.places import places
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix
@@ -50,14 +55,14 @@ _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
 
-def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
-    """Return what to change first, at most `most` rows a list."""
+def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) -> DominoDocument:
+    """Return what to change first, at most `most` rows a list; so many runs are drawn to tell how much gains vary."""
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
     asked, region = worth.parts(question)
-    best, listed = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
-    doubts = doubts_of(run)
-    bound, *told = _spans(ranking, question, [*best, *(line.change for line in listed[:1])], doubts)
+    best, lines = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
+    doubts, listed = doubts_of(run), lines[:most]
+    (bound, *told), placed = _sure(ranking, question, best, [line.change for line in listed], doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -77,9 +82,10 @@ def document(domino: Domino, ranking: Ranking, most: int) -> DominoDocument:
         for_devices=_for_devices(ranking.asker),
         best=[_ranked(run, change) for change in best],
         best_spans=told,
-        ranked=[_line(ranking, line) for line in listed[:most]],
-        lines=len(listed),
-        small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in listed),
+        ranked=[_line(ranking, line, place) for line, place in itertools.zip_longest(listed, placed)],
+        lines=len(lines),
+        small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines),
+        draws=draws if placed else 0,
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
         answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
@@ -141,22 +147,34 @@ def _callers(trace: Trace) -> list[str]:
     return [kind for kind in ("MPI", "threads", "devices") if kinds[kind]]
 
 
-def _spans(ranking: Ranking, question: str, changes: Sequence[Change], doubts: Doubts) -> list[Span]:
-    """Return between which makespans the true one lies if all calls are changed as the question asks, and of each change."""
-    run, different = ranking.run, list(dict.fromkeys(changes))
+def _sure(
+    ranking: Ranking, question: str, best: Sequence[Change], listed: Sequence[Change], doubts: Doubts, draws: int
+) -> tuple[list[Span], list[Placed]]:
+    """Return between which makespans the true one lies, and where the listed changes stand in drawn runs.
+
+    The former if all calls are changed as the question asks, of each best change, and of the first that is listed.
+    """
+    run = ranking.run
+    different = list(dict.fromkeys([*best, *listed]))
     hypotheses = [change.hypothesis for change in different]
     every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
-    found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)])
-    bound, *told = [spans.span(span) for span in sure.spans(run, found, hypotheses, doubts)]
-    return [bound, *(told[different.index(change)] for change in changes)]
+    found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
+    answer = dict(zip(different, found.of[1:], strict=True))
+    told = list(dict.fromkeys([*best, *listed[:1]]))
+    of = (found.of[0], *(answer[change] for change in told))
+    bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
+    span = dict(zip(told, several, strict=True))
+    placed = [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places(found, [answer[change] for change in listed])]
+    return [bound, *(span[change] for change in [*best, *listed[:1]])], placed
 
 
-def _line(ranking: Ranking, line: RankedLine) -> Line:
+def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
     fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
     if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in line.includes):
         head.remedy = REMEDIES["held sender"]
     return Line(
         head=head,
+        place=place,
         includes=[_ranked(ranking.run, change) for change in line.includes],
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,

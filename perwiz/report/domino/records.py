@@ -19,6 +19,7 @@ from perwiz.report.records import (
     Record,
     RegionPath,
     ReplayError,
+    Share,
     SharesOf,
     Span,
     TraceDocument,
@@ -108,10 +109,23 @@ class Ranked(Record):
     """What to write."""
 
 
+class Placed(Record):
+    """Where a line stands in runs drawn anew, among all that are listed."""
+
+    first: Share
+    """Part of the runs in which no other line gains more."""
+    first_three: Share
+    """In which at most two do."""
+    tied: bool
+    """Whether it gains more than the line before it in more than one of twenty."""
+
+
 class Line(Record):
     """A change, and others that say the same."""
 
     head: Ranked
+    place: Placed | None
+    """Null if fewer than 8 repetitions tell how much gains vary."""
     includes: list[Ranked]
     """Largest gain first: each adds less than a tenth of its own gain to the head."""
     waits_less: str | None
@@ -265,6 +279,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """How many lines there are."""
     small_lines: Natural
     """How many of them gain less than a thousandth of shares_of_ns."""
+    draws: Natural
+    """Runs drawn anew that tell the places of the lines; 0 if too little repeats."""
     not_tried: list[NotTried]
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Ranked, Target, negligible
+from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Placed, Ranked, Target, negligible
 from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _PATH, _WHOLE = 20, 60, 4000
@@ -185,12 +185,37 @@ def _list(domino: DominoDocument) -> list[str]:
         told += _same(domino, line)
         told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
         said.add(line.head.remedy)
-        rows.append([str(number), *_worth(domino, line.head), line.head.kind, _shown(line.head)])
+        place = _place(line.place) if line.place else ""
+        tie = "=" if line.place and line.place.tied else ""
+        rows.append([f"{tie}{number}", *_worth(domino, line.head), place, line.head.kind, _shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
-    table = words.table(["", "gain", "", "makespan", "kind", "change"], rows, (0, 4, 5), spare=(3,)) if rows else []
+    head = ["", "gain", "", "makespan", "in drawn runs", "kind", "change"]
+    if not domino.draws:
+        head, rows = _without(head, 4), [row if isinstance(row, str) else _without(row, 4) for row in rows]
+    table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(3,)) if rows else []
     gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
     further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
-    return [f"what could be changed{shown}", *table, *([further] if small else [])]
+    return [f"what could be changed{shown}", *table, *([further] if small else []), *(_places(domino, lines) if lines else [])]
+
+
+def _without(row: Sequence[str], column: int) -> list[str]:
+    return [cell for k, cell in enumerate(row) if k != column]
+
+
+def _place(place: Placed) -> str:
+    """Return how often a line is first, or if it never is among the first three."""
+    if place.first:
+        return f"first {words.percent(place.first, 1)}"
+    return f"top 3 {words.percent(place.first_three, 1)}" if place.first_three else "-"
+
+
+def _places(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
+    """Return what the column of places says."""
+    if not domino.draws:
+        return []
+    tied = any(line.place and line.place.tied for line in lines)
+    ties = "; = whether it gains less than the line before it is open" if tied else ""
+    return words.wrapped(f"in how many of {domino.draws} runs drawn anew it gains most, or is among the first three{ties}", 2)
 
 
 def _posted(row: Ranked) -> str:

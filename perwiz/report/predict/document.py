@@ -204,7 +204,8 @@ def _answer(predict: PredictDocument) -> Facts:
     ]
     waits = f"{words.duration(predict.waiting_ns)} recorded"
     if predict.hypotheses:
-        facts += [*blocks.share_facts(predict.shares_of_ns, recorded), ("", spans.text(predict.predicted_span, predict.predicted_ns))]
+        facts += blocks.share_facts(predict.shares_of_ns, recorded)
+        facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts += misfit.first(predict.misfit, predict.machine)
     if predict.hypotheses and predict.links_shared >= TOLD:

@@ -132,7 +132,7 @@ class Curve:
     def ends(self) -> list[tuple[Answer, Span]]:
         """Return the answers at both ends of the interval, and between which makespans the true ones lie, as far as the trace tells."""
         answers = answered(self.run, [partial(_at, key=self.of, x=x) for x in (float(self.x[0]), float(self.x[-1]))])
-        return list(zip(answers, spans(self.run, answers), strict=True))
+        return list(zip(answers.of, spans(self.run, answers), strict=True))
 
     def tolerance(self, share: float) -> float | None:
         """Return the value of the parameter at which the run takes 1 + share of its recorded time; None if it does at none up to 1e12."""

@@ -16,6 +16,9 @@ of n drawn ones, s their standard deviation and t the quantile of Student's dist
 prediction interval for one further observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance
 of the recorded run on top. Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its
 half width at most, and it holds what lies as far around the answer, too.
+
+The same draw of two answers is the same other run under both: what disturbs the one disturbs the other, and falls out of how much one gains
+on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2). So a gain is known better than what it leaves.
 """
 
 from __future__ import annotations
@@ -90,21 +93,24 @@ class Noise:
     """Deviations of computation that repeats, each as often as it takes time: what is seldom has one of these."""
     varies: Varies | None
     """None if nothing repeats."""
+    draws: int
+    """How many are drawn at most."""
 
-    def around(self, weighted: Weighted, answer: int) -> Around:
-        """Return how far another run may lie from an answer, the makespan of a weighted graph."""
-        if self.varies is None:
+    def around(self, ends: F8, answer: int) -> Around:
+        """Return how far another run may lie from an answer, given the makespans drawn of the same weighted graph."""
+        if self.varies is None or not len(ends):
             return Around(0, 0)
-        ends = self.drawn(weighted)
         wide = _STUDENT[self.varies.stretches - LEAST] * float(ends.std(ddof=1)) * (2 + 1 / len(ends)) ** 0.5
         off = min(max(float(ends.mean()) - answer, -wide), wide)
         return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
 
     def drawn(self, weighted: Weighted) -> F8:
-        """Return the makespans, ns, of runs drawn of a weighted graph.
+        """Return the makespans, ns, of runs drawn of a weighted graph, the same runs of each graph; none if nothing repeats.
 
         What a hypothesis makes longer or shorter varies in proportion, the work in calls not more than recorded.
         """
+        if self.varies is None or not self.draws:
+            return np.zeros(0)
         graph = weighted.graph
         vertex, row = _places(weighted)
         scale = weighted.weight[graph.start[vertex]] / np.maximum(self.whole[row], 1)
@@ -113,7 +119,7 @@ class Noise:
         np.minimum(work, 1, out=work)
         stretch, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
         stretch[vertex], more[vertex], share[vertex] = self.stretch[row], self.more[row] * scale, self.share[row] * scale
-        ends = np.empty(min(max(EDGES // graph.edges, FEWEST), DRAWS))
+        ends = np.empty(min(max(EDGES // graph.edges, FEWEST), self.draws))
         together = max(CELLS // max(graph.vertices, len(self.stretches.times) + len(self.seldom)), 4)
         for draws in np.array_split(np.arange(len(ends)), -(-len(ends) // together)):
             time = np.empty((graph.vertices, len(draws)))
@@ -127,8 +133,8 @@ class Noise:
         return np.concatenate([self.stretches.drawn(draws), self.any[chosen.astype("i8")]])
 
 
-def noise_of(run: Run) -> Noise:
-    """Return what repeats in a recorded run, and how much it varies.
+def noise_of(run: Run, draws: int = DRAWS) -> Noise:
+    """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer.
 
     A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
@@ -166,6 +172,7 @@ def noise_of(run: Run) -> Noise:
         seldom=keys[seldom[: len(computed)]],
         any=any_,
         varies=_varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]]),
+        draws=draws,
     )
 
 

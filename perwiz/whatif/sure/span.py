@@ -5,14 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
+from perwiz.trace.arrays import F8
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import Around, Noise, Varies, noise_of
+from perwiz.whatif.sure.noise import DRAWS, Around, Noise, Varies, noise_of
 from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied
 
+FEW = 8
+"""Repetitions that an interval of a gain needs."""
+CLEAR = 0.05
+"""Part of drawn runs that lies beyond each end of an interval of a gain."""
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
 
@@ -25,6 +32,20 @@ class Possible:
     """Of the model, as `Model.with_changes` takes them; or variations.HELD."""
     makespan: int
     """ns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Gain:
+    """How much less than the recorded run another takes, ns."""
+
+    least: int
+    most: int
+    """Told by runs drawn of both: nine of ten lie in between."""
+    draws: int
+    """How many were drawn."""
+    least_open: int
+    most_open: int
+    """As the machine may be, as far as the trace leaves it open."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +62,8 @@ class Span:
     """What else could come out, farthest from the answer first: the smallest and the largest, if they differ from it."""
     stops: tuple[str, ...]
     """Changes of the model under which the program could not run so."""
+    gain: Gain | None = None
+    """None if too little repeats."""
 
     @property
     def known(self) -> bool:
@@ -59,8 +82,8 @@ class Answer:
 
     question: Question
     makespan: int
-    around: Around
-    varies: Varies | None
+    drawn: F8
+    """Makespans, ns, of runs drawn of it."""
 
 
 def exactly(makespan: int) -> Span:
@@ -68,32 +91,66 @@ def exactly(makespan: int) -> Span:
     return Span(makespan, makespan, Around(0, 0), None, (), ())
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answers:
+    """What was asked about a run, and the run itself as it was recorded."""
+
+    noise: Noise
+    recorded: Answer
+    of: tuple[Answer, ...]
+
+    @property
+    def told(self) -> bool:
+        """Whether enough repeats to tell how much gains vary, and runs were drawn."""
+        return self.noise.varies is not None and self.noise.varies.stretches >= FEW and len(self.recorded.drawn) > 0
+
+    def gain(self, answer: Answer, times: Sequence[int]) -> Gain | None:
+        """Return how much an answer gains in drawn runs, and if it takes other times; None if fewer than FEW repetitions tell."""
+        if not self.told:
+            return None
+        gains = paired(self.recorded.drawn, answer.drawn)
+        now = self.recorded.makespan - answer.makespan
+        least, most = np.rint(np.quantile(gains, (CLEAR, 1 - CLEAR))).astype("i8").tolist()
+        recorded = self.recorded.makespan
+        return Gain(min(least, now), max(most, now), len(gains), recorded - max(times), recorded - min(times))
+
+
+def paired(before: F8, after: F8) -> F8:
+    """Return how much less than another each of the drawn runs takes, ns; of graphs of other sizes fewer may be drawn."""
+    both = min(len(before), len(after))
+    return before[:both] - after[:both]
+
+
 def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
     """Return an answer, given the weighted graph under the question."""
-    now = swept_makespan(weighted)
-    return Answer(question, now, noise.around(weighted, now), noise.varies)
+    return Answer(question, swept_makespan(weighted), noise.drawn(weighted))
 
 
-def answered(run: Run, questions: Sequence[Question]) -> list[Answer]:
-    """Return the answers of a run."""
-    noise = noise_of(run)
-    return [answer(noise, question, question(run.weighted)) for question in questions]
+def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
+    """Return the answers of a run, with so many runs drawn of each."""
+    noise = noise_of(run, draws)
+    recorded, *found = (answer(noise, question, question(run.weighted)) for question in (_unchanged, *questions))
+    return Answers(noise, recorded, tuple(found))
 
 
-def span_under(run: Run, hypotheses: Sequence[Hypothesis]) -> Span:
+def _unchanged(weighted: Weighted) -> Weighted:
+    return weighted
+
+
+def span_under(run: Run, hypotheses: Sequence[Hypothesis], draws: int = DRAWS) -> Span:
     """Return the span of the makespan of a run under hypotheses."""
-    answers = answered(run, [lambda weighted: apply(weighted, hypotheses)])
+    answers = answered(run, [lambda weighted: apply(weighted, hypotheses)], draws)
     return spans(run, answers, hypotheses)[0]
 
 
-def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None) -> list[Span]:
+def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None) -> list[Span]:
     """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
     largest; the model is varied, too, where more than a few messages contradict it.
 
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
     weights are read without.
     """
-    found = [_Found(answer) for answer in answers]
+    found = [_Found(answer) for answer in answers.of]
     for unknown, variation in single(run, (doubts or doubts_of(run)).against, hypotheses):
         for one in found:
             one.tell(unknown, variation)
@@ -107,7 +164,7 @@ def spans(run: Run, answers: Sequence[Answer], hypotheses: Sequence[Hypothesis] 
         for one in found:
             if combined is not None and changes in one.together():
                 one.tell("", combined)
-    return [one.span() for one in found]
+    return [one.span(answers) for one in found]
 
 
 class _Found:
@@ -137,14 +194,15 @@ class _Found:
         sides = ([possible.changes[0] for unknown, possible in sorted(side.items()) if unknown] for side in (self._least, self._most))
         return [tuple(changes) for changes in sides if len(changes) > 1]
 
-    def span(self) -> Span:
+    def span(self, answers: Answers) -> Span:
         """Return the smallest and the largest makespan."""
-        now, around = self._answer.makespan, self._answer.around
+        now, noise = self._answer.makespan, answers.noise
+        around = noise.around(self._answer.drawn, now)
         ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        return Span(least, most, around, self._answer.varies, tuple(others), tuple(self._stops))
+        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), answers.gain(self._answer, times))
 
 
 def _makespan(possible: Possible) -> int:

@@ -37,7 +37,8 @@ def waiting(*programs):
 def told(trace, asked=()):
     run = replayed(trace, hand_model())
     now = under(run, asked)
-    return noise_of(run).around(now.weighted, now.makespan)
+    noise = noise_of(run)
+    return noise.around(noise.drawn(now.weighted), now.makespan)
 
 
 def test_by_hand():

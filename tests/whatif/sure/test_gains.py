@@ -1,0 +1,112 @@
+"""How much gains vary from run to run, and which change gains most how often, by hand and as laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import build
+from build import Builder, hand_model
+from perwiz.whatif.hypotheses.base import apply, parse
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import replayed
+from perwiz.whatif.sure import span
+from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.sure.places import Place, places
+from perwiz.whatif.sure.span import Answer, Answers, answered, paired
+
+
+def loop(*lengths, even=100):
+    """One process, per step: `varied` takes as long as said, `even` always the same, each up to a barrier of its own."""
+    b = Builder(1)
+    for length in lengths:
+        for name, time in (("varied", length), ("even", even)):
+            with b.region(0, name):
+                b.compute(0, time)
+                b.barrier()
+    return b.trace()
+
+
+def between(trace, *asked, **more):
+    found = predict(trace, asked, hand_model(), **more)
+    return found.gain, found.span.gain
+
+
+def test_what_disturbs_both_falls_out():
+    """Of 12 steps 80 to 120 ns long, half the time of what never varies is 600 ns in every run; makespans differ by far more."""
+    trace = loop(*[80, 120, 100] * 4)
+    gain, told = between(trace, "scale even=0.5")
+    assert (gain, told.least, told.most, told.draws) == (600, 600, 600, 200)
+    assert predict(trace, ["scale even=0.5"], hand_model()).span.around.later > 100
+
+
+def test_what_varies_gains_more_or_less():
+    """Half the time of what varies is 600 ns as recorded, and half of what nine of ten drawn runs make of its 1200 ns."""
+    trace = loop(*[80, 120, 100] * 4)
+    run = replayed(trace, hand_model())
+    noise = noise_of(run)
+    gains = noise.drawn(run.weighted) - noise.drawn(apply(run.weighted, [parse("scale varied=0.5")]))
+    gain, told = between(trace, "scale varied=0.5")
+    least, most = np.sort(gains)[[10, 189]]
+    assert gain == 600
+    assert told.least == pytest.approx(least, abs=2)
+    assert told.most == pytest.approx(most, abs=2)
+    assert told.least < 590 < 610 < told.most
+
+
+def test_too_few_repetitions():
+    """Behind the first step, which begins the program, seven repetitions are not enough; eight are."""
+    assert between(loop(*[80, 120, 100, 90, 110, 120, 80, 100]), "scale varied=0.5")[1] is None
+    assert between(loop(*[80, 120, 100, 90, 110, 120, 80, 100, 90]), "scale varied=0.5")[1] is not None
+
+
+def test_no_runs_drawn():
+    found = predict(loop(*[80, 120, 100] * 4), ["scale varied=0.5"], hand_model(), draws=0)
+    assert (found.gain, found.span.gain) == (600, None)
+    assert found.span.least == found.predicted.makespan == found.span.most
+
+
+def test_the_same_again():
+    trace = loop(*[80, 120, 100] * 4)
+    assert between(trace, "scale varied=0.5") == between(trace, "scale varied=0.5")
+
+
+def test_graphs_of_other_sizes():
+    assert paired(np.array([9.0, 8.0, 7.0]), np.array([1.0, 2.0])).tolist() == [8, 6]
+
+
+def asked(recorded, *changes):
+    """Return answers whose drawn makespans are given."""
+    noise = noise_of(replayed(loop(*[80, 120, 100] * 4), hand_model()))
+    answers = [Answer(lambda weighted: weighted, 0, np.array(drawn, "f8")) for drawn in (recorded, *changes)]
+    return Answers(noise, answers[0], tuple(answers[1:]))
+
+
+def test_places():
+    """Recorded 20 in four runs. Gains: 9 9 9 9, 8 8 8 10, and 1 in all; the second is first in one of four, the third never."""
+    answers = asked([20] * 4, [11] * 4, [12, 12, 12, 10], [19] * 4)
+    assert places(answers, answers.of) == [Place(0.75, 1, False), Place(0.25, 1, True), Place(0, 1, False)]
+
+
+def test_places__behind_the_first_three():
+    answers = asked([20] * 4, [11] * 4, [12] * 4, [13] * 4, [14, 14, 14, 12])
+    assert [place.three for place in places(answers, answers.of)] == [1, 1, 0.75, 0.25]
+
+
+def test_places__nothing_tells():
+    answers = answered(replayed(loop(80, 120), hand_model()), [lambda weighted: weighted])
+    assert places(answers, answers.of) == []
+
+
+@given(build.programs(), st.sampled_from(["speed rank:0=2", "speed rank:0=0.3", "network L_ns=9000"]))
+def test_interval_holds_the_answer(trace, question):
+    gain, told = between(trace, question)
+    if told is not None:
+        assert told.least <= gain <= told.most
+        assert told.least_open <= gain <= told.most_open
+
+
+def test_few_is_what_the_report_says():
+    assert span.FEW == 8
