@@ -6,8 +6,12 @@ import argparse
 import math
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
+
+if TYPE_CHECKING:
+    from perwiz.whatif.compare.compare import Comparison
 
 HELP = "compare a predicted run with the measured one, or two runs of the same or a changed program"
 _ENDING = """
@@ -22,6 +26,7 @@ examples:
   perwiz compare predicted.alog measured.alog                     a run that perwiz predict -o wrote, and the real one
   perwiz compare before.alog after.alog                           what a change of the program changed
   perwiz compare before.alog after.alog --zero-wait e12           the same in one step: was the gain what was promised?
+  perwiz compare before.alog after.alog --zero-wait e12 --log pairs.jsonl   and keep it, to tell how good predictions are here
   perwiz compare before.alog after.alog --from MPI_Barrier --to solve   from the first barrier to the end of the last solve
   perwiz compare predicted.alog measured.alog --max-error 5%      exit code 5 if the makespan is further off
 
@@ -51,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = "list the N calls whose durations differ most (default 5)"
     parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
     options.hypotheses(parser)
+    options.log(parser, "write what was predicted under the hypotheses, and measured, behind the pairs there (see perwiz predict --log)")
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -66,6 +72,20 @@ def _percent(text: str) -> float:
     if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f"'{text}', must be a percentage from 0 on, such as 2%")
     return number / 100
+
+
+def _log(args: argparse.Namespace, comparison: Comparison) -> None:
+    """Write a pair of the log."""
+    from perwiz.errors import UsageError
+    from perwiz.whatif.sure.logged import Pair, append
+
+    verdict = comparison.verdict
+    if verdict is None:
+        raise UsageError(
+            f"--log: no range is known of {args.first}, must be a recorded run under hypotheses, whole, in which something repeats"
+        )
+    asked, span = tuple(map(str, comparison.hypotheses)), verdict.span
+    append(args.log, Pair(args.first, args.second, asked, verdict.predicted, verdict.measured, span.least, span.most))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     if args.max_error is not None and comparison.kind != "error":
         both = "predictions" if comparison.first.timeline.origin.predicted else "measured"
         raise UsageError(f"--max-error: {args.first} and {args.second} are both {both}, so there is no error; one must be a prediction")
+    if args.log is not None:
+        _log(args, comparison)
     found = reasons(comparison, model)
     document = report.document(comparison, found, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)

@@ -49,6 +49,11 @@ def draws(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=count, default=200, metavar="N", help=meaning)
 
 
+def log(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Declare the log of predictions and what was measured then."""
+    parser.add_argument("--log", metavar="FILE", help=meaning)
+
+
 def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
     """Declare --waits."""
     parser.add_argument("--waits", type=count, default=default, metavar="N", help=f"{meaning} (default {default})")

@@ -28,6 +28,8 @@ Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz predict run.alog --zero-wait e25
+  perwiz predict run.alog --zero-wait e25 --log pairs.jsonl       a range as wide as earlier predictions were off
+  perwiz predict run.alog --balance-time all --runs run2.alog run3.alog   what it gains in other recordings, too
   perwiz predict run.alog --advance e25
   perwiz predict run.alog --advance 'e25 by step'
   perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
@@ -43,7 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
     options.trace(parser)
     options.hypotheses(parser)
+    meaning = "other recordings of the same run: what it would gain in each, and what part of that varies from one to another"
+    parser.add_argument("--runs", nargs="+", default=[], metavar="TRACE", help=meaning)
     options.draws(parser)
+    options.log(parser, "make the range as wide as predictions were off that perwiz compare --log has written there (from 20 pairs on)")
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
@@ -59,12 +64,16 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.predict import document as report
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
+    from perwiz.whatif.sure.logged import pairs
+    from perwiz.whatif.sure.recordings import recordings
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    inputs = [args.trace, args.model, *options.networks(args.hypotheses)]
+    inputs = [args.trace, *args.runs, args.model, args.log, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
+    known = pairs(args.log) if args.log else None
     prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock, args.draws)
-    document = report.document(prediction, args.waits)
+    several = recordings(prediction, [files.read(path) for path in args.runs], model, args.clock) if args.runs else None
+    document = report.document(prediction, args.waits, known, several)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)
 

@@ -204,6 +204,8 @@ class GainBetween(Record):
     least_open_ns: int
     most_open_ns: int
     """As the machine may be, as far as the trace leaves it open."""
+    deviation_ns: Natural
+    """Standard deviation of the drawn ones."""
 
 
 class Span(Record):

@@ -54,16 +54,12 @@ def facts(span: Span | None, answer: int) -> Facts:
 
 def texts(span: Span, answer: int) -> list[str]:
     """Return the span of an answer, ns, in words, and how much the gain varies."""
-    return [text(span, answer), *_gain(span)]
-
-
-def _gain(span: Span) -> list[str]:
     if span.gain is None:
         few = span.varies is not None and span.varies.stretches < FEW
-        return [f"how much the gain varies is not known: it repeats {span.varies.stretches} times"] if span.varies and few else []
+        return [f"{text(span, answer)}{'; too few repetitions to tell how much the gain varies' if few else ''}"]
     drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
     costs = f"; {machine} as the machine may be" if span.gain.least_open_ns != span.gain.most_open_ns else ""
-    return [f"gain {drawn} in nine of ten runs drawn anew{costs}"]
+    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{costs}"]
 
 
 def _between(least: int, most: int) -> str:

@@ -47,7 +47,8 @@ def test_text(predict):
         f"{SRTEST}: zero-wait e25\n\n"
         "recorded      412.6 ms\n"
         "predicted     403.1 ms, gain 9.437 ms (2.3 %)\n"
-        "              400.2 ms to 406.1 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run\n"
+        "              400.2 ms to 406.1 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; too few\n"
+        "              repetitions to tell how much the gain varies\n"
     )
 
 

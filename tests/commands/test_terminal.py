@@ -137,7 +137,8 @@ FIRST = "traces/srtest.alog: zero-wait e25\n\n"
 ANSWER = """\
 recorded      412.6 ms
 predicted     403.1 ms, gain 9.433 ms (2.3 %)
-              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run
+              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; too few
+              repetitions to tell how much the gain varies
 doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages took more than twice as long as the model says,
               and nothing recorded says why; answers keep it; if processes shared cores, record with one each
 waiting       430.6 ms recorded, 402.3 ms predicted, all processes together
@@ -147,7 +148,8 @@ moved         30 of 36 calls
 COLOURED = """\
 recorded      412.6 ms
 \x1b[1;35mpredicted     403.1 ms, gain 9.433 ms (2.3 %)\x1b[0m
-\x1b[1;35m              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run\x1b[0m
+\x1b[1;35m              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; too few\x1b[0m
+\x1b[1;35m              repetitions to tell how much the gain varies\x1b[0m
 doubtful  """
 QUESTION = "predict traces/srtest.alog --zero-wait e25"
 

@@ -13,7 +13,7 @@ from perwiz.report import machine as machines
 from perwiz.report.domino import document as domino_report
 from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as report
-from perwiz.report.records import Possible, Span, Varies
+from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import ranking
 from perwiz.whatif.worth.domino import domino
@@ -21,10 +21,10 @@ from perwiz.whatif.worth.domino import domino
 COMPUTATION = Varies("computation", 0.008, 30)
 
 
-def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
+def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None):
     times = [makespan, *(ns for _, ns in others)]
     possible = [Possible([*changes], ns) for changes, ns in others]
-    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops])
+    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops], gain)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,31 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000):
 )
 def test_span(made, words):
     assert spans.text(made, 1_380_000_000) == words
+
+
+TOLD = "1.379 s to 1.381 s: computation that repeats varies by 0.8 %"
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (GainBetween(9_400_000, 10_600_000, 200, 10_000_000, 10_000_000, 0), "gain 9.400 ms to 10.60 ms in nine of ten runs drawn anew"),
+        (GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 0), "gain 10.00 ms in nine of ten runs drawn anew"),
+        (
+            GainBetween(-400, 600, 200, -8_000, 500, 0),
+            "gain -400 ns to 600 ns in nine of ten runs drawn anew; -8.000 us to 500 ns as the machine may be",
+        ),
+    ],
+)
+def test_gain(gain, words):
+    assert spans.texts(span([], 1_000_000, COMPUTATION, gain=gain), 1_380_000_000) == [TOLD, words]
+
+
+def test_gain__of_too_few():
+    """Seven repetitions tell nothing; without runs drawn nothing is said."""
+    few = f"{TOLD}, told by 7 parts of the run; too few repetitions to tell how much the gain varies"
+    assert spans.texts(span([], 1_000_000, Varies("computation", 0.008, 7)), 1_380_000_000) == [few]
+    assert spans.texts(span([], 1_000_000, COMPUTATION), 1_380_000_000) == [TOLD]
 
 
 def test_span__nothing_to_say():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -37,6 +38,9 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
+from perwiz.whatif.sure.logged import LEAST, Pair, widened
+from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
+from perwiz.whatif.sure.recordings import Recordings
 from perwiz.whatif.timed import TOLD, shared_links
 from perwiz.whatif.waits import Waits
 
@@ -64,6 +68,25 @@ class Process(Location):
     waiting_predicted_ns: Natural
 
 
+class Widened(Record):
+    """By how much a log of earlier predictions makes the range wider."""
+
+    pairs: Natural
+    inside: Natural
+    """Of them, measured inside of what was predicted."""
+    part: Share
+    """Of the predicted time after MPI_Init, on both sides; 0 if there are fewer than 20 pairs, or they ask for no more."""
+
+
+class Recorded(Record):
+    """What the hypotheses gain in several recordings of the program."""
+
+    gains_ns: list[int]
+    """That of this one first."""
+    between: Share | None
+    """Part of their variance that lies between recordings; null if fewer than 3, or nothing else tells how much it varies."""
+
+
 class PredictDocument(TraceDocument, kw_only=True):
     """A prediction. Times are whole nanoseconds."""
 
@@ -78,6 +101,10 @@ class PredictDocument(TraceDocument, kw_only=True):
     shares_of_ns: SharesOf
     predicted_span: Span
     """Without hypotheses the recorded makespan."""
+    widened: Widened | None
+    """Null without a log."""
+    recordings: Recorded | None
+    """Null if none were named."""
     replay_error_ns: ReplayError
     calls: Natural
     calls_moved: Natural
@@ -108,10 +135,15 @@ class PredictDocument(TraceDocument, kw_only=True):
     """The longest of the predicted run."""
 
 
-def document(prediction: Prediction, waits: int) -> PredictDocument:
-    """Return the prediction, with at most `waits` waits before and after."""
+def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = None, several: Recordings | None = None) -> PredictDocument:
+    """Return the prediction, with at most `waits` waits before and after, its range as wide as a log of others asks for, and what it gains
+    in several recordings.
+    """
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
+    shares_of, span, wider = blocks.shares_of(trace, recorded.makespan), prediction.span, None
+    if log is not None:
+        span, wider = widened(span, log, shares_of - prediction.gain)
     zeroed, networks = before.time[prediction.zeroed], _networks(prediction)
     moved = (recorded.calls.enter != predicted.calls.enter) | (recorded.calls.leave != predicted.calls.leave)
     return PredictDocument(
@@ -121,8 +153,10 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         recorded_ns=recorded.makespan,
         predicted_ns=predicted.makespan,
         gain_ns=prediction.gain,
-        shares_of_ns=blocks.shares_of(trace, recorded.makespan),
-        predicted_span=spans.span(prediction.span),
+        shares_of_ns=shares_of,
+        predicted_span=spans.span(span),
+        recordings=_recordings(several) if several else None,
+        widened=Widened(wider.pairs, wider.inside, round(wider.part, 6)) if wider else None,
         replay_error_ns=prediction.replay_error,
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
@@ -143,6 +177,10 @@ def document(prediction: Prediction, waits: int) -> PredictDocument:
         waits_before=blocks.compared(trace, before, after, waits),
         waits_after=blocks.compared(trace, after, before, waits),
     )
+
+
+def _recordings(several: Recordings) -> Recorded:
+    return Recorded(list(several.gains), None if several.between is None else round(several.between, 6))
 
 
 def _networks(prediction: Prediction) -> list[loggps.Model]:
@@ -206,6 +244,8 @@ def _answer(predict: PredictDocument) -> Facts:
     if predict.hypotheses:
         facts += blocks.share_facts(predict.shares_of_ns, recorded)
         facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
+        facts += _several(predict.recordings) if predict.recordings else []
+        facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts += misfit.first(predict.misfit, predict.machine)
     if predict.hypotheses and predict.links_shared >= TOLD:
@@ -213,6 +253,26 @@ def _answer(predict: PredictDocument) -> Facts:
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+
+
+def _widened(log: Widened) -> Facts:
+    """Return what a log of earlier predictions makes of the range."""
+    inside = f"{log.inside} of {words.several(log.pairs, 'earlier prediction')} held what was measured"
+    if log.pairs < LEAST:
+        return [("log", f"{inside}; from {LEAST} on the range is as wide as they ask for")]
+    wider = f"it is {words.percent(log.part, 1)} of the time after MPI_Init wider on both sides" if log.part else "it stays as it is"
+    return [("log", f"{inside}: {wider}, to hold nine of ten")]
+
+
+def _several(recorded: Recorded) -> Facts:
+    """Return what the hypotheses gain in all recordings."""
+    least, most = (words.duration(end(recorded.gains_ns)) for end in (min, max))
+    gains = f"gain {least} to {most} in {words.several(len(recorded.gains_ns), 'recording')}"
+    untold = (
+        "nothing else tells how much it varies" if len(recorded.gains_ns) >= RECORDINGS else f"{RECORDINGS} tell what lies between them"
+    )
+    between = untold if recorded.between is None else f"{words.percent(recorded.between, 1)} of its variance lies between them"
+    return [("recordings", f"{gains}; {between}")]
 
 
 def _effect(predict: PredictDocument) -> Facts:

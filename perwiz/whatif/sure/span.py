@@ -46,6 +46,8 @@ class Gain:
     least_open: int
     most_open: int
     """As the machine may be, as far as the trace leaves it open."""
+    deviation: int
+    """Standard deviation of the drawn ones."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Answers:
         now = self.recorded.makespan - answer.makespan
         least, most = np.rint(np.quantile(gains, (CLEAR, 1 - CLEAR))).astype("i8").tolist()
         recorded = self.recorded.makespan
-        return Gain(min(least, now), max(most, now), len(gains), recorded - max(times), recorded - min(times))
+        return Gain(min(least, now), max(most, now), len(gains), recorded - max(times), recorded - min(times), round(gains.std(ddof=1)))
 
 
 def paired(before: F8, after: F8) -> F8:

@@ -33,7 +33,16 @@ def document(trace, *asked, points=0, **settings):
 
 def known(makespan):
     """Return the span of what nothing in the trace leaves open."""
-    return {"least_ns": makespan, "most_ns": makespan, "sooner_ns": 0, "later_ns": 0, "varies": None, "others": [], "stops": []}
+    return {
+        "least_ns": makespan,
+        "most_ns": makespan,
+        "sooner_ns": 0,
+        "later_ns": 0,
+        "varies": None,
+        "others": [],
+        "stops": [],
+        "gain": None,
+    }
 
 
 def test_document__by_hand():
