@@ -147,3 +147,31 @@ def test_help(compare):
     code, out, _ = compare("--help")
     assert code == 0
     assert out.partition("examples:\n")[2].startswith("  perwiz compare predicted.alog measured.alog ")
+
+
+def test_log__read_by_predict(compare, capsys, tmp_path):
+    """Twenty times the same pair of runs, measured 3.4 ms late and outside of the range: predict makes it so much wider."""
+    path, before, after = str(tmp_path / "log"), *(str(TRACES / name) for name in ("halo-before", "halo-after"))
+    code, out, err = compare(before, after, "--balance-time", "all", "--log", path)
+    assert (code, err) == (0, "")
+    assert "outside" in out
+    line = pathlib.Path(path).read_text(encoding="utf-8")
+    assert json.loads(line)["hypotheses"] == ["balance-time all"]
+    told = []
+    for pairs in (19, 20):
+        pathlib.Path(path).write_text(line * pairs, encoding="utf-8")
+        assert main(["predict", before, "--model", "default", "--balance-time", "all", "--log", path, "--json"]) == 0
+        told.append(valid(json.loads(capsys.readouterr().out), "predict"))
+    few, enough = told
+    missed = json.loads(line)["measured_ns"] - json.loads(line)["most_ns"]
+    assert few["widened"] == {"pairs": 19, "inside": 0, "part": 0}
+    assert enough["widened"] == {"pairs": 20, "inside": 0, "part": round(missed / json.loads(line)["predicted_ns"], 6)}
+    assert enough["predicted_span"]["most_ns"] - few["predicted_span"]["most_ns"] == pytest.approx(missed, rel=0.2)
+
+
+def test_log__without_a_range(compare, tmp_path):
+    code, out, err = compare(SRTEST, SRTEST, "--log", str(tmp_path / "log"))
+    assert (code, out) == (2, "")
+    said = f"no range is known of {SRTEST}, must be a recorded run under hypotheses, whole, in which something repeats"
+    assert err == f"perwiz: --log: {said}\n"
+    assert not (tmp_path / "log").exists()

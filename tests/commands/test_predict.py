@@ -250,3 +250,19 @@ def test_an_advanced_run_is_written(predict, tmp_path):
     trace = perwiz.read(str(path))
     assert trace.timeline.makespan == perwiz.predict(perwiz.read(SRTEST), ["advance e25"], "default").predicted.makespan
     assert len(trace.messages) == 15
+
+
+def test_runs__and_the_log(predict, tmp_path):
+    """Three times the same recording: nothing varies. An empty log has no pairs."""
+    log = tmp_path / "log"
+    log.touch()
+    code, out, _ = predict("--zero-wait", "e25", "--log", str(log), "--runs", SRTEST, SRTEST)
+    assert code == 0
+    assert "recordings    gain 9.437 ms to 9.437 ms in 3 recordings; nothing else tells how much it varies\n" in out
+    assert "log           0 of 0 earlier predictions held what was measured; from 20 on the range is as wide" in out
+
+
+def test_draws__none(document):
+    """Nothing is drawn: what varies is not told."""
+    span = document("--zero-wait", "e25", "--draws", "0")["predicted_span"]
+    assert (span["sooner_ns"], span["later_ns"], span["gain"]) == (0, 0, None)
