@@ -20,6 +20,7 @@ from perwiz.record import build
 from perwiz.trace import operations
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.predict import Prediction, predict
+from perwiz.whatif.sure.logged import Pair
 
 HERE = pathlib.Path(__file__).resolve().parent
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -195,6 +196,21 @@ class Row:
     expected: Expected
     measured: int
     noise: float
+    both: tuple[Runs, Runs] | None = None
+    """Before and after, if the question can be asked of every recording before."""
+    hypotheses: tuple[str, ...] = ()
+
+    def pairs(self) -> list[Pair]:
+        """Return the question asked of every recording before, beside every run after."""
+        if self.both is None:
+            return []
+        before, after = self.both
+        answers = [expected(asked(recording.trace, self.hypotheses)) for recording in before.recordings]
+        return [
+            Pair(before.variant, after.variant, self.hypotheses, told.time, measured, told.least, told.most)
+            for told in answers
+            for measured in after.spans
+        ]
 
     @property
     def error(self) -> float:
@@ -215,7 +231,8 @@ class Row:
 
 def row(kind: str, before: Runs, after: Runs, hypotheses: Sequence[str], told: str = "") -> Row:
     """Return what was predicted from the median run before, beside the median after."""
-    return Row(told or "; ".join(hypotheses), kind, expected(asked(before.middle, hypotheses)), after.time, after.noise)
+    answer = expected(asked(before.middle, hypotheses))
+    return Row(told or "; ".join(hypotheses), kind, answer, after.time, after.noise, (before, after), tuple(hypotheses))
 
 
 def expected(prediction: Prediction) -> Expected:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import registration
 import remedies
+from coverage import coverage
 from runs import Expected, Lab, Row, Runs, calls_of, row
 
 from perwiz.errors import PerwizError
@@ -22,6 +23,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.compare.reasons import reasons
 from perwiz.whatif.limits.bound import COMBINATIONS, bound
+from perwiz.whatif.sure.logged import Pair
 from perwiz.words import table
 
 MEDIAN, WORST, INSIDE = 0.003, 0.02, 0.9
@@ -219,6 +221,16 @@ def summary(cases: list[Case]) -> tuple[list[str], dict[str, object], bool]:
     return lines, figures, good
 
 
+def pairs_of(cases: list[Case]) -> dict[str, list[Pair]]:
+    """Return, per program, all pairs of a recording before and a run after of questions that are the change as it was made."""
+    out: dict[str, list[Pair]] = {}
+    for case in cases:
+        for one in case.rows:
+            for pair in one.pairs() if one.kind == "made" else ():
+                out.setdefault(pair.trace.partition(" ")[0], []).append(pair)
+    return out
+
+
 def picture(folder: pathlib.Path) -> Callable[..., None]:
     """Return what draws a case: predicted above measured."""
 
@@ -251,6 +263,8 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--otf2", action="store_true", help="read the recordings as OTF2 archives, converted")
     parser.add_argument("--runs", type=int, default=5, help="runs of each variant, of which the median counts (default 5)")
+    meaning = "ask every recording before, and tell how often the runs after lie between the times that were told"
+    parser.add_argument("--coverage", action="store_true", help=meaning)
     parser.add_argument("--mpiexec", default="mpiexec", help="launcher of the MPI, its mpicc beside it (default: mpiexec)")
     parser.add_argument("--out", type=pathlib.Path, help="folder for study.json, pictures and recordings (default: print only)")
     return parser.parse_args()
@@ -269,6 +283,8 @@ def main() -> int:
             print("\n".join(cases[-1].lines), end="\n\n", flush=True)
         lines, errors, good = summary(cases)
         print("\n".join(lines))
+        if args.coverage:
+            print("\n".join(["", *coverage(pairs_of(cases))]))
         figures = {case.name: case.figures for case in cases}
         document = {"version": 1, "mpi": lab.mpi, "runs": lab.count, "errors": errors, "cases": figures}
         if args.out:

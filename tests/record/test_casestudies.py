@@ -19,8 +19,31 @@ def study(monkeypatch):
     """Return the module scripts/casestudies/study.py."""
     monkeypatch.syspath_prepend(str(FOLDER))
     yield importlib.import_module("study")
-    for name in ("study", "runs", "registration"):
+    for name in ("study", "runs", "registration", "coverage", "remedies"):
         sys.modules.pop(name, None)
+
+
+def test_coverage__with_the_log_of_the_others(study):
+    """Of `a` half its 20 pairs miss by 1 %, of `b` all hold: with the log of `b` `a` is as told, with that of `a` `b` is wider."""
+    held, missed = (study.Pair("p", "q", (), 1000, measured, 990, 1010) for measured in (1000, 1020))
+    assert study.coverage({"a": [held, missed] * 10, "b": [held] * 20}) == [
+        "program  pairs  inside as told  with the log of the others, to hold 90.0 %",
+        "a           20          50.0 %                                      50.0 %",
+        "b           20         100.0 %                                     100.0 %",
+        "all         40          75.0 %                                      75.0 %",
+    ]
+
+
+def test_coverage__of_every_recording_and_every_run(study):
+    """Two recordings before and three runs after are six pairs; what is a promise is none."""
+    Recording, Runs, Row = (getattr(sys.modules["runs"], name) for name in ("Recording", "Runs", "Row"))
+    traces = [sys.modules["runs"].read(str(FOLDER.parents[1] / "traces" / name)) for name in ("halo-before", "halo-after")]
+    before = Runs("halo", tuple(Recording(traces[0], 0) for _ in range(2)))
+    after = Runs("halo balanced", tuple(Recording(traces[1], 0) for _ in range(3)))
+    made = study.row("made", before, after, ["balance-time all"])
+    case = study.Case("halo", "halo")
+    case.rows = [made, Row("zero-wait", "promise", made.expected, made.measured, 0.0)]
+    assert {name: len(pairs) for name, pairs in study.pairs_of([case]).items()} == {"halo": 6}
 
 
 def test_latesender__sending_earlier_gains_what_is_predicted(mpi, study, tmp_path, capsys):
