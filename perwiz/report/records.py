@@ -201,6 +201,8 @@ class GainBetween(Record):
     """Nine of ten drawn runs, the same without and with the change, lie in between."""
     draws: Positive
     """How many were drawn."""
+    mean_ns: int
+    """Of the drawn ones."""
     least_open_ns: int
     most_open_ns: int
     """As the machine may be, as far as the trace leaves it open."""

@@ -43,6 +43,8 @@ class Gain:
     """Told by runs drawn of both: nine of ten lie in between."""
     draws: int
     """How many were drawn."""
+    mean: int
+    """Of the drawn ones: who is balanced exactly waits for nobody who is late by chance, but does in some of these."""
     least_open: int
     most_open: int
     """As the machine may be, as far as the trace leaves it open."""
@@ -114,7 +116,15 @@ class Answers:
         now = self.recorded.makespan - answer.makespan
         least, most = np.rint(np.quantile(gains, (CLEAR, 1 - CLEAR))).astype("i8").tolist()
         recorded = self.recorded.makespan
-        return Gain(min(least, now), max(most, now), len(gains), recorded - max(times), recorded - min(times), round(gains.std(ddof=1)))
+        return Gain(
+            min(least, now),
+            max(most, now),
+            len(gains),
+            round(gains.mean()),
+            recorded - max(times),
+            recorded - min(times),
+            round(gains.std(ddof=1)),
+        )
 
 
 def paired(before: F8, after: F8) -> F8:

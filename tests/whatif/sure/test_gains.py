@@ -54,6 +54,21 @@ def test_what_varies_gains_more_or_less():
     assert told.least == pytest.approx(least, abs=2)
     assert told.most == pytest.approx(most, abs=2)
     assert told.least < 590 < 610 < told.most
+    assert told.mean == pytest.approx(gains.mean(), abs=1)
+    assert told.deviation == pytest.approx(gains.std(ddof=1), abs=1)
+
+
+def test_balanced_steps_wait_for_the_latest_on_average():
+    """Two processes meet after every step, each as long on average: balanced, none waits; in another run one or the other comes later."""
+    b = Builder(2)
+    for step in range(12):
+        for process in range(2):
+            with b.region(process, "step"):
+                b.compute(process, (90, 110)[(process + step) % 2])
+        b.barrier()
+    gain, told = between(b.trace(), "balance-time step")
+    assert gain == 120
+    assert told.mean < gain
 
 
 def test_too_few_repetitions():
