@@ -62,7 +62,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
     asked, region = worth.parts(question)
     best, lines = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
     doubts, listed = doubts_of(run), lines[:most]
-    (bound, *told), placed = _sure(ranking, question, best, [line.change for line in listed], doubts, draws)
+    (bound, *told), placed, drawn = _sure(ranking, question, best, [line.change for line in listed], doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -85,7 +85,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
         ranked=[_line(ranking, line, place) for line, place in itertools.zip_longest(listed, placed)],
         lines=len(lines),
         small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines),
-        draws=draws if placed else 0,
+        draws=drawn if placed else 0,
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
         answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
@@ -149,8 +149,8 @@ def _callers(trace: Trace) -> list[str]:
 
 def _sure(
     ranking: Ranking, question: str, best: Sequence[Change], listed: Sequence[Change], doubts: Doubts, draws: int
-) -> tuple[list[Span], list[Placed]]:
-    """Return between which makespans the true one lies, and where the listed changes stand in drawn runs.
+) -> tuple[list[Span], list[Placed], int]:
+    """Return between which makespans the true one lies, where the listed changes stand in drawn runs, and how many these are.
 
     The former if all calls are changed as the question asks, of each best change, and of the first that is listed.
     """
@@ -165,7 +165,7 @@ def _sure(
     bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
     span = dict(zip(told, several, strict=True))
     placed = [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places(found, [answer[change] for change in listed])]
-    return [bound, *(span[change] for change in [*best, *listed[:1]])], placed
+    return [bound, *(span[change] for change in [*best, *listed[:1]])], placed, len(found.recorded.drawn)
 
 
 def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:

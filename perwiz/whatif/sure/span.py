@@ -13,13 +13,15 @@ from perwiz.trace.arrays import F8
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import DRAWS, Around, Noise, Varies, noise_of
+from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
 from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied
 
 FEW = 8
 """Repetitions that an interval of a gain needs."""
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
+EDGES_OF_ALL = 2_500_000_000
+"""Edges that drawn runs of all questions pass together."""
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
 
@@ -139,8 +141,9 @@ def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
 
 
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
-    """Return the answers of a run, with so many runs drawn of each."""
-    noise = noise_of(run, draws)
+    """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
+    most = EDGES_OF_ALL // (max(run.graph.edges, 1) * (len(questions) + 1))
+    noise = noise_of(run, min(draws, max(most, FEWEST)))
     recorded, *found = (answer(noise, question, question(run.weighted)) for question in (_unchanged, *questions))
     return Answers(noise, recorded, tuple(found))
 
