@@ -58,7 +58,7 @@ def texts(span: Span, answer: int) -> list[str]:
         few = span.varies is not None and span.varies.stretches < FEW
         return [f"{text(span, answer)}{'; too few repetitions to tell how much the gain varies' if few else ''}"]
     drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
-    costs = f"; {machine} as the machine may be" if span.gain.least_open_ns != span.gain.most_open_ns else ""
+    costs = f"; {machine} as the machine may be" if " to " in machine else ""
     mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn else ""
     return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}"]
 

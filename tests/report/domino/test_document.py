@@ -528,7 +528,12 @@ def test_limits__overhead_is_of_those_that_call():
 
 def test_text__a_fall_that_no_digit_shows():
     line = Line(
-        head=document(halo_of_two()).ranked[0].head, includes=[], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901
+        head=document(halo_of_two()).ranked[0].head,
+        place=None,
+        includes=[],
+        waits_less="MPI_Recv",
+        waiting_ns=263_904,
+        waiting_then_ns=263_901,
     )
     assert "falls" not in meaning(line)
     assert meaning(replace(line, waiting_then_ns=1000)).endswith("; waiting in MPI_Recv falls from 263.9 us to 1.000 us")
