@@ -565,6 +565,85 @@ def communicators(comms):
     return Communicators(tuple(name for name, _ in comms), first, np.array([r for _, ranks in comms for r in ranks], "i4"))
 
 
+# Teams of threads.
+
+
+def teams(*of, work=6000, begin=100, cost=lambda n: 10 * n):
+    """Return a process whose teams, of these sizes, share `work` evenly.
+
+    A fork takes 50, a thread begins 100 after it, a barrier is left `cost(n)` behind the last that comes, a join takes 30.
+    """
+    b = Builder(1)
+    others, idle = [b.thread(0) for _ in range(max(of) - 1)], {}
+    for n in of:
+        workers = others[: n - 1]
+        with b.region(0, f"loop of {n}"):
+            fork = b.call(0, "omp_fork", work=50)
+            for worker in workers:
+                if worker not in idle:
+                    idle[worker] = b.call(worker, "omp_idle")
+                idle[worker].work = begin
+                b.link("fork", fork, idle[worker])
+            for thread in (0, *workers):
+                b.compute(thread, work // n)
+            for call in b.team("omp_implicit_barrier", (0, *workers)).values():
+                call.work = cost(n)
+            join = b.call(0, "omp_join", work=30)
+            for worker in workers:
+                idle[worker] = b.call(worker, "omp_idle", work=0)
+                b.link("join", idle[worker], join)
+    return b.trace()
+
+
+def of_team(works, ordered=False):
+    """A process whose threads work for so long in one team, in their order if `ordered`, as the programs of OTF-CPT."""
+    b = Builder(1, work=0)
+    workers = [b.thread(0) for _ in works[1:]]
+    fork = b.call(0, "omp_fork")
+    for worker in workers:
+        b.link("fork", fork, b.call(worker, "omp_idle"))
+    release = None
+    for location, work in zip((0, *workers), works, strict=True):
+        if ordered:
+            asked = b.call(location, "omp_ordered")
+            if release:
+                b.link("lock", release, asked)
+        b.compute(location, work)
+        release = b.call(location, "omp_release") if ordered else None
+    b.team("omp_implicit_barrier", (0, *workers))
+    join = b.call(0, "omp_join")
+    for worker in workers:
+        b.link("join", b.call(worker, "omp_idle"), join)
+    return b.trace()
+
+
+def of_processes(first, second, waits=0, transfer=0, idle=0):
+    """Two processes whose threads work for so long in a team, then meet in an MPI_Barrier that takes `transfer`; then they compute `waits`.
+
+    One after the other: the second waits for the first by a message. Threads of the first process are there for `idle` behind the team.
+    """
+    b = Builder(2, work=0, latency=0)
+    for process, works in ((0, first), (1, second)):
+        workers = [b.thread(process) for _ in works[1:]]
+        fork = b.call(process, "omp_fork")
+        for worker in workers:
+            b.link("fork", fork, b.call(worker, "omp_idle"))
+        for location, work in zip((process, *workers), works, strict=True):
+            b.compute(location, work)
+        b.team("omp_implicit_barrier", (process, *workers))
+        join = b.call(process, "omp_join")
+        for worker in workers:
+            b.link("join", b.call(worker, "omp_idle", work=0 if process else idle), join)
+    for process in (0, 1):
+        b.join(process, "Barrier", work=transfer)
+    if waits:
+        b.compute(0, waits)
+        b.send(0, 1, bytes=0)
+        b.recv(1, 0)
+        b.compute(1, waits)
+    return b.trace()
+
+
 # As others write it.
 
 

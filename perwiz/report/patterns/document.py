@@ -67,6 +67,8 @@ def document(
         causes=causes.causes(explained, rows),
         efficiencies=causes.efficiencies(run, explained),
         hybrid=hybrid.document(run) if explained else None,
+        talp=hybrid.talp_document(run) if explained else None,
+        teams=hybrid.teams_document(run) if explained else None,
         reference=None,
         processes=_processes(run, findings, pattern),
         metahosts=tables.metahosts(findings),

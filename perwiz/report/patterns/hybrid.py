@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.patterns.analysis.hybrid import hybrid
+from perwiz.patterns.analysis.talp import talp, teams
 from perwiz.report.patterns.records import Added, Factors, Hybrid
 from perwiz.whatif.run import Run
 
@@ -27,6 +28,11 @@ ADDED = (
     ("    parallel regions", "regions"),
 )
 """Titles and names of the efficiencies whose losses add up."""
+_OF_MPI, _OF_OPENMP = ("mpi_parallel", "mpi_load_balance", "mpi_communication"), ("load_balance", "scheduling", "serialisation")
+_TALP = ("parallel", *_OF_MPI, "omp_parallel", *(f"omp_{name}" for name in _OF_OPENMP), "device_offload")
+_OF_DEVICES = ("device_parallel", "device_load_balance", "device_communication", "device_orchestration")
+_TEAMS = ("parallel", "load_balance", "serialisation", "management")
+"""Names of the efficiencies of TALP, on hosts and of devices, and of JSC."""
 _ENOUGH = 0.8
 """An efficiency that counts as good."""
 
@@ -45,6 +51,20 @@ def document(run: Run) -> Hybrid | None:
         mpi_ideal_ns=found.mpi.ideal,
         added=None if added is None else Added(**{name: getattr(added, name) for _, name in ADDED}),
     )
+
+
+def talp_document(run: Run) -> dict[str, float] | None:
+    """Return the efficiencies as TALP states them, by name; None if no team of threads is told, and no device."""
+    found = talp(run)
+    if found is None or not (found.teams or found.kernels.any()):
+        return None
+    return {name: getattr(found, name) for name in (*_TALP, *(_OF_DEVICES if found.kernels.any() else ()))}
+
+
+def teams_document(run: Run) -> dict[str, float] | None:
+    """Return the efficiencies of parallel regions as JSC states them, by name; None if no team is told."""
+    found = teams(run)
+    return None if found is None else {name: getattr(found, name) for name in _TEAMS}
 
 
 def lines(found: Hybrid) -> list[str]:

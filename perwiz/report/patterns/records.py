@@ -267,6 +267,14 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """Of the program, of its part between MPI_Init and MPI_Finalize, and of regions, the longest first; empty with --no-causes."""
     hybrid: Hybrid | None
     """Null if no process has several threads, and with --no-causes."""
+    talp: dict[str, float] | None
+    """Efficiencies as TALP of DLB states them (model hybrid v2): parallel, which is no product; mpi_parallel = mpi_load_balance x
+    mpi_communication; omp_parallel = omp_load_balance x omp_scheduling x omp_serialisation; device_offload; where devices do something
+    device_parallel = device_load_balance x device_communication x device_orchestration. Null if no process has teams of threads or a
+    device, and with --no-causes."""
+    teams: dict[str, float] | None
+    """Efficiencies of parallel regions as JSC states them, means of the processes; of each parallel = load_balance x serialisation x
+    management. Null if no team of threads is told, and with --no-causes."""
     reference: Reference | None
     """The run given as --reference."""
     processes: list[ProcessTimes]

@@ -4,35 +4,13 @@ import numpy as np
 import pytest
 
 import build
-from build import Builder, hand_model
+from build import Builder, hand_model, of_processes, of_team
 from perwiz.patterns.analysis.efficiency import BETWEEN, efficiencies
 from perwiz.patterns.analysis.hybrid import hybrid
 from perwiz.patterns.search import search
 from perwiz.whatif.run import replayed
 
 FACTORS = ("load_balance", "serialisation", "transfer")
-
-
-def of_team(works, ordered=False):
-    """A process whose threads work for so long in one team, in their order if `ordered`, as the programs of OTF-CPT."""
-    b = Builder(1, work=0)
-    workers = [b.thread(0) for _ in works[1:]]
-    fork = b.call(0, "omp_fork")
-    for worker in workers:
-        b.link("fork", fork, b.call(worker, "omp_idle"))
-    release = None
-    for location, work in zip((0, *workers), works, strict=True):
-        if ordered:
-            asked = b.call(location, "omp_ordered")
-            if release:
-                b.link("lock", release, asked)
-        b.compute(location, work)
-        release = b.call(location, "omp_release") if ordered else None
-    b.team("omp_implicit_barrier", (0, *workers))
-    join = b.call(0, "omp_join")
-    for worker in workers:
-        b.link("join", b.call(worker, "omp_idle"), join)
-    return b.trace()
 
 
 def factors(trace):
@@ -59,33 +37,6 @@ def test_closed_forms__threads(threads):
 def test_closed_forms__tasks(works, balance):
     """Tasks of 1 to 8 in a taskgroup: the balance of what each thread executes."""
     assert factors(of_team([1000 * work for work in works]))[1] == [round(balance, 9), 1, 1]
-
-
-def of_processes(first, second, waits=0, transfer=0):
-    """Two processes whose threads work for so long in a team, then meet in an MPI_Barrier that takes `transfer`; then they compute `waits`.
-
-    One after the other: the second waits for the first by a message.
-    """
-    b = Builder(2, work=0, latency=0)
-    for process, works in ((0, first), (1, second)):
-        workers = [b.thread(process) for _ in works[1:]]
-        fork = b.call(process, "omp_fork")
-        for worker in workers:
-            b.link("fork", fork, b.call(worker, "omp_idle"))
-        for location, work in zip((process, *workers), works, strict=True):
-            b.compute(location, work)
-        b.team("omp_implicit_barrier", (process, *workers))
-        join = b.call(process, "omp_join")
-        for worker in workers:
-            b.link("join", b.call(worker, "omp_idle"), join)
-    for process in (0, 1):
-        b.join(process, "Barrier", work=transfer)
-    if waits:
-        b.compute(0, waits)
-        b.send(0, 1, bytes=0)
-        b.recv(1, 0)
-        b.compute(1, waits)
-    return b.trace()
 
 
 def test_closed_forms__hybrid():

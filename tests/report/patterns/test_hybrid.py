@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from build import CATALOGUE, Builder, hand_model
+from build import CATALOGUE, Builder, hand_model, of_processes
 from documents import valid
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import worth
@@ -59,6 +59,18 @@ def test_tables():
         "    serial parts        100.0 %",
         "    parallel regions     75.0 % !",
     ]
+
+
+def test_talp_and_teams():
+    """12000 useful of 24000, as in tests/patterns/analysis/test_talp.py; nothing where no team, or no device, is told."""
+    found = document(uneven(forks=True))
+    assert (found.talp, found.teams) == (None, None)
+    found = document(of_processes((3000, 1000), (6000, 2000), idle=3000))
+    assert [found.talp[name] for name in ("parallel", "mpi_parallel", "omp_parallel", "device_offload")] == [0.5, 0.75, 0.625, 1.0]
+    assert "device_parallel" not in found.talp
+    assert found.teams == {"parallel": 2 / 3, "load_balance": 2 / 3, "serialisation": 1.0, "management": 1.0}
+    assert document(CATALOGUE["device"]()).talp["device_load_balance"] == 1
+    assert document(CATALOGUE["late_sender"]()).talp is None
 
 
 def test_no_parallel_regions():
