@@ -57,8 +57,8 @@ TERMS = (
     ),
     Term(
         "threads",
-        "as a change: computation of each team of threads spread evenly, or what one computes alone done by all",
-        ("balance-threads", "schedule"),
+        "as a change: the work of a team spread evenly over its threads, that of one done by all, or MPI calls beside it",
+        ("balance-threads", "schedule", "overlap"),
     ),
     Term("slowest", "a process, neighbours or a node that compute longer than others compute as long as all do on average"),
     Term("order", "what is waited for runs earlier on its own process: start it before what nobody waits for", plain=True),
@@ -166,6 +166,7 @@ TERMS = (
     Term("lock contention", "a thread waits until another releases a lock, a mutex or a critical section"),
     Term("early wait", "a host waits for its device to end what it was given"),
     Term("launch latency", "from a launch until the stream of the device begins the work, what it did before taken off"),
+    Term("teams", "what forks, beginning threads, barriers and joins of a team take, fitted to the sizes of teams that were recorded"),
     Term("fork", "from the fork of a team until its threads begin"),
     Term("wait at join", "a process waits for the end of its threads, where no barrier ends their team"),
     Term("wait for order", "a thread waits for its ordered section, until the iteration before has left its own"),

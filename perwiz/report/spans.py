@@ -11,7 +11,7 @@ from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.span import FEW
 from perwiz.whatif.sure.stretches import BLOCKS
-from perwiz.whatif.sure.variations import HELD
+from perwiz.whatif.sure.variations import FITTED, HELD
 
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
@@ -81,7 +81,7 @@ def text(span: Span, answer: int) -> str:
 def _cause(span: Span, answer: int) -> str:
     if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
         first = span.others[0]
-        return other(first) if first.changes == [HELD] else f"{other(first)}; measure with perwiz calibrate"
+        return other(first) if first.changes in ([HELD], [FITTED]) else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
     few = f", told by {words.several(span.varies.stretches, 'part')} of the run" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
@@ -98,6 +98,8 @@ def _words(change: str) -> str:
     """Return in words what a change of one key says: `between-nodes:S_bytes=4040` is messages are eager up to 4.040 kB between nodes."""
     if change == HELD:
         return "short messages wait for the same calls of their receivers as recorded"
+    if change == FITTED:
+        return "forks, barriers and joins grow otherwise with the threads of a team"
     key, _, value = change.partition("=")
     which, _, key = key.rpartition(":")
     if key in _SENDS:

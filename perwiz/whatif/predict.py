@@ -18,7 +18,7 @@ from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import Run, Start, replayed, under
+from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.span import Answer, Answers, Span, answered, exactly, spans
@@ -135,7 +135,8 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted))
+    others = tuple(swept_makespan(other) for one in hypotheses for other in one.others(changed.weighted))
+    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
 
 

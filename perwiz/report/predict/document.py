@@ -14,8 +14,9 @@ from perwiz.loggps.instances import likely
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
-from perwiz.report.predict import order
+from perwiz.report.predict import order, teams
 from perwiz.report.predict.order import Matching, Moved
+from perwiz.report.predict.teams import Team
 from perwiz.report.records import (
     ComparedWait,
     Health,
@@ -36,6 +37,7 @@ from perwiz.report.records import (
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
 from perwiz.whatif.sure.logged import LEAST, Pair, widened
@@ -120,6 +122,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     machine: Machine
     networks: list[Model]
     """The other networks asked about, in the order they are applied."""
+    teams: list[Team]
+    """One per hypothesis on the number of threads."""
     links_shared: Share
     """Part of the time that messages pass links in which others pass the same before them, predicted; they do not slow them down here."""
     collectives: list[str]
@@ -168,6 +172,7 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         model=blocks.model(prediction.model),
         machine=machines.machine(prediction.machine),
         networks=[blocks.model(network) for network in networks],
+        teams=[teams.team(trace, hypothesis) for hypothesis in prediction.hypotheses if isinstance(hypothesis, Threads)],
         links_shared=round(shared_links(trace, networks[-1] if networks else prediction.model, predicted.calls.enter), 6),
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
@@ -285,6 +290,7 @@ def _effect(predict: PredictDocument) -> Facts:
         still = not predict.calls_moved and not any(process.gain_ns for process in predict.processes)
         moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
         facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
+        facts += [fact for team in predict.teams for fact in teams.facts(team)]
         facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]
     return facts
 

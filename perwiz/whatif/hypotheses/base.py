@@ -43,6 +43,10 @@ class Hypothesis:
         """Return what `apply` returns; the weights of the one given may be overwritten."""
         raise NotImplementedError
 
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return what else the graph under this hypothesis may be, as far as the trace tells: beside how its costs are split, nothing."""
+        return []
+
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the network and the message sizes the hypothesis makes of these: they decide which messages are synchronous."""
         return network, size

@@ -19,7 +19,7 @@ _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
 
 class Computation(Hypothesis):
-    """What makes computation longer or shorter, as its `lengths` say. MPI calls keep their work."""
+    """What makes computation longer or shorter, as its `lengths` say. MPI calls keep their work, others unless it says so, too."""
 
     stage = 2
 
@@ -27,10 +27,15 @@ class Computation(Hypothesis):
         """Return what the hypothesis makes of the lengths of segments, ns. Raises UsageError if it does not fit the trace."""
         raise NotImplementedError
 
+    def in_calls(self, weighted: Weighted) -> None:
+        """Change what calls take, in place: nothing, if the hypothesis is about computation alone."""
+
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with computation and region boundaries moved."""
         segments = Segments(weighted)
-        return segments.stretched(self.lengths(segments, segments.length))
+        changed = segments.stretched(self.lengths(segments, segments.length))
+        self.in_calls(changed)
+        return changed
 
 
 class Scale(Computation):

@@ -19,7 +19,8 @@ from perwiz.whatif.hypotheses.stretch import Segments
 EVERY = "all"
 """Word for all teams, unless a region is called so."""
 _IDLE, _FORK = operations.OP["omp_idle"], operations.OP["omp_fork"]
-_BARRIER = (operations.KIND == operations.N_TO_N) & ~operations.MPI
+BARRIER = (operations.KIND == operations.N_TO_N) & ~operations.MPI
+"""Per op: a barrier of a team."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,6 +43,18 @@ class Members:
     def size(self) -> I8:
         """Threads per team."""
         return np.bincount(self.team, minlength=len(self.fork))
+
+    def behind(self, calls: int) -> I8:
+        """Return, for each of so many calls, which of these has called `first` there or before, and `end` there not yet; -1 none.
+
+        Of a thread that opens a team inside of one that of the inner one.
+        """
+        out = np.full(calls, NONE, "i8")
+        order = np.lexsort((-self.end, self.first))
+        count = self.end[order] - self.first[order]
+        row = np.repeat(self.first[order], count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        np.maximum.at(out, row, np.repeat(np.arange(len(order)), count))
+        return np.append(order, NONE)[out]
 
 
 def members(trace: Trace) -> Members:
@@ -70,31 +83,38 @@ def members(trace: Trace) -> Members:
 
 
 def innermost(segments: Segments, of: Members) -> I8:
-    """Return, per gap between two calls (see `Segments.gap`), the member of a team whose computation it is, -1 none.
-
-    Of a thread that opens a team inside of one it is that of the inner one.
-    """
+    """Return, per gap between two calls (see `Segments.gap`), the member of a team whose computation it is, -1 none: see `behind`."""
+    call = np.flatnonzero((member := of.behind(len(segments.trace.calls))) != NONE)
     out = np.full(len(segments.edge), NONE, "i8")
-    order = np.lexsort((-of.end, of.first))
-    count = of.end[order] - of.first[order]
-    member = np.repeat(order, count)
-    step = np.arange(len(member)) - np.repeat(np.cumsum(count) - count, count)
-    np.maximum.at(out, of.first[member] + 1 + step + of.location[member], np.argsort(order)[member])
-    return np.append(order, NONE)[out]
+    out[call + 1 + segments.trace.calls.location[call]] = member[call]
+    return out
 
 
-def phases(segments: Segments, text: str) -> Parts:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Phases(Parts):
+    """What teams compute up to each of their barriers: a part is a team up to its next barrier, a group one of its threads there."""
+
+    member: I8
+    """Per group: row of members."""
+
+
+def phases(segments: Segments, text: str) -> Phases:
     """Return the computation of the teams that are opened in `REGION`, `REGION#3` or `REGION#3..7`, at any depth, or of all.
 
-    A part is what a team computes up to its next barrier, a group what one of its threads does of that; groups are sorted by part, then
-    location. What is behind the last barrier, if there is one, is no work but the end of the team; nor is what is for a device, which stays
-    as it is. Raises UsageError.
+    Raises UsageError if there are none.
+    """
+    of = members(segments.trace)
+    return phases_of(segments, of, chosen_teams(segments.trace, text, of), innermost(segments, of))
+
+
+def phases_of(segments: Segments, of: Members, chosen: Mask, owner: I8) -> Phases:
+    """Return the computation of the chosen teams, given what `innermost` returns; groups are sorted by part, then location.
+
+    What is behind the last barrier, if there is one, is no work but the end of the team; nor is what is for a
+    device, which stays as it is.
     """
     trace = segments.trace
-    of = members(trace)
-    chosen = _chosen(trace, text, of)
-    owner = innermost(segments, of)
-    calls = np.flatnonzero(_BARRIER[trace.calls.op])
+    calls = np.flatnonzero(BARRIER[trace.calls.op])
     barrier = calls + trace.calls.location[calls]
     barrier = barrier[owner[barrier] != NONE]
     gaps = len(owner)
@@ -110,15 +130,20 @@ def phases(segments: Segments, text: str) -> Parts:
     part = np.unique(of.team[member] * most + phase, return_inverse=True)[1]
     groups, group = np.unique(part * len(of.team) + member, return_inverse=True)
     order = np.argsort(group, kind="stable")
-    return Parts(segment[order], group[order], groups // max(len(of.team), 1))
+    part, member = np.divmod(groups, max(len(of.team), 1))
+    return Phases(segment[order], group[order], part, member)
 
 
-def _chosen(trace: Trace, text: str, of: Members) -> Mask:
-    """Return which teams a text is about. Raises UsageError if none."""
+def chosen_teams(trace: Trace, text: str, of: Members) -> Mask:
+    """Return which teams `REGION`, `REGION#3`, `REGION#3..7` or `all` is about, bool per team: those opened in it, or that begin with it.
+
+    Recorders enter the region of a parallel construct behind its fork. Raises UsageError if there is none.
+    """
     if text == EVERY and text not in trace.names:
         chosen = np.ones(len(of.fork), bool)
     else:
-        chosen = selectors.during(trace, selectors.steps(trace, text)[0])[of.fork]
+        instances = selectors.steps(trace, text)[0]
+        chosen = selectors.during(trace, instances)[of.fork] | np.isin(of.fork + 1, trace.regions.first_call[instances])
     if not chosen.any():
         raise UsageError(f"'{text}': no team of threads is opened there" if len(of.fork) else f"{trace.path} shows no team of threads")
     return chosen

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.kernels import schedule as kernel
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses import overheads
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
@@ -52,7 +55,10 @@ class BalanceThreads(Shared):
 
 
 class Threads(Shared):
-    """`REGION=8`: so many threads do what the recorded ones did, as `teams.spread` says; forks, barriers and joins stay."""
+    """`REGION=8`: so many threads do what the recorded ones did, as `teams.spread` says.
+
+    What forks, barriers and joins take becomes what is fitted for as many threads, where the run shows teams of several sizes.
+    """
 
     word, example = "threads", "REGION=8"
 
@@ -62,10 +68,25 @@ class Threads(Shared):
 
     def shared(self, segments: Segments, length: I8, chosen: Parts) -> I8:
         """Return the lengths, spread over that many threads."""
+        return shares(length, chosen.group, spread(_totals(length, chosen), chosen.part, self.number()))
+
+    def number(self) -> int:
+        """Return the number of threads. Raises UsageError if the argument is not as it must be."""
         value = _split(self)[1]
         if not re.fullmatch("[0-9]{1,4}", value) or not 0 < int(value) <= _MOST_THREADS:
             raise UsageError(f"{self}: must be like {self.word} {self.example} with 1 to {_MOST_THREADS} threads")
-        return shares(length, chosen.group, spread(_totals(length, chosen), chosen.part, int(value)))
+        return int(value)
+
+    def in_calls(self, weighted: Weighted) -> None:
+        """Change, in place, what forks, barriers and joins of the teams take."""
+        overheads.shift(weighted, self.region(), self.number())
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return the graph with these taking the least and the most that the fit does not rule out."""
+        sides = [dataclasses.replace(weighted, weight=weighted.weight.copy()) for _ in overheads.SIDES]
+        for side, changed in zip(overheads.SIDES, sides, strict=True):
+            overheads.shift(changed, self.region(), self.number(), side)
+        return sides
 
 
 class Schedule(Shared):

@@ -111,6 +111,8 @@ class Asker:
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             weighted.weight[self.segments.edge] = self._computed(computation)
+        for one in computation:
+            one.in_calls(weighted)
         for hypothesis in in_turn:
             if not isinstance(hypothesis, Messages | Computation):
                 weighted = hypothesis.change(weighted)

@@ -14,7 +14,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
-from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied
+from perwiz.whatif.sure.variations import FITTED, HELD, Variation, held, single, varied
 
 FEW = 8
 """Repetitions that an interval of a gain needs."""
@@ -31,7 +31,7 @@ class Possible:
     """Another answer that the trace does not rule out."""
 
     changes: tuple[str, ...]
-    """Of the model, as `Model.with_changes` takes them; or variations.HELD."""
+    """Of the model, as `Model.with_changes` takes them; or variations.HELD or FITTED."""
     makespan: int
     """ns."""
 
@@ -90,6 +90,8 @@ class Answer:
     makespan: int
     drawn: F8
     """Makespans, ns, of runs drawn of it."""
+    others: tuple[int, ...] = ()
+    """What else came out if what a hypothesis fits to the trace were elsewhere in its interval, ns."""
 
 
 def exactly(makespan: int) -> Span:
@@ -190,6 +192,8 @@ class _Found:
         self._least: dict[str, Possible] = {}
         self._most: dict[str, Possible] = {}
         self._stops: list[str] = []
+        for makespan in answer.others:
+            self._keep("", Possible((FITTED,), makespan))
 
     def tell(self, unknown: str, variation: Variation) -> None:
         """Ask again under a variation of an unknown. Calls may have an order there that waits for itself: then the program stops."""
@@ -198,10 +202,12 @@ class _Found:
         except UsageError:
             self._stops.extend(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
             return
-        this = Possible(variation.changes, now)
+        self._keep(unknown, Possible(variation.changes, now))
+
+    def _keep(self, unknown: str, this: Possible) -> None:
         for side, sign in ((self._least, 1), (self._most, -1)):
             best = side.get(unknown)
-            if sign * now < sign * (best.makespan if best else self._answer.makespan):
+            if sign * this.makespan < sign * (best.makespan if best else self._answer.makespan):
                 side[unknown] = this
 
     def together(self) -> list[tuple[str, ...]]:

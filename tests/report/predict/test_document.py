@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from build import CATALOGUE, Builder, hand_model
+from build import CATALOGUE, Builder, hand_model, teams
 from documents import NO_CHOICES, valid
+from perwiz.report import spans
 from perwiz.report.predict import document as report
+from perwiz.report.records import Possible
 from perwiz.trace.trace import Counts
 from perwiz.whatif.hypotheses.computation import Scale, Speed
 from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.predict import predict
+from perwiz.whatif.sure.variations import FITTED
 
 
 def late_sender():
@@ -80,6 +84,7 @@ def test_document__by_hand():
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],
+        "teams": [],
         "links_shared": 0.0,
         "collectives": [],
         "deadlocks": 0,
@@ -328,3 +333,28 @@ def test_text__a_send_shorter_than_its_request():
     b.recv(1, 0, at=(0, 40))
     b.send(0, 1, 200, at=(20, 25))
     assert "synchronous sends shorter than their own request: 1 of 1" in facts(document(b.trace(), model=hand_model()), "misfit")
+
+
+def of_threads(*sizes):
+    """Return the part of the answer to `threads all=8` that tells what teams of these sizes cost."""
+    text = report.text(document(teams(*sizes), Threads("all=8")))
+    lines = text.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("teams"))
+    return [lines[4], *lines[first : first + 2]]
+
+
+def test_text__teams():
+    """Of 2 and 4 threads: barriers of 20 and 40, so 80 or 60 of 8."""
+    assert of_threads(2, 2, 4, 4) == [
+        "              3.473 us to 4.148 us: work in calls that repeats varies by 76.1 %, told by 5 parts of the run; too few",
+        "teams         of 8 threads: fork 50 ns, begin 100 ns, barrier 80 ns, join 30 ns",
+        "              240 ns to 260 ns together, fitted to teams of 2, 4 threads",
+    ]
+    kept = "teams         what forks, barriers and joins take stays as recorded: teams that follow one of their size have 2 threads"
+    assert of_threads(2, 2)[1] == kept
+    assert of_threads(2, 4)[1] == f"{kept.partition(':')[0]}: no team follows one of its size"
+    found = valid(document(teams(2, 2, 4, 4), Threads("all=8")), "predict")["teams"]
+    assert [(one["threads"], one["sizes"], len(one["overheads"])) for one in found] == [(8, [2, 4], 4)]
+    other = spans.other(Possible(changes=[FITTED], makespan_ns=3760))
+    assert other == "3.760 us if forks, barriers and joins grow otherwise with the threads of a team"
+    assert found[0]["overheads"][2] == {"part": "barrier", "form": "linear", "ns": 80.0, "least_ns": 60.0, "most_ns": 80.0}

@@ -102,6 +102,25 @@ def test_schedule__pieces_as_recorded():
     assert makespan(trace, "schedule loop=dynamic") == 1000 + 700 + 500
 
 
+def test_region_of_the_construct():
+    """Its threads enter it behind the fork; of two teams it is the second one that begins with it."""
+    b = Builder(1)
+    other, idle = b.thread(0), None
+    for name, one, two in (("first", 300, 100), ("second", 1000, 400)):
+        fork = b.call(0, "omp_fork", work=0)
+        b.link("fork", fork, idle or b.call(other, "omp_idle", work=0))
+        for thread, ns in ((0, one), (other, two)):
+            with b.region(thread, name):
+                b.compute(thread, ns)
+        for call in b.team("omp_implicit_barrier", (0, other)).values():
+            call.work = 0
+        join, idle = b.call(0, "omp_join", work=0), b.call(other, "omp_idle", work=0)
+        b.link("join", idle, join)
+    trace = b.trace()
+    assert makespan(trace, "threads second=1") == 300 + 1400
+    assert makespan(trace, "balance-threads first#1") == 200 + 1000
+
+
 def test_several_barriers():
     """Each stretch up to a barrier by itself: means 200 and 300, not those of the sums."""
     b = Builder(1)
