@@ -174,11 +174,17 @@ def halo_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = 
 
 
 def hybrid_case(lab: Lab, pictures: Callable[..., None]) -> Case:
-    """Return the case of two programs with threads: a loop that is balanced, and a critical section that is none."""
-    case = Case("hybrid", "hybrid: iterations as threads come for them; a critical section made a reduction")
+    """Return the case of programs with threads: a loop balanced, a critical section that is none, more threads, messages beside a loop."""
+    changes = "iterations as threads come for them; a critical section made a reduction; four threads; messages beside a loop"
+    case = Case("hybrid", f"hybrid: {changes}")
     cells = []
-    for program, word, ask in (("schedule", "dynamic", _loop_balanced), ("critical", "reduction", lambda _: "zero-time op:omp_critical")):
-        before, after = lab.runs(f"hybrid/{program}", 2, [], [word])
+    for program, ranks, word, ask in (
+        ("schedule", 2, "dynamic", _loop_balanced),
+        ("critical", 2, "reduction", lambda _: "zero-time op:omp_critical"),
+        ("teams", 2, "4", _more_threads),
+        ("overlap", 4, "beside", lambda _: "overlap op:MPI_Send,MPI_Recv"),
+    ):
+        before, after = lab.runs(f"hybrid/{program}", ranks, [], [word])
         one = row("made", before, after, [ask(before.middle)])
         cells.append([program, one.question, ms(before.time), *told(one.expected), measured(one), signed(one.error), noise(one.noise)])
         case.rows.append(one)
@@ -190,6 +196,12 @@ def hybrid_case(lab: Lab, pictures: Callable[..., None]) -> Case:
 def _loop_balanced(trace: Trace) -> str:
     """Return the question: the loop takes all threads the same time."""
     return f"balance-time {next(name for name in trace.names if name.startswith('omp for '))}"
+
+
+def _more_threads(trace: Trace) -> str:
+    """Return the question: the loop has four threads."""
+    loop = next(name for name in trace.names if name.startswith("omp for "))
+    return f"threads {loop.replace('for', 'parallel')}=4"
 
 
 CASES = {

@@ -17,6 +17,7 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.parts import parts, synchronisations
 from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.teams import members
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 
@@ -75,9 +76,18 @@ def questions(trace):
         found += [f"zero-wait {some}", "zero-wait all", f"zero-time {some}", "speed rank:0-9=2", "network L_ns=9000,o_ns=1,G_ns_per_byte=7"]
     found += ["eager all"] * bool(len(trace.messages)) + ["balance-time all"]
     found += [f"balance-time between-collectives{which}" for which in ("", "#1", "#2..3")] * bool(len(synchronisations(trace)))
+    found += [text for text in ("threads all=3", "overlap all") if fits(trace, text)]
     for name in trace.names:
         found += [f"scale {name}=0.4", f"balance-time {name}", f"balance-time {name}#1"]
     return found
+
+
+def fits(trace, text):
+    """Return whether a hypothesis about teams of threads is about some of this trace."""
+    try:
+        return bool(len(members(trace).fork)) and bool(predicted(trace, text))
+    except UsageError:
+        return False
 
 
 def faster(trace):

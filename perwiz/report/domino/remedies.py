@@ -41,9 +41,13 @@ REMEDIES = {
     "imbalance of threads": "give the processes and threads that compute longest less of the work: another decomposition,"
     " schedule(dynamic, N) for the loop, or work handed out as they ask",
     "serial part": "let all threads do what one does alone: a parallel loop, sections or tasks; perwiz patterns says where (Idle threads)",
+    "one thread communicates": "compute meanwhile: open the parallel region before these calls, make them in omp master (MPI_Init_thread"
+    " with MPI_THREAD_FUNNELED), and deal out the loop behind it with schedule(dynamic, N), or as tasks; last what needs the messages",
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
     "one thread alone": "one thread does nearly all of it while the others wait (master, single, or a team too large): let them take part,"
     " with a loop, sections or tasks; or open no team for it",
+    "device copy": "copy beside kernels: cut the data into pieces, and copy one (cudaMemcpyAsync, from pinned memory) in another stream"
+    " while a kernel works on the one before; or leave the data on the device",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
     " wait only for what is needed (kernels that then run at once share the device)",
     "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",
@@ -93,6 +97,10 @@ def situation(run: Run, change: Change) -> str:
         return "serial part"
     if change.word == "balance-threads" and _one_alone(run, change.question.partition(" ")[2]):
         return "one thread alone"
+    if change.kind == "threads" and change.word == "scale":
+        return "device copy"
+    if change.word == "overlap":
+        return "one thread communicates"
     if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
         return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
     if change.kind != "wait" or change.calls is None:

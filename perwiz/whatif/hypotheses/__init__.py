@@ -69,7 +69,7 @@ KINDS = (
         "threads:Threads",
         "REGION=N",
         "the teams opened in the region, or all, have N threads: they share the same work in equal blocks of the recorded order; what forks"
-        " and barriers take stays",
+        " and barriers take is fitted to the sizes of teams that the run shows, and stays if there is one",
     ),
     Kind(
         "schedule",
@@ -83,6 +83,13 @@ KINDS = (
         "threads:Parallel",
         "REGION[#K[..M]]",
         "what the first thread of a process computes alone in the region, or in all, is done by as many threads as its largest team has",
+    ),
+    Kind(
+        "overlap",
+        "overlap:Overlap",
+        "CALLS",
+        "these MPI calls, which the first thread makes outside of its teams, run beside the team it opens next: the others begin without"
+        " it, and take over so much of its work that it ends with them",
     ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
     Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),

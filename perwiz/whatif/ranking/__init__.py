@@ -21,7 +21,8 @@ KINDS = (
     Kind(
         "threads",
         "computation:threads",
-        "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process",
+        "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"
+        " of one thread while the others compute; copies of devices while kernels run",
     ),
     Kind(
         "balance",

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
+from perwiz.formats.otf2.hybrid.devices import COPIES
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import mostly_for_devices
+from perwiz.whatif.hypotheses.overlap import before_teams
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
@@ -49,12 +51,29 @@ def balance(asker: Asker) -> list[Change]:
 
 
 def threads(asker: Asker) -> list[Change]:
-    """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone."""
+    """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone, or computed
+    while it makes MPI calls; and if kernels hid the copies of devices.
+    """
     trace = asker.run.trace
     _tied(trace)
     forks = members(trace).fork
-    if not len(forks) or EVERY in trace.names:
-        return []
+    asked = _copies(asker)
+    if len(forks) and EVERY not in trace.names:
+        asked += _teams(asker, forks) + _overlaps(asker)
+    out = [asker.change("threads", by, question, what) for by, question, what in asked]
+    return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def _copies(asker: Asker) -> list[tuple[str, str, str]]:
+    """Return what to ask of copies of devices that kernels could hide: at most it is as if they took no time."""
+    names = asker.run.trace.names
+    hidden = "hidden behind kernels of another stream: what that is worth at most"
+    return [("region", f"scale {name}=0", f"each {name}, {hidden}") for name in COPIES if name in names]
+
+
+def _teams(asker: Asker, forks: I8) -> list[tuple[str, str, str]]:
+    """Return what to ask of teams, and of what first threads do outside of them."""
+    trace = asker.run.trace
     asked = [
         ("program", f"balance-threads {EVERY}", "computation of each team of threads"),
         ("program", f"parallel {EVERY}", "what the first thread of a process computes alone, by all of its threads"),
@@ -64,9 +83,20 @@ def threads(asker: Asker) -> list[Change]:
     names = [trace.names[row] for row in region[np.argsort(-count, kind="stable")][:_REGIONS].tolist()]
     asked += [("region", f"balance-threads {name}", f"computation of each team in {name}") for name in names]
     alone = "what the first thread of a process computes alone in"
-    asked += [("region", f"parallel {name}", f"{alone} {name}, by all of its threads") for name in _alone(asker)]
-    out = [asker.change("threads", by, question, what) for by, question, what in asked]
-    return [change for change in out if change.makespan < asker.run.makespan]
+    return asked + [("region", f"parallel {name}", f"{alone} {name}, by all of its threads") for name in _alone(asker)]
+
+
+def _overlaps(asker: Asker) -> list[tuple[str, str, str]]:
+    """Return what to ask of MPI calls that first threads make before they open a team: of all, and of the sites that take longest."""
+    trace, times = asker.run.trace, asker.run.trace.timeline.calls
+    rows = np.flatnonzero(before_teams(asker.segments))
+    site_of, sites = selectors.sites(trace)
+    took = np.bincount(site_of[rows], times.leave[rows] - times.enter[rows], minlength=len(sites))
+    longest = [selectors.site(*sites[row]) for row in np.argsort(-took, kind="stable")[:_REGIONS].tolist() if took[row]]
+    beside = "of first threads run beside the team opened next"
+    asked = [("program", "overlap all", f"all MPI calls {beside}")] if len(longest) > 1 else []
+    named = ((name, selectors.joined([f"site:{name}"])) for name in longest)
+    return asked + [("site", f"overlap {text}", f"the calls of {name} {beside}") for name, text in named if text]
 
 
 def _tied(trace: Trace) -> None:

@@ -152,7 +152,18 @@ def test_threads__by_kind():
     """What one thread does alone is no loop to deal out; where threads differ, another decomposition is not all there is."""
     found = ranking.rank(replayed(CATALOGUE["threads"](), hand_model(), clock="none"), ["threads", "balance"])
     told = {change.question: situation(found.run, change) for change in found.changes}
-    assert told == {"balance-threads all": "thread imbalance", "parallel all": "serial part", "balance-time all": "imbalance of threads"}
+    balanced = {"balance-threads all": "thread imbalance", "parallel all": "serial part", "balance-time all": "imbalance of threads"}
+    assert told == {**balanced, "overlap site:MPI_Recv": "one thread communicates"}
+
+
+def test_copies_of_devices():
+    b = Builder(1, work=0)
+    stream = b.stream(0)
+    b.link("launch", b.call(0, "device_launch"), b.call(stream, "device_idle"))
+    with b.region(stream, "copy from device"):
+        b.compute(stream, 700)
+    b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
+    assert situations(b.trace(), "threads", "region") == {"device copy"}
 
 
 def test_threads__of_one_process():

@@ -319,9 +319,26 @@ def test_law__each_line_is_what_predict_says(trace):
 
 
 def test_teams_of_threads():
-    """Balanced 1304 less, by hand in test_threads_and_devices.py; what rank 0 computes alone by both of its threads: 250 less."""
+    """Balanced 1304 less, by hand in test_threads_and_devices.py; what rank 0 computes alone by both of its threads: 250 less.
+
+    While rank 1 receives, its thread does the 700 and 900 of the team behind.
+    """
     found = ranked(build.threads(), kinds=["threads"])
-    assert {change.question: 14808 - change.makespan for change in found.changes} == {"balance-threads all": 1304, "parallel all": 250}
+    gains = {change.question: 14808 - change.makespan for change in found.changes}
+    assert gains == {"balance-threads all": 1304, "overlap site:MPI_Recv": 900, "parallel all": 250}
+
+
+def test_copies_of_devices():
+    """A copy of 700 before a kernel of 1000, of which the process waits for the kernel: at most 700 less; a host has nothing to gain."""
+    b = Builder(1, work=0)
+    stream = b.stream(0)
+    for name, ns in (("copy to device", 700), ("kernel", 1000)):
+        b.link("launch", b.call(0, "device_launch"), b.call(stream, "device_idle"))
+        with b.region(stream, name):
+            b.compute(stream, ns)
+    b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
+    found = ranked(b.trace(), kinds=["threads"])
+    assert [(change.question, change.makespan) for change in found.changes] == [("scale copy to device=0", 1000)]
 
 
 def test_slowest__kernels_are_not_of_their_process():
