@@ -18,6 +18,8 @@ SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 
 MODE_SHIFT = 9
 MODE = 3 << MODE_SHIFT
 """The flags that are a send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous."""
+EXCLUSIVE = 1 << 13
+"""Of MPI_Win_lock: it shares the lock with nobody."""
 ACTS = SENDS | RECEIVES | POSTS | DONE
 """The flags of a record that does something to a message or a request."""
 RECORDED = (1 << 16) - 1

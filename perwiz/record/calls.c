@@ -499,18 +499,24 @@ static inline int idle(int root) { return root == MPI_PROC_NULL; }
 
 static void window_made(Thread *me, Call *call, MPI_Comm comm, MPI_Win window)
 {
-    together(me, call, comm);
+    Comm *with = together(me, call, comm);
     lock();
-    map_add(&pw_windows, KEY(window))->comm = call->comm;
+    call->tag = with->windows++; /* all members make them in one order */
+    Entry *entry = map_add(&pw_windows, KEY(window));
+    entry->comm = call->comm;
+    entry->tag = call->tag;
     unlock();
 }
 
+/* Note which window it is: its number among those of its communicator stands where messages have their tag. */
 static void window(Call *call, MPI_Win window)
 {
     lock();
     Entry *entry = map_get(&pw_windows, KEY(window));
-    if (entry)
+    if (entry) {
         call->comm = entry->comm;
+        call->tag = entry->tag;
+    }
     unlock();
 }
 
@@ -521,6 +527,22 @@ static void window_gone(Call *call, MPI_Win handle)
     if (map_get(&pw_windows, KEY(handle)))
         map_drop(&pw_windows, KEY(handle));
     unlock();
+}
+
+/* Note the group of a call that opens an epoch: a part per process, a rank of the world, without flags. */
+static void opens(Thread *me, Call *call, MPI_Group group)
+{
+    int count = 0;
+    if (pw_profiling)
+        return;
+    PMPI_Group_size(group, &count);
+    int *ranks = world_ranks(group, count);
+    for (int k = 0; k < count; k++) {
+        Part *row = part(me, call);
+        if (row)
+            *row = (Part){row->call, NOBODY, 0, ranks[k], NOBODY, call->comm, 0};
+    }
+    free(ranks);
 }
 
 static inline void put_to(Call *call, int target, int64_t count, MPI_Datatype type)

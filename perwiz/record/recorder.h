@@ -55,6 +55,7 @@ enum {
     MODE = 3 << 9,   /* send mode: 0 standard, 1 ready, 2 buffered, 3 synchronous */
     FOUND = 1 << 11, /* a probe or test that found something */
     FREED = 1 << 12, /* gave the request away: nothing will complete it */
+    EXCLUSIVE = 1 << 13, /* of MPI_Win_lock: not shared with others */
     /* Of entries in the maps only. */
     PERSISTENT = 1 << 13,
     ACTIVE = 1 << 14,
@@ -129,7 +130,7 @@ typedef struct {
 
 typedef struct Comm {
     int number, size, remote, rank; /* remote: size of the other group, 0 if there is none */
-    int children, lasting;          /* communicators made from it, and persistent collectives on it, so far */
+    int children, lasting, windows; /* communicators made from it, persistent collectives on it, and its windows, so far */
     int in, out;                    /* neighbours */
 } Comm;
 

@@ -117,10 +117,10 @@ win: Win_allocate Win_allocate_shared: bytes unit info comm baseptr newwin
 win: Win_create_dynamic: info comm newwin
 win_free: Win_free: old_win
 on_win: Win_fence: assert win
-on_win: Win_start Win_post: group assert win
+win_group: Win_start Win_post: group assert win
 on_win: Win_complete Win_wait: win
 win_test: Win_test: win flag
-win_rank: Win_lock: kind rank assert win
+win_lock: Win_lock: kind rank assert win
 win_rank: Win_unlock Win_flush Win_flush_local: rank win
 on_win: Win_lock_all: assert win
 on_win: Win_unlock_all Win_flush_all Win_flush_local_all Win_sync: win

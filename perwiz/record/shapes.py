@@ -165,9 +165,13 @@ SHAPES = {
     "comm_free": Shape("call->comm = was;", "int was = comm_of(me, *old_comm)->number; comm_gone(*old_comm);"),
     "comm_name": Shape("comm_named(me, comm, name);"),
     "win": Shape("window_made(me, call, comm, *newwin);"),
-    "win_free": Shape("call->comm = was;", "Call gone = {0}; window_gone(&gone, *old_win); int was = gone.comm;"),
+    "win_free": Shape(
+        "call->comm = gone.comm; call->tag = gone.tag;", "Call gone = {.comm = NOBODY, .tag = NOBODY}; window_gone(&gone, *old_win);"
+    ),
     "on_win": Shape("window(call, win);"),
     "win_test": Shape("window(call, win); if (*flag) call->flags |= FOUND;"),
+    "win_group": Shape("window(call, win); opens(me, call, group);"),
+    "win_lock": Shape("window(call, win); call->peer = partner(rank); call->flags |= kind == MPI_LOCK_EXCLUSIVE ? EXCLUSIVE : 0;"),
     "win_rank": Shape("window(call, win); call->peer = partner(rank);"),
     "put": Shape("window(call, win); put_to(call, dest, scount, stype);"),
     "get": Shape("window(call, win); got_from(call, dest, rcount, rtype);"),

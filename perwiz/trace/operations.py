@@ -99,6 +99,12 @@ UNMODELLED = np.array(
 )
 """Per op: may wait for other processes, but perwiz does not know for which."""
 
+_ACCESSES = ("Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Fetch_and_op", "Compare_and_swap")
+ACCESSES = np.isin(OPS, [f"MPI_{name}" for name in _ACCESSES])
+"""Per op: accesses the memory of another process through a window."""
+ON_WINDOWS = ACCESSES | np.array([name.startswith("MPI_Win_") for name in OPS])
+"""Per op: makes, frees, synchronises or accesses a window."""
+
 PROGRESSES = MPI & ~NONBLOCKING & ((KIND != OTHER) | UNMODELLED)
 """Per op: lets messages of its process move, as calls that only post, or ask the library for something, do in no MPI that we know."""
 

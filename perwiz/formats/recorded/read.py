@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from perwiz.errors import TraceError
+from perwiz.formats import one_sided
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.definitions import Comparison
@@ -15,16 +16,19 @@ from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.sites import Sites
 from perwiz.formats.recorded.threads import Threads
+from perwiz.formats.recorded.windows import Windows
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.numbers import running
-from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Locations, Offsets, Readings, Records, Times
+from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Links, Locations, Offsets, Readings, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 MODEL = "model.toml"
 """Name of the file, in the directory of a run, with the model of the machine it was recorded on."""
 _LASTING = 1 << 32
 """Numbers of persistent collectives begin here."""
+_OF_WINDOWS = 1 << 34
+"""From here on, those of calls on windows: so many a window."""
 _FLUSH = "BUFFER_FLUSH"
 """Kind of the records that say when the recorder itself took time, as OTF2 names it; their value is the end."""
 
@@ -68,20 +72,26 @@ class Builder:
         self.traffic = self.columns.traffic
         self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"))
         self._collectives()
+        self.windows = Windows(self.columns, self.calls)
         return self._assemble()
 
     def _sequence(self) -> I8:
         """Return the number of every collective call on its communicator, -1 to have it counted; forget the numbers the recorder gave.
 
-        It numbers persistent ones as they are made: they may start in any order.
+        It numbers persistent ones as they are made: they may start in any order. Each window has an order of its own.
         """
-        collective, tag, comm = operations.COLLECTIVE[self.columns["op"]], self.columns["tag"], self.columns["comm"]
+        op, tag, comm = self.columns["op"], self.columns["tag"], self.columns["comm"]
         out = np.full(len(tag), NONE, "i8")
-        lasting = collective & (tag >= 0)
-        if lasting.any():
-            ordinary = np.flatnonzero(collective & ~lasting)
-            out[ordinary] = running(self.columns.rank()[self.columns.location()[ordinary]], comm[ordinary])
+        numbered = operations.COLLECTIVE[op] & (tag >= 0) & (comm >= 0)
+        if numbered.any():
+            on_window = numbered & np.isin(op, one_sided.MEETS)
+            lasting = numbered & ~operations.ON_WINDOWS[op]
+            ordinary = np.flatnonzero(operations.COLLECTIVE[op] & ~lasting & ~on_window)
+            rank = self.columns.rank()[self.columns.location()]
+            out[ordinary] = running(rank[ordinary], comm[ordinary])
             out[lasting] = _LASTING + tag[lasting].astype("i8")
+            window = _OF_WINDOWS * (1 + tag[on_window].astype("i8"))
+            out[on_window] = window + running(Numbers().number(rank[on_window], comm[on_window]), tag[on_window])
             tag[lasting] = NONE
         return out
 
@@ -200,10 +210,10 @@ class Builder:
             messages=self.traffic.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            links=self.threads.links(),
+            links=Links.joined(self.threads.links(), self.windows.links(times, locations)),
             timeline=Timeline(times, self.threads.around(self.regions.table, self.regions.times), self._instants()),
-            labels=Labels.empty(),
-            texts=(_FLUSH,),
+            labels=self.windows.labels(1),
+            texts=(_FLUSH, *self.windows.texts),
             nodes=nodes,
             offsets=Offsets.empty(),
             offsets_applied=False,
