@@ -127,6 +127,19 @@ delay_scan_longterm | Long-term | delay_scan_aggregate |
 delay_finalize_aggregate | Wait at Finalize | delay_collective | not in Scalasca
 delay_finalize | Short-term | delay_finalize_aggregate |
 delay_finalize_longterm | Long-term | delay_finalize_aggregate |
+delay_onesided | One-sided | delay_mpi | not in Scalasca
+delay_window_aggregate | Wait at Window | delay_onesided | making and freeing windows, and fences
+delay_window | Short-term | delay_window_aggregate |
+delay_window_longterm | Long-term | delay_window_aggregate |
+delay_rma_aggregate | Late Post and Early Wait | delay_onesided |
+delay_rma | Short-term | delay_rma_aggregate |
+delay_rma_longterm | Long-term | delay_rma_aggregate |
+delay_rmalock_aggregate | Lock Contention | delay_onesided |
+delay_rmalock | Short-term | delay_rmalock_aggregate |
+delay_rmalock_longterm | Long-term | delay_rmalock_aggregate |
+delay_progress_aggregate | Wait for Progress | delay_onesided |
+delay_progress | Short-term | delay_progress_aggregate |
+delay_progress_longterm | Long-term | delay_progress_aggregate |
 waitstates_propagating_vs_terminal | Waits for messages (propagating or terminal) | |
 mpi_wait_propagating | Propagating wait states | waitstates_propagating_vs_terminal | waiting that makes others wait for messages
 mpi_wait_propagating_ls | Late Sender | mpi_wait_propagating |

@@ -257,6 +257,7 @@ def _unexplained(trace: Trace) -> Mask:
     ):
         for piece in chunks(len(call)):
             lost[call[piece][call[piece] >= 0]] = False
+    lost[operations.ON_WINDOWS[trace.calls.op] & ~operations.COLLECTIVE[trace.calls.op] & (trace.calls.tag >= 0)] = False
     lost[(kind == operations.COMPLETE) & ~_open(trace)[trace.calls.location]] = False
     done = trace.requests.completed_by[_partial(trace)[trace.requests.posted_by]]
     lost[done[done >= 0]] = True

@@ -9,12 +9,12 @@ Two processes are together when one waits for the other in a message or in a col
 operation that both left after the last had come, and in an MPI_Init that all did. They are compared from then on: from when the first
 returned. If that lies within a wait of p, from when this wait began. So both are compared from one instant, D + W is at least w, and all
 waiting is booked; only of waiting for a process that began late a part may stay, where no MPI_Init is recorded, and some where clocks
-are wrong. Of several waits in one call the longest counts. Waits in one-sided operations have no costs: they are time in their calls.
+are wrong. Of several waits in one call the longest counts. A window brings together those who make, free or fence it, as a barrier does.
 
 Scalasca 2.6 differs in this, as far as it was looked into; costs per call path may differ for other reasons too:
 - After a late receiver each process is compared from its own return, for the completion that Scalasca subtracts there is never above 0.
   So the two intervals begin at different times. That s is then cut off at 1, or a part booked on nobody, follows, but was not traced.
-- Waits in MPI_Finalize and in prefix reductions have no costs there.
+- Waits in MPI_Finalize, in prefix reductions and in one-sided operations have no costs there.
 - An N x N operation brings together there whom it held up, also those who left before the last had come. A broadcast brings together its
   root and others than those who waited; whom was not traced.
 
@@ -37,6 +37,7 @@ from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.intervals import Intervals
 from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, TEAMS, CollectiveMembers, members_of, synchronising
+from perwiz.patterns.library.rma import FENCE, FREE, MAKE
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells, dense
 from perwiz.trace.arrays import F8, I1, I8, Mask
@@ -52,6 +53,10 @@ KINDS = {
     "mpi_latebroadcast": "delay_12n",
     "mpi_wait_nxn": "delay_n2n",
     "mpi_earlyscan": "delay_scan",
+    **dict.fromkeys(("mpi_rma_wait_at_create", "mpi_rma_wait_at_free", "mpi_rma_wait_at_fence"), "delay_window"),
+    **dict.fromkeys(("mpi_rma_sync_late_post", "mpi_rma_comm_late_post", "mpi_rma_early_wait"), "delay_rma"),
+    **dict.fromkeys(("mpi_rma_sync_lock_competition", "mpi_rma_comm_lock_competition"), "delay_rmalock"),
+    **dict.fromkeys(("mpi_rma_sync_wait_for_progress", "mpi_rma_comm_wait_for_progress"), "delay_progress"),
     "omp_ebarrier_wait": "delay_ompbarrier",
     "omp_ibarrier_wait": "delay_ompbarrier",
     "omp_idle_threads": "delay_ompidle",
@@ -72,8 +77,12 @@ KINDS = {
 }
 """Metric of the costs per pattern; names of Scalasca where it has them."""
 _MESSAGES = ("mpi_latesender", "mpi_latereceiver")
-_IN_COLLECTIVES = "mpi_barrier_wait mpi_finalize_wait mpi_wait_nxn mpi_earlyscan omp_ebarrier_wait omp_ibarrier_wait pthread_barrier_wait"
-BETWEEN_TWO = tuple(name for name in KINDS if name not in _IN_COLLECTIVES.split())
+_IN_COLLECTIVES = (
+    *("mpi_barrier_wait", "mpi_finalize_wait", "mpi_wait_nxn", "mpi_earlyscan"),
+    *("omp_ebarrier_wait", "omp_ibarrier_wait", "pthread_barrier_wait"),
+    *("mpi_rma_wait_at_create", "mpi_rma_wait_at_free", "mpi_rma_wait_at_fence"),
+)
+BETWEEN_TWO = tuple(name for name in KINDS if name not in _IN_COLLECTIVES)
 """Patterns whose waits bring waiter and cause together, nobody else."""
 _EARLIEST = np.iinfo("i8").min
 
@@ -191,7 +200,7 @@ def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
 
 def _meet_in_collectives(view: View, table: Rows) -> None:
     """Raise, in place, the times since when two are apart to those of the last collective that kept both until all had come."""
-    members = members_of(view, BARRIER | EXCHANGE | FINALIZE | TEAMS)
+    members = members_of(view, BARRIER | EXCHANGE | FINALIZE | TEAMS | MAKE | FREE | FENCE)
     if not len(members.row):
         return
     kept = _kept(view, members)

@@ -27,6 +27,14 @@ OF_MPI: tuple[type[Pattern], ...] = (
     rma.WaitAtFree,
     rma.WaitAtFence,
     rma.EarlyFence,
+    rma.LatePost,
+    rma.EarlyWait,
+    rma.LateComplete,
+    rma.LockContention,
+    rma.WaitForProgress,
+    rma.EarlyTransfer,
+    rma.AccessContention,
+    rma.AccessForProgress,
 )
 OF_THREADS: tuple[type[Pattern], ...] = (
     threads.Fork,

@@ -1,8 +1,8 @@
 """Patterns between metahosts and within one, and who waits for whom (Becker, Wolf et al. 2007; Scalasca 1.4).
 
-A message is between metahosts if its ends are on different ones. A collective is if its communicator has processes of several: then all
-its waits are, whoever is late. Every other instance is within one, so that the twins of a pattern add up to it. Who was late is told by
-`matrix`, which the paper names as missing.
+A message is between metahosts if its ends are on different ones, and so is waiting for a post, a completion, a lock or progress. A
+collective is if its communicator has processes of several: then all its waits are, whoever is late. Every other instance is within one, so
+that the twins of a pattern add up to it. Who was late is told by `matrix`, which the paper names as missing.
 """
 
 from __future__ import annotations
@@ -63,12 +63,15 @@ def several(trace: Trace) -> bool:
 
 
 def spans(trace: Trace, instances: Instances) -> Mask:
-    """Return which instances are between metahosts, by their message or else their collective."""
+    """Return which instances are between metahosts, by their message, else their collective, else their cause."""
     table, metahost = trace.messages, trace.locations.metahost
     out = np.zeros(len(instances), bool)
     rows = np.flatnonzero(instances.message >= 0)
     ends = (metahost[trace.calls.location[column[instances.message[rows]]]] for column in (table.send, table.receive_done))
     out[rows] = np.not_equal(*ends)
+    location = trace.calls.location
+    rows = np.flatnonzero((instances.message < 0) & (instances.cause >= 0))
+    out[rows] = metahost[location[instances.call[rows]]] != metahost[location[instances.cause[rows]]]
     rows = np.flatnonzero((instances.message < 0) & (instances.collective >= 0))
     out[rows] = _comm_spans(trace)[trace.collectives.comm[instances.collective[rows]]]
     return out
