@@ -1073,6 +1073,36 @@ def device():
 
 
 @listed
+def windows():
+    """Three processes and two windows: 1 posts late what 0 accesses, 2 waits for a lock that 0 has, 0 for the help of 1; then a fence.
+
+    Process 1 computes 3000 before it posts; process 0 computes 5000 while it has the lock.
+    """
+    b = Builder(3, work=100)
+    b.everyone("Win_create")
+    start = b.call(0, "Win_start", tag=0, comm=0)
+    b.compute(1, 3000)
+    post = b.call(1, "Win_post", tag=0, comm=0)
+    b.link("post", post, start)
+    b.call(0, "Put", peer=1, tag=0, comm=0, sent=64)
+    b.compute(0, 700)
+    complete, wait = b.call(0, "Win_complete", tag=0, comm=0), b.call(1, "Win_wait", tag=0, comm=0)
+    b.link("complete", complete, wait)
+    b.call(0, "Win_lock", peer=1, tag=1, comm=0)
+    b.compute(0, 5000)
+    release = b.call(0, "Win_unlock", peer=1, tag=1, comm=0)
+    lock = b.call(2, "Win_lock", peer=1, tag=1, comm=0)
+    b.link("lock", release, lock)
+    b.call(2, "Get", peer=1, tag=1, comm=0, received=64)
+    b.call(2, "Win_unlock", peer=1, tag=1, comm=0)
+    helped = b.call(0, "Win_flush", peer=1, tag=1, comm=0)
+    b.compute(1, 9000)
+    fences = b.everyone("Win_fence")
+    b.link("progress", fences[1], helped)
+    return b.trace()
+
+
+@listed
 def small_team():
     """Of three threads one is in no team of two, from 10 to 50; afterwards it is in one of three."""
     b = Builder(1)

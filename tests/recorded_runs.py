@@ -15,7 +15,10 @@ OPERATIONS += ["omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_
 OPERATIONS += ["omp_task_create", "omp_task", "omp_taskwait"]
 OPERATIONS += ["pthread_create", "pthread_idle", "pthread_join", "pthread_mutex_lock", "pthread_release", "pthread_cond_wait"]
 OPERATIONS += ["pthread_cond_signal", "pthread_barrier_wait"]
+OPERATIONS += ["MPI_Win_create", "MPI_Win_fence", "MPI_Win_free", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_post", "MPI_Win_wait"]
+OPERATIONS += ["MPI_Win_lock", "MPI_Win_unlock", "MPI_Put"]
 SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
+EXCLUSIVE = 1 << 13
 WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
 
 
