@@ -148,9 +148,10 @@ class _OneSided:
     # General active target.
 
     def _active(self, groups: Groups) -> None:
-        row = self._by_call[np.searchsorted(self.call, groups.call, sorter=self._by_call)]
+        known = np.isin(groups.call, self.call)
+        row = self._by_call[np.searchsorted(self.call, groups.call[known], sorter=self._by_call)]
         order = np.argsort(row, kind="stable")
-        row, partner = row[order], groups.process[order]
+        row, partner = row[order], groups.process[known][order]
         starts = self.op[row] == _START
         origin, target = np.where(starts, self.process[row], partner), np.where(starts, partner, self.process[row])
         pair = Numbers().number(Numbers().number(origin, target), self.window[row])

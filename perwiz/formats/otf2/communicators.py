@@ -41,16 +41,18 @@ class Comms:
         self._row_of: dict[int, int] = {}
         self._self: dict[int, str] = {}
         groups = self._groups(definitions, locations)
+        self.groups = {ref: members or [] for ref, members in groups.items()}
+        """World ranks of the groups of MPI, -1 for locations outside the world."""
         for ref, comm in definitions.comms.items():
             members = groups.get(comm.group, [])
             if members is None:
-                self._self[_narrow(ref)] = definitions.string(comm.name)
+                self._self[narrow(ref)] = definitions.string(comm.name)
             elif comm.group in groups:
-                self._add(_narrow(ref), definitions.string(comm.name), members)
+                self._add(narrow(ref), definitions.string(comm.name), members)
         for ref, inter in definitions.inter_comms.items():
             near, remote = (groups.get(group) or [] for group in (inter.group_a, inter.group_b))
-            self._add(_narrow(ref), definitions.string(inter.name), near + remote)
-            self._split[self._row_of[_narrow(ref)]] = len(near)
+            self._add(narrow(ref), definitions.string(inter.name), near + remote)
+            self._split[self._row_of[narrow(ref)]] = len(near)
         self._refs = np.array(sorted(self._row_of), "i4")
         self._rows = np.array([self._row_of[ref] for ref in self._refs.tolist()], "i4")
 
@@ -138,6 +140,6 @@ class Comms:
         return out
 
 
-def _narrow(ref: int) -> int:
+def narrow(ref: int) -> int:
     """Return an unsigned number of 32 bits as the columns of int32 hold it."""
     return ref - (1 << 32) if ref >= 1 << 31 else ref

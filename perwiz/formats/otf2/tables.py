@@ -22,6 +22,7 @@ from perwiz.formats.otf2.other_records import OtherRecords, topologies
 from perwiz.formats.otf2.read import Recording
 from perwiz.formats.otf2.read_extras import Extras
 from perwiz.formats.otf2.regions import RegionInstances
+from perwiz.formats.otf2.windows import Windows
 from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
@@ -71,6 +72,9 @@ class Builder:
         self._devices()
         self._requests()
         self._partners()
+        self.windows = Windows(self.other_records, self.recording.definitions, self.column["op"])
+        if not self.extras.written:
+            self.windows.tell(self.column, self.comms, self.locations.process)
         self._messages()
         self._collectives()
         self._threads()
@@ -331,6 +335,18 @@ class Builder:
         stored = self.extras.property("PROPERTIES", {})
         return {str(key): str(value) for key, value in stored.items()} if self.extras.written else properties(self.recording.definitions)
 
+    def _all_links(self, locations: Locations, times: Times) -> Links:
+        if self.extras.written:
+            return self.links
+        return Links.joined(self.links, self.windows.links(self._call_table(), times, locations, self.comms))
+
+    def _labels(self) -> Labels:
+        texts = self.other_records.texts
+        if not self.extras.written:
+            return self.windows.labels(self.column["op"], texts)
+        label, text = self.extras.labels(len(texts.all()))
+        return Labels(label.astype("i4"), text.astype("i4"))
+
     def _assemble(self) -> Trace:
         definitions, regions = self.recording.definitions, self.regions
         other_records, extras = self.other_records, self.extras
@@ -339,7 +355,7 @@ class Builder:
         locations, nodes, metahosts = self.locations.table(definitions)
         locations = self._implied(locations)
         arranged = topologies(definitions, self.comms)
-        label, text = extras.labels(len(other_records.texts.all()))
+        labels = self._labels()
         offsets = extras.offsets(len(locations))
         offsets = self.locations.offsets(self.recording) if offsets is None else offsets
         origin = extras.origin()
@@ -359,9 +375,9 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            links=self.links,
+            links=self._all_links(locations, times),
             timeline=Timeline(times, regions.times, self.instants, origin),
-            labels=Labels(label.astype("i4"), text.astype("i4")),
+            labels=labels,
             texts=other_records.texts.all(),
             nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
             offsets=offsets,

@@ -32,6 +32,15 @@ REMEDIES = {
     "late broadcast": "let the root send earlier; or start it as MPI_Ibcast (MPI_Iscatter) and compute before MPI_Wait",
     "early reduce": "let the root come later or do other work first: MPI_Ireduce (MPI_Igather), compute, MPI_Wait",
     "wait in prefix": "let the lower ranks come earlier; or start it as MPI_Iscan and compute before MPI_Wait",
+    "late post": "post the window earlier, as soon as its memory may be accessed; or compute between MPI_Win_start and the first access",
+    "early wait": "call MPI_Win_complete as soon as the accesses are issued; or let the target compute on what nobody accesses before"
+    " MPI_Win_wait",
+    "wait at fence": "let those alone meet who access each other: MPI_Win_post, MPI_Win_start, MPI_Win_complete, MPI_Win_wait; else balance"
+    " the computation before the fence",
+    "window lock": "hold the lock shorter, lock MPI_LOCK_SHARED where nobody else writes, or use MPI_Win_lock_all and atomic accesses"
+    " (MPI_Accumulate, MPI_Fetch_and_op)",
+    "no progress": "let the target call MPI now and then while it computes (MPI_Iprobe), or MPI make progress by itself (MPICH:"
+    " MPIR_CVAR_ASYNC_PROGRESS=1; memory of MPI_Win_allocate instead of MPI_Win_create)",
     "eager limit": "raise the eager limit of this MPI (Open MPI: btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*), or post the"
     " receives earlier with MPI_Irecv",
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
@@ -84,6 +93,13 @@ _OF_THREADS = {
 _ALONE = 0.05
 """Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
 _ENDS = [operations.OP["MPI_Finalize"]]
+_OF_WINDOWS = {
+    "MPI_Win_post": "late post",
+    "MPI_Win_complete": "early wait",
+    "MPI_Win_fence": "wait at fence",
+    **dict.fromkeys(("MPI_Win_unlock", "MPI_Win_unlock_all"), "window lock"),
+}
+"""What a call on a window waits for; anything else lets MPI of its target make progress."""
 _BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
 
 
@@ -169,6 +185,8 @@ def _of_wait(op: int, partner: int) -> str:
         return "wait at end"
     if not operations.MPI[op]:
         return _OF_THREADS.get(operations.OPS[op], "other wait")
+    if operations.ON_WINDOWS[op] and (kind == operations.OTHER or operations.OPS[op] == "MPI_Win_fence"):
+        return _OF_WINDOWS.get(operations.OPS[partner], "no progress")
     if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):
         return "wait at N x N"
     if kind in _BY_KIND or other in _BY_KIND:
