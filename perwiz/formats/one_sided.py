@@ -100,8 +100,10 @@ class _OneSided:
         self._progress(*self._hand_over(epochs))
         kind = np.concatenate([np.full(len(cause), kind) for kind, cause, _ in self._found])
         cause, effect = (np.concatenate([one[k] for one in self._found]) for k in (1, 2))
-        once = np.unique(np.stack([kind, cause, effect]), axis=1)
-        return Links.in_order(once[0].astype("u1"), once[1].astype("i4"), once[2].astype("i4"))
+        found = Links.in_order(kind.astype("u1"), cause.astype("i4"), effect.astype("i4"))
+        new = np.ones(len(found), bool)
+        new[1:] = np.logical_or.reduce([np.diff(column) != 0 for column in (found.kind, found.cause, found.effect)])
+        return Links(found.kind[new], found.cause[new], found.effect[new])
 
     def _link(self, kind: int, cause: I8, effect: I8) -> None:
         self._found.append((kind, self.call[cause], self.call[effect]))
@@ -134,14 +136,15 @@ class _OneSided:
 
         begin  returned at 3   calls on the target   at 4 9   end  at 12   time  2 5 11 20   out  begin, second call, end, -1
         """
-        ticks, tick = np.unique(np.concatenate([self.leave[self._aimed], time]), return_inverse=True)
-        size = np.int64(len(ticks))
-        key = self._target * size + tick[: len(self._aimed)]
+        wanted = self._aimed_at(begin, target)
+        row = np.flatnonzero(np.isin(self._target, wanted))
+        aimed, aim = self._aimed[row], self._target[row]
+        ticks, tick = np.unique(np.concatenate([self.leave[aimed], time]), return_inverse=True)
+        key = aim * len(ticks) + tick[: len(aimed)]
         order = np.argsort(key, kind="stable")
-        wanted = self._aimed_at(begin, target) * size + tick[len(self._aimed) :]
-        place = np.searchsorted(key[order], wanted)
-        between = np.append(self._aimed[order], NONE)[place]
-        fits = (between > begin) & (between < end) & (np.append(self._target[order], NONE)[place] == self._aimed_at(begin, target))
+        place = np.searchsorted(key[order], wanted * len(ticks) + tick[len(aimed) :])
+        between = np.append(aimed[order], NONE)[place]
+        fits = (between > begin) & (between < end) & (np.append(aim[order], NONE)[place] == wanted)
         later = np.where(fits, between, np.where(self.leave[end] >= time, end, NONE))
         return np.where(self.leave[begin] >= time, begin, later)
 
@@ -203,8 +206,9 @@ class _OneSided:
         begin = self._preceding(self.op == _LOCK_ALL, access, self.scope[access])
         end = self._following(self.op == _UNLOCK_ALL, np.maximum(begin, 0))
         inside = (begin != NONE) & (end > access)
-        _, once = np.unique(np.stack([begin[inside], self.peer[access[inside]]]), axis=1, return_index=True)
-        return begin[inside][once], end[inside][once], self.peer[access[inside]][once]
+        begin, end, target = begin[inside], end[inside], self.peer[access[inside]]
+        once = _once(begin, target)
+        return begin[once], end[once], target[once]
 
     def _hand_over(self, epochs: _Epochs) -> tuple[I8, I8]:
         """Link the releases of locks to the calls that wait for them: shared after exclusive, exclusive after all since the last exclusive.
@@ -246,9 +250,9 @@ class _OneSided:
         of_all = access & (begin > until)
         direct = aimed[(access & (of_one | of_all)) | np.isin(op, (_LOCK, _UNLOCK, _FLUSH))]
         every = self._following((self.op == _FLUSH_ALL) | (self.op == _UNLOCK_ALL), aimed[of_all])
-        pairs = np.stack([every, self.peer[aimed[of_all]]])[:, every != NONE]
-        pairs = np.unique(pairs, axis=1)
-        return np.append(direct, pairs[0]), np.append(self.peer[direct], pairs[1]).astype("i4")
+        every, target = every[every != NONE], self.peer[aimed[of_all]][every != NONE]
+        once = _once(every, target)
+        return np.append(direct, every[once]), np.append(self.peer[direct], target[once])
 
     def _progress(self, release: I8, locked: I8) -> None:
         """Link what lets MPI of a target make progress to calls that were open then, entered while the target was outside of MPI.
@@ -285,3 +289,8 @@ class _OneSided:
             near[asked] = places.node[location] == self.node[row[asked]]
             outside[asked] = (until[place] < time) & (places.clock[location] == self.clock[row[asked]])
         return helps, near, outside
+
+
+def _once(row: I8, target: I4) -> I8:
+    """Return where each pair stands first."""
+    return np.unique((row << 32) + target, return_index=True)[1]

@@ -79,7 +79,7 @@ def test_several_words_are_one_term_or_several(capsys):
 def test_a_part_of_terms(capsys):
     assert [line[:14].strip() for line in explain(capsys, "late")[1].splitlines()] == [
         "late start",
-        *(f"late {who}" for who in ("sender", "receiver", "broadcast")),
+        *(f"late {who}" for who in ("sender", "receiver", "broadcast", "post", "complete")),
     ]
 
 

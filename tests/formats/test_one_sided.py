@@ -1,6 +1,8 @@
 """What one-sided calls wait for, worked by hand: windows, groups, locks and progress. Times in units of 1000 ns."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from build import Builder
 from perwiz.formats import one_sided
@@ -168,6 +170,59 @@ def test_lock__windows_and_clocks_apart():
         lock = b.lock(1, 5, 21, 2, window=window)
         b.on(1, "Win_unlock", 22, 23, to=2, window=window)
         assert b.tied(released, lock) == expected
+
+
+@st.composite
+def epochs(draw):
+    """Programs of three processes that lock, access and unlock windows of each other, at any times and in any order."""
+    b, time = Program(3, nodes=draw(st.sampled_from([None, [0, 1, 1]]))), st.integers(0, 9)
+    b.epochs = []
+    for rank in range(3):
+        now = 0
+        for _ in range(draw(st.integers(0, 4))):
+            target, window, exclusive = draw(st.integers(0, 2)), draw(st.integers(0, 1)), draw(st.booleans())
+            stamps = np.cumsum([now + 1, *(draw(time) for _ in range(5))]).tolist()
+            lock = b.lock(rank, *stamps[:2], target, exclusive, window)
+            get = b.on(rank, "Get", *stamps[2:4], target, window)
+            unlock = b.on(rank, "Win_unlock", *stamps[4:], target, window)
+            b.epochs.append((rank, (window, target), exclusive, (lock, get, unlock)))
+            now = stamps[-1]
+            if draw(st.booleans()):
+                b.call(rank, "Barrier", at=((now + 1) * 1000, (now + 3) * 1000))
+                now += 3
+    return b
+
+
+def handed_over(epochs):
+    """Return the links of locks, epoch by epoch: each with those before it that it conflicts with, back to the last exclusive one."""
+    found = set()
+    for _, where, exclusive, calls in epochs:
+        release = calls[2].at[1], calls[2].row
+        before = sorted(
+            (
+                (other[3][2].at[1], other[3][2].row, other)
+                for other in epochs
+                if other[1] == where and (other[3][2].at[1], other[3][2].row) < release
+            ),
+            key=lambda one: one[:2],
+        )
+        last = next((k for k in reversed(range(len(before))) if before[k][2][2]), 0)
+        conflicting = [one[2] for one in before[last:] if one[2][2] or exclusive]
+        shared = [one for one in conflicting if not one[2]]
+        for other in shared if exclusive and shared else conflicting:
+            effect = next((call for call in calls if call.at[1] >= other[3][2].at[0]), None)
+            if other[3][2].rank != calls[0].rank and effect is not None:
+                found.add((other[3][2].row, effect.row))
+    return found
+
+
+@given(epochs())
+def test_lock__as_by_hand(b):
+    """Whatever waits for a lock does so as epochs one by one tell; no link says what the times do not."""
+    links = b.tied()
+    assert {(cause, effect) for kind, cause, effect in links if kind == "lock"} == handed_over(b.epochs)
+    times = b.trace().timeline.calls
+    assert all(times.enter[cause] <= times.leave[effect] for _, cause, effect in links)
 
 
 def helped(target, *more, nodes=None):

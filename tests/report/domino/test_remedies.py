@@ -53,6 +53,28 @@ def test_waits_for_messages():
     assert situations(b.trace(), "protocol") == {"eager limit"}
 
 
+@pytest.mark.parametrize(
+    ("waits", "kind", "partner", "said"),
+    [
+        ("Win_start", "post", "Win_post", "late post"),
+        ("Put", "post", "Win_post", "late post"),
+        ("Win_wait", "complete", "Win_complete", "early wait"),
+        ("Win_lock", "lock", "Win_unlock", "window lock"),
+        ("Win_unlock", "progress", "Barrier", "no progress"),
+    ],
+)
+def test_waits_on_windows(waits, kind, partner, said):
+    b = Builder(2, work=0)
+    b.compute(1, 1000)
+    b.link(kind, b.call(1, partner), b.call(0, waits))
+    b.compute(0, 1000)
+    assert situations(b.trace(), "wait") == {said}
+
+
+def test_waits_at_fences():
+    assert situations(late("Win_fence"), "wait") == {"wait at fence"}
+
+
 def chain(processes, steps=3):
     """Return a run in which each process needs what the one before it has computed for 100, step by step."""
     b = Builder(processes, latency=12, per_byte=0, work=0)
