@@ -1,6 +1,7 @@
 """What one-sided calls wait for, worked by hand: windows, groups, locks and progress. Times in units of 1000 ns."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -216,6 +217,7 @@ def handed_over(epochs):
     return found
 
 
+@pytest.mark.slow
 @given(epochs())
 def test_lock__as_by_hand(b):
     """Whatever waits for a lock does so as epochs one by one tell; no link says what the times do not."""

@@ -113,7 +113,7 @@ class _ForLink(Pattern):
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per call that waits for this last."""
         links = view.trace.links
-        row = np.flatnonzero(np.isin(links.kind, _OF_WINDOWS) & operations.ON_WINDOWS[view.op[links.effect]])
+        row = np.flatnonzero(np.isin(links.kind, _OF_WINDOWS))
         row = row[np.lexsort((view.enter[links.cause[row]], links.effect[row]))]
         row = row[np.diff(links.effect[row], append=NONE) != 0]
         row = row[(links.kind[row] == self.kind) & self.routines[view.op[links.effect[row]]]]
