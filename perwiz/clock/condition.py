@@ -27,7 +27,7 @@ class Violations:
     worst_record: int
     """Largest reversal, ns."""
     links: int = 0
-    """Calls that returned before another thread or stream let them."""
+    """Calls that returned before another thread, stream or process let them."""
     worst_link: int = 0
     """Largest reversal, ns."""
 

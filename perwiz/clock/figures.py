@@ -44,7 +44,7 @@ class Figures:
     """Of the logical messages of collectives."""
     collectives_after: Pairs
     links_before: Pairs
-    """Of threads and streams of a process: forks, joins, locks, tasks, launches and what waits for them."""
+    """Of threads and streams (forks, joins, locks, tasks, launches) and of windows (posts, completions, locks, progress)."""
     links_after: Pairs
     corrected_by_message: int
     """Events put forward to restore the clock condition of a message; fewer than violations, as one shift repairs others."""

@@ -1,8 +1,8 @@
 """The controlled logical clock: no effect before its cause, local intervals kept as far as possible (Becker et al. 2009, sections 3, 4).
 
 A cause is the entry of a sending call or of a collective, its effect the return of the call that completes the receive or the collective;
-so it is with links between the threads and streams of a process, which share a clock: what puts one of them forward, puts others forward
-that wait for it.
+so it is with links: between the threads and streams of a process, which share a clock, and between processes on windows. What puts one of
+them forward, puts others forward that wait for it.
 Records of messages lie inside these calls and keep their distance from entry and return, so that a message between two records takes that
 much longer from entry to return.
 """
@@ -50,7 +50,7 @@ class Correction:
     by_collective: int
     """Returns of collectives, and of barriers of threads, that had to be put forward."""
     by_link: int
-    """Returns that had to be put forward as another thread or stream of the process was."""
+    """Returns that had to be put forward as what lets them was: another thread, stream, or process on a window."""
     slope: float
     """Steepest slope of the backward amortization."""
     left: Violations

@@ -213,7 +213,7 @@ def _clock(reversed: Violations, predicted: bool) -> Facts:
         facts.append(("clocks", f"calls that left a collective before its last member came: {calls}, worst {worst}{why}"))
     if reversed.links:
         calls, worst = reversed.links, words.duration(reversed.worst_link)
-        facts.append(("clocks", f"calls that returned before another thread or stream let them: {calls}, worst {worst}{why}"))
+        facts.append(("clocks", f"calls that returned before others let them: {calls}, worst {worst}{why}"))
     return facts or [("clocks", "consistent: nothing is received before it was sent")]
 
 

@@ -71,7 +71,7 @@ class PutForward(Record):
     collectives: Natural
     """By collectives, and by barriers of threads."""
     links: Natural
-    """By other threads or streams of the process."""
+    """By other threads or streams of the process, or by other processes on windows."""
 
 
 class Deviation(Record):
@@ -132,7 +132,7 @@ class CorrectDocument(TraceDocument, kw_only=True):
     collectives: BothPairs
     """Logical messages of collectives: from each member that others wait for to each other that waits."""
     links: BothPairs
-    """Forks, joins, locks, tasks and launches: from what lets another thread or stream of a process go on to what waits for it."""
+    """Forks, joins, locks, tasks, launches, posted windows: from what lets another location go on to what waits for it."""
     corrected_explicitly: PutForward
     events: Natural
     """Entries and returns of calls and regions."""

@@ -48,7 +48,7 @@ def _left(document: CorrectDocument) -> str:
         still.append(f"{calls} that left a collective too early, by {words.duration(left.worst_collective)} at most")
     if left.links:
         calls = words.several(left.links, "call")
-        still.append(f"{calls} that another thread or stream let go too late, by {words.duration(left.worst_link)} at most")
+        still.append(f"{calls} that others let go too late, by {words.duration(left.worst_link)} at most")
     if still:
         return f"still received before they were sent: {'; '.join(still)}"
     return "every effect comes after its cause" if document.moved else "nothing to correct"
@@ -57,7 +57,7 @@ def _left(document: CorrectDocument) -> str:
 def _both(document: CorrectDocument) -> dict[str, BothPairs]:
     """Return the pairs by what they are; messages by their records where these say something else."""
     records = {"messages by their records": document.records} if document.records != document.messages else {}
-    links = {"threads and streams": document.links} if document.links.recorded.pairs else {}
+    links = {"threads, streams, windows": document.links} if document.links.recorded.pairs else {}
     return {"messages": document.messages, **records, "logical messages of collectives": document.collectives, **links}
 
 
@@ -124,7 +124,7 @@ def _means(document: CorrectDocument) -> Facts:
     explicit = document.corrected_explicitly
     if explicit.messages or explicit.collectives or explicit.links:
         returns = f"{words.several(explicit.messages, 'return')} by messages, {explicit.collectives} by collectives"
-        returns += f", {explicit.links} by other threads" if explicit.links else ""
+        returns += f", {explicit.links} by links" if explicit.links else ""
         facts.append(("put forward", f"{returns}; the others moved with them"))
         facts.append(("gamma", f"{document.gamma:g}, found in {words.several(document.passes, 'pass')}"))
         facts.append(("steepest", f"before a return was put forward, a clock runs fast by at most {_share(document.slope)}"))

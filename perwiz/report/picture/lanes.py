@@ -305,7 +305,7 @@ def notes(trace: Trace, drawn: Scene, merged: int) -> list[str]:
         first = "those received before they were sent, then " if drawn.early else ""
         lines.append(f"{len(drawn.messages)} of {len(trace.messages)} messages drawn, {first}those with the longest waits")
     if len(drawn.links) < len(links := _links(trace)):
-        lines.append(f"{len(links)} links between threads, or to and from devices, are not drawn")
+        lines.append(f"{len(links)} links of threads, devices and windows are not drawn")
     if drawn.marks == "strips":
         lines.append(
             f"{words.several(len(drawn.zeroed), drawn.meaning)} marked by strips above the bars, pale where they cover little of a dot"

@@ -374,7 +374,7 @@ def test_links__between_lanes_if_few():
     b.link("lock", releases[0], b.call(worker, "omp_lock"))
     trace = b.trace()
     scene = lanes.scene(trace, [trace.timeline], i8([]), SIZE)
-    assert (len(scene.links), lanes.notes(trace, scene, 0)) == (0, ["61 links between threads, or to and from devices, are not drawn"])
+    assert (len(scene.links), lanes.notes(trace, scene, 0)) == (0, ["61 links of threads, devices and windows are not drawn"])
 
 
 # Words

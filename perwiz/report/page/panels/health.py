@@ -46,7 +46,7 @@ def _clocks(quality: Figures) -> parts.Facts:
     messages = ("messages", quality.messages_before, quality.messages_after)
     records = ("by their records", quality.records_before, quality.records_after)
     collectives = ("collectives", quality.collectives_before, quality.collectives_after)
-    links = ("threads and streams", quality.links_before, quality.links_after)
+    links = ("threads, streams, windows", quality.links_before, quality.links_after)
     facts = [
         (name, f"{before.reversed} of {before.pairs} reversed before, {after.reversed} after")
         for name, before, after in (
