@@ -278,10 +278,11 @@ def _moving(trace: Trace, chosen: Mask) -> Mask:
 
 
 def _tagged(trace: Trace, part: str) -> Mask:
-    """Return which calls move messages of a tag, or name it, bool per call."""
+    """Return which calls move messages of a tag, or name it, bool per call. Numbers of windows are no tags."""
     number = part.removeprefix("tag:")
     tag = int(number) if re.fullmatch("[0-9]{1,10}", number) else NONE
-    mask = _moving(trace, trace.messages.tag == tag) | (trace.calls.tag == tag) if tag != NONE else np.zeros(len(trace.calls), bool)
+    named = (trace.calls.tag == tag) & ~operations.ON_WINDOWS[trace.calls.op]
+    mask = _moving(trace, trace.messages.tag == tag) | named if tag != NONE else np.zeros(len(trace.calls), bool)
     if not mask.any():
         used = np.unique(trace.messages.tag)
         have = f"the trace has tags {', '.join(map(str, used[:12]))}{' ...' if len(used) > 12 else ''}" if len(used) else "there are none"

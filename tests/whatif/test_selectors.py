@@ -64,6 +64,15 @@ def test_calls(text, rows):
     assert np.flatnonzero(selectors.calls(trace(), text)).tolist() == rows
 
 
+def test_calls__of_windows_have_no_tag():
+    """The window of a put is the one numbered 3, its message has no tag."""
+    b = build.Builder(2)
+    b.send(0, 1, tag=3)
+    b.call(0, "Put", peer=1, tag=3, comm=0)
+    b.recv(1, 0, tag=3)
+    assert np.flatnonzero(selectors.calls(b.trace(), "tag:3")).tolist() == [0, 2]
+
+
 def refused(text, message, made=None):
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         selectors.calls(made or trace(), text)

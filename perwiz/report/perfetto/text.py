@@ -12,14 +12,17 @@ from perwiz.report.perfetto.events import CALL, CAUSE, REGION, SEND, Events
 from perwiz.report.perfetto.tracks import Tracks
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.tables import LINKS
+from perwiz.trace.tables import LINKS, NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.waits import Waits
 
 LONGEST = 300
 """Characters of a name; the middle of a longer one is left out."""
 _TRACK = ("pid", "tid", "time")
-_VALUES = ("name", "kind", "number", "partner", "tag", "comm", "root", "sent", "received", "wait", "cause", "instance", "site", "bytes")
+_VALUES = (
+    *("name", "kind", "number", "partner", "tag", "window", "comm", "root"),
+    *("sent", "received", "wait", "cause", "instance", "site", "bytes"),
+)
 _COLUMNS = _TRACK + _VALUES
 _PLACE = '"pid":%(pid)d,"tid":%(tid)d,"ts":%(time)u'
 _TAIL = ',\n{"ph":"s",' + _PLACE + ',"cat":"message","name":"message","id":%(number)d,"args":{"bytes":%(bytes)d,"tag":%(tag)d}}'
@@ -32,7 +35,8 @@ _TEMPLATES = (
     ',\n{"ph":"E",' + _PLACE + "}",
     ',\n{"ph":"B",' + _PLACE + ',"cat":"region","name":"%(name)s","args":{"instance":%(instance)d}}',
     ',\n{"ph":"B",' + _PLACE + ',"cat":"%(kind)s","name":"%(name)s","args":{"call":"e%(number)d"'
-    '%(partner)[,"partner":"rank %(partner)d"%]%(tag)[,"tag":%(tag)d%]%(comm)[,"comm":"%(comm)s"%]%(root)[,"root":"rank %(root)d"%]'
+    '%(partner)[,"partner":"rank %(partner)d"%]%(tag)[,"tag":%(tag)d%]'
+    '%(window)[,"window":%(window)d%]%(comm)[,"comm":"%(comm)s"%]%(root)[,"root":"rank %(root)d"%]'
     '%(sent)[,"bytes_sent":%(sent)d%]%(received)[,"bytes_received":%(received)d%]%(wait)[,"wait_ns":%(wait)d%]'
     '%(cause)[,"waits_for":"e%(cause)d"%]%(instance)[,"collective":%(instance)d%]%(site)[,"site":"%(site)s"%]}}',
     ',\n{"ph":"B",' + _PLACE + ',"cat":"wait","name":"wait"}',
@@ -111,8 +115,11 @@ class Rows:
         self._put(cells, lines, "name", pool.op + calls.op[row].astype("i8"))
         self._put(cells, lines, "kind", pool.kind + calls.op[row].astype("i8"))
         self._put(cells, lines, "number", row)
-        for column, values in (("partner", pool.partner), ("tag", calls.tag), ("root", calls.root), ("instance", pool.collective)):
+        for column, values in (("partner", pool.partner), ("root", calls.root), ("instance", pool.collective)):
             self._put(cells, lines, column, values[row], 0)
+        on_window = operations.ON_WINDOWS[calls.op[row]]
+        self._put(cells, lines, "tag", np.where(on_window, NONE, calls.tag[row]), 0)
+        self._put(cells, lines, "window", np.where(on_window, calls.tag[row], NONE), 0)
         self._put(cells, lines, "comm", pool.comm + calls.comm[row].astype("i8"), pool.comm)
         self._put(cells, lines, "sent", self._sent[row], 1)
         self._put(cells, lines, "received", self._received[row], 1)

@@ -279,6 +279,15 @@ def test_packed(tmp_path):
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == (tmp_path / "a.json").read_bytes()
 
 
+def test_what_a_call_on_a_window_shows(written):
+    """The number of a window is no tag."""
+    b = build.Builder(2)
+    b.call(0, "Put", peer=1, tag=2, comm=0, sent=8)
+    slices, _ = viewers.trace_events(written(b.trace()))
+    (args,) = [s.args for s in slices if is_call(s)]
+    assert args == {"call": "e0", "partner": "rank 1", "window": 2, "comm": "world", "bytes_sent": 8}
+
+
 def test_what_a_call_shows(written):
     """Site, root, collective and the true partner of a wildcard."""
     b = build.Builder(2)
