@@ -179,7 +179,9 @@ def ideal(run: Run, routines: Mask | None = None) -> I8:
     What binds stays, with nothing added.
     """
     graph, weight = run.graph, run.weighted.weight.copy()
-    free = ((ANY if routines is None else routines) & ~(_FILES | START | operations.UNMODELLED))[run.trace.calls.op]
+    calls, modelled = run.trace.calls, ~operations.UNMODELLED
+    free = ((ANY if routines is None else routines) & ~(_FILES | START))[calls.op]
+    free &= modelled[calls.op] | (operations.ON_WINDOWS[calls.op] & (calls.tag >= 0))
     kept = np.zeros(len(graph.start) - 1, bool)
     kept[graph.returned[~free]] = True
     binds = (graph.kind != LOCAL) & (weight != CUT) & ~np.repeat(kept, np.diff(graph.start))

@@ -49,6 +49,18 @@ def test_ideal_keeps_dependences():
     assert (some.load_balance, some.transfer, some.parallel) == (0.75, 0.75, 0.375)
 
 
+@pytest.mark.parametrize(("window", "ideal"), [(0, 150), (-1, 200)])
+def test_ideal__of_windows(window, ideal):
+    """Posted at 100, started at 150, then 50 computed: ideally 150. Where no window is told, nobody knows what the start waits for."""
+    b = Builder(2)
+    start = b.call(0, "Win_start", at=(0, 150), tag=window, comm=0)
+    b.compute(0, 50)
+    b.compute(1, 100)
+    b.link("post", b.call(1, "Win_post", at=(100, 110), tag=window, comm=0), start)
+    b.end = {0: 200, 1: 110}
+    assert found(b.trace())[PROGRAM].ideal == ideal
+
+
 def test_estimate():
     """What is left without a replay: rank 0 100; rank 1 waits 100 of the 150 in its call and computes 50: 150."""
     run = replayed(pipeline(), hand_model())
