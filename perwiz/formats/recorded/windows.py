@@ -37,7 +37,7 @@ class Windows:
         self._exclusive[mine] = rows["bits"][row] & records.EXCLUSIVE != 0
         opens = np.isin(self._calls.op[call], one_sided.OPENS)
         first, end = (np.searchsorted(parts["call"], row[opens], side) for side in ("left", "right"))
-        size = end - first
+        size = np.maximum(end - first, 0)
         part = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
         return np.repeat(call[opens], size), np.asarray(parts["peer"][part])
 
