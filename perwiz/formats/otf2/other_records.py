@@ -49,6 +49,12 @@ class OtherRecords:
         """Return one of ARGUMENTS of records whose kind has it."""
         return self._values[self._first_value[rows] + ARGUMENTS.index(name)]
 
+    def within_calls(self, kinds: tuple[int, ...]) -> tuple[I4, I8, list[I8]]:
+        """Return the calls that records of some kinds stand in, their kinds, and four values of each: those it lacks are anything."""
+        rows = np.flatnonzero(np.isin(self._kind, kinds) & self.inside)
+        values, first = np.append(self._values, np.zeros(4, "i8")), self._first_value[rows]
+        return self.call[rows] - np.int32(1), self._kind[rows], [values[first + k] for k in range(4)]
+
     def counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
         rows = np.flatnonzero(self._kind == records.METRIC)

@@ -35,12 +35,10 @@ class Windows:
 
     def __init__(self, other_records: OtherRecords, definitions: Definitions, op: Ints) -> None:
         """`op` is the routine of each call."""
-        get = other_records.column
-        call = other_records.call - 1
-        mine = np.flatnonzero(np.isin(get["kind"], _USED) & other_records.inside)
-        mine = mine[operations.ON_WINDOWS[op[call[mine]]]]
-        self._call, self._kind = call[mine], get["kind"][mine]
-        first, second, third, self._fourth, *_ = (get[name][mine] for name in records.ARGUMENTS)
+        call, kind, values = other_records.within_calls(_USED)
+        mine = operations.ON_WINDOWS[op[call]]
+        self._call, self._kind = call[mine], kind[mine]
+        first, second, third, self._fourth = (value[mine] for value in values)
         self._window = np.where(self._is(_COLLECTIVE_END), third, np.where(self._is(_GROUP_SYNC), second, first))
         self._second, self._third = second, third
         self._definitions = definitions
