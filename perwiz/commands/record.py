@@ -90,10 +90,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after running the command."""
+    import os
+
     from perwiz.errors import DONE, UsageError
     from perwiz.record import build, programs
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    alone = not args.mpicc and not os.environ.get("PERWIZ_MPICC") and bool(command) and programs.without_mpi(command)
     mpicc = args.mpicc or programs.mpicc_for(command)
     if args.print_include:
         print(f"-I{build.HERE}")
@@ -109,6 +112,10 @@ def run(args: argparse.Namespace) -> int:
     if not command or not args.output:
         missing = "a directory (-o)" if command else "a command (-- mpiexec ...)"
         raise UsageError(f"perwiz record: {missing} is missing; see perwiz record --help")
+    if alone and (args.openmp or args.pthreads):
+        of_mpi = "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
+        _refuse(args, *of_mpi, because=f"is for programs of MPI, which {command[0]} is not (if it is: --mpicc FILE)")
+        return _record(args, command, None)
     return _record(args, command, mpicc)
 
 
@@ -135,13 +142,17 @@ def _profile(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     return launch.exit_code(code)
 
 
-def _library(command: list[str], mpicc: str) -> str:
+def _library(command: list[str], mpicc: str | None) -> str:
     from perwiz.record import build, programs
 
     return "" if programs.simulates(command[0]) else str(build.built(mpicc))
 
 
-def _nothing(mpicc: str) -> str:
+def _nothing(mpicc: str | None, openmp: bool = False) -> str:
+    if not mpicc:
+        runtimes = "no OpenMP runtime told of threads, as LLVM's and Intel's do (--openmp-runtime)"
+        who = runtimes if openmp else "the program began no POSIX thread"
+        return f"nothing was recorded: {who}; if it is a program of MPI: --mpicc FILE"
     return f"nothing was recorded: no process came through the MPI_Init of the MPI of {mpicc}"
 
 
@@ -174,7 +185,7 @@ def _measured(place: str, command: list[str], mpicc: str) -> Fit:
     return calibrate.measured(programs.launcher(command), mpicc, place)
 
 
-def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
+def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> int:
     import os
 
     from perwiz.commands import calibrate
@@ -198,12 +209,12 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
     folder, token = launch.open_folder(args.output)
     place = os.path.join(args.output, MODEL)
     try:
-        measured = _measured(place, command, mpicc) if args.calibrate else None
+        measured = _measured(place, command, mpicc) if args.calibrate and mpicc else None
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
-    nothing = [f"{args.output}: {_nothing(mpicc)}"]
-    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp) if any_recorded else nothing
+    nothing = [f"{args.output}: {_nothing(mpicc, args.openmp)}"]
+    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp, bool(mpicc)) if any_recorded else nothing
     _say([why] * bool(why) + launch.ended(code, command) + lines)
     if any_recorded:
         if measured:

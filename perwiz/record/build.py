@@ -15,6 +15,7 @@ from perwiz.errors import UsageError
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY, OBJECT, PTHREADS = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so"
+_NAMES, _WRAPPERS, _ALONE = "names.c", "wrappers.c", "alone"
 _FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
 _SOURCES = (
@@ -25,6 +26,8 @@ _SOURCES = (
     "openmp.c",
     "pthreads.c",
     "pthreads_front.c",
+    "process.c",
+    "alone.c",
     "clocks.c",
     "profile.c",
     "start.c",
@@ -43,15 +46,16 @@ def cache() -> pathlib.Path:
     return pathlib.Path(root) / "perwiz"
 
 
-def built(mpicc: str, what: str = LIBRARY) -> pathlib.Path:
+def built(mpicc: str | None, what: str = LIBRARY) -> pathlib.Path:
     """Return the compiled recorder for the MPI of `mpicc`: a library to preload, an object to link, or what goes in front of POSIX threads.
 
-    Raises UsageError when there is no such compiler, it cannot compile an MPI program, or the cache cannot be written.
+    None is for programs without MPI, which have no object. Raises UsageError when there is no such compiler, it cannot compile an MPI
+    program, or the cache cannot be written.
     """
-    compiler = _compiler(mpicc)
-    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler)
-    text = _generated(header)
-    folder = cache() / f"{mpi_of(header).lower().replace(' ', '')}-{_key(compiler, header, text)}"
+    compiler = _compiler(mpicc) if mpicc else _plain_compiler()
+    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler) if mpicc else ""
+    text, name = _generated(header), mpi_of(header).lower().replace(" ", "") if mpicc else _ALONE
+    folder = cache() / f"{name}-{_key(compiler, header, text)}"
     if not (folder / what).exists():
         _make(compiler, folder, text)
     return folder / what
@@ -86,6 +90,14 @@ def _compiler(mpicc: str) -> str:
     return path
 
 
+def _plain_compiler() -> str:
+    """Return the path of a C compiler. Raises UsageError where there is none."""
+    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if not found:
+        raise UsageError("cc: not found, must be a C compiler: the recorder is compiled when it is first used")
+    return found
+
+
 def mpi_of(header: str) -> str:
     """Return the name and version of an MPI, from its header."""
     for name, pattern in _VERSIONS:
@@ -110,7 +122,7 @@ def _generated(header: str) -> dict[str, str]:
     from perwiz.record import wrap
 
     declared = set(re.findall(r"\b(MPI_\w+)\s*\(", header))
-    return {"names.c": wrap.names(), "wrappers.c": wrap.source(declared)}
+    return {_NAMES: wrap.names()} | ({_WRAPPERS: wrap.source(declared)} if declared else {})
 
 
 def _key(mpicc: str, header: str, text: dict[str, str]) -> str:
@@ -129,16 +141,19 @@ def _make(mpicc: str, folder: pathlib.Path, text: dict[str, str]) -> None:
             place.mkdir()
             for file, lines in text.items():
                 (place / file).write_text(lines, encoding="utf-8")
-            _compile(mpicc, place)
+            _compile(mpicc, place, _WRAPPERS in text)
             with contextlib.suppress(OSError):  # somebody else was faster
                 place.rename(folder)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _compile(mpicc: str, place: pathlib.Path) -> None:
+def _compile(mpicc: str, place: pathlib.Path, for_mpi: bool) -> None:
     include = [f"-I{place}", f"-I{HERE}"]
     object_, library = str(place / OBJECT), str(place / LIBRARY)
-    _run([mpicc, *_FLAGS, *include, "-c", "-o", object_, str(HERE / "recorder.c")], mpicc)
-    _run([mpicc, "-shared", "-pthread", "-Wl,-z,lazy", "-o", library, object_], mpicc)
+    if for_mpi:
+        _run([mpicc, *_FLAGS, *include, "-c", "-o", object_, str(HERE / "recorder.c")], mpicc)
+        _run([mpicc, "-shared", "-pthread", "-Wl,-z,lazy", "-o", library, object_], mpicc)
+    else:
+        _run([mpicc, *_FLAGS, "-Wno-unused-function", *include, "-shared", "-o", library, str(HERE / "alone.c")], mpicc)
     _run([mpicc, *_FLAGS, "-shared", "-o", str(place / PTHREADS), str(HERE / "pthreads_front.c"), "-ldl"], mpicc)

@@ -105,10 +105,11 @@ def exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False) -> list[str]:
+def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False, of_mpi: bool = True) -> list[str]:
     """Return what is to be said after a run: a line for everything that makes the recording incomplete.
 
-    `stopped` are, per error number, the ranks of which a thread had to stop recording; `threads`: those of OpenMP were asked for.
+    `stopped` are, per error number, the ranks of which a thread had to stop recording; `threads`: those of OpenMP were asked for;
+    `of_mpi`: it is a program of MPI.
     """
     lines = []
     for number, ranks in stopped.items():
@@ -118,7 +119,8 @@ def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False) -
     files = {int(path.stem.partition("-")[2]): path for path in sorted(pathlib.Path(folder).glob("definitions-*.jsonl"))}
     unfinished = [rank for rank, path in files.items() if rank not in stopped_ranks and b'{"ended":' not in path.read_bytes()[-64:]]
     if unfinished:
-        lines.append(f"{_ranks(unfinished)} did not come to MPI_Finalize; what was recorded until then is there")
+        who = f"{_ranks(unfinished)} did not come to MPI_Finalize" if of_mpi else "the program did not come to its end"
+        lines.append(f"{who}; what was recorded until then is there")
     silent = [rank for rank, path in files.items() if threads and rank not in unfinished and b'{"runtime":' not in path.read_bytes()]
     if silent:
         lines.append(f"no OpenMP runtime told of threads on {_ranks(silent)}; LLVM's and Intel's do (--openmp-runtime)")

@@ -33,6 +33,12 @@ static int given(const char *name)
     return value && *value;
 }
 
+#ifdef PERWIZ_ALONE
+static void recording_begins(void);
+#else
+static void recording_begins(void) {} /* MPI_Init does that */
+#endif
+
 static int openmp_asked(void) { return given("PERWIZ_OPENMP") && given("PERWIZ_DIR"); }
 
 static int threads_asked(void) { return given("PERWIZ_OPENMP") || given("PERWIZ_PTHREADS"); }
@@ -414,6 +420,7 @@ static const struct {
 static int openmp_initialize(OmptLookup lookup, int device, OmptData *data)
 {
     (void)device, (void)data;
+    recording_begins();
     int (*set)(int, OmptFunction) = (int (*)(int, OmptFunction))lookup("ompt_set_callback");
     for (size_t k = 0; set && k < sizeof pw_callbacks / sizeof *pw_callbacks; k++)
         set(pw_callbacks[k].event, pw_callbacks[k].function);
@@ -449,11 +456,11 @@ static void write_runtime(void)
     write_line(&line);
 }
 
-/* Nobody writes any more, whatever the threads of OpenMP do: one of them may still be on its way from its last team. */
+/* Nobody else writes any more, whatever the threads of OpenMP do: one of them may still be on its way from its last team. */
 static void openmp_settle(void)
 {
     for (Thread *one = pw_threads; one; one = one->following) {
-        while (__atomic_load_n(&one->omp.busy, __ATOMIC_SEQ_CST))
+        while (one != pw_me && __atomic_load_n(&one->omp.busy, __ATOMIC_SEQ_CST))
             sched_yield();
         if (one->depth == one->omp.idle)
             openmp_ends(one, now());

@@ -27,7 +27,7 @@ def runtime(command: list[str], given: str | None) -> tuple[str, str]:
             raise UsageError(f"{given}: not found, must be LLVM's libomp.so or Intel's libiomp5.so (--openmp-runtime)")
         return os.path.abspath(given), ""
     for word in command:
-        loaded = _loaded(word)
+        loaded = programs.loaded(word)
         if _SILENT.search(loaded) and not _TELLING.search(loaded):
             silent = f"{word}: its OpenMP is GCC's libgomp, which tells nobody of threads"
             if found := installed():
@@ -45,13 +45,3 @@ def installed() -> str:
     listed = [path for path in re.findall(r"=> (\S+)", text) if _TELLING.search(os.path.basename(path))]
     folders = sorted(glob.glob("/usr/lib/llvm-*/lib/libomp.so*"), reverse=True)
     return next((path for path in [*listed, *folders] if os.path.isfile(path)), "")
-
-
-def _loaded(word: str) -> str:
-    """Return the names of the libraries a program loads when it starts, one a line; nothing for what is none."""
-    path = shutil.which(word)
-    if not path or programs.is_launcher(word):
-        return ""
-    with contextlib.suppress(OSError):
-        return subprocess.run(["ldd", path], capture_output=True, text=True, errors="replace", check=False).stdout
-    return ""

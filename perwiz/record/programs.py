@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -17,6 +18,7 @@ _TWICE = {"mca", "gmca", "env", "genv"}
 _VALUED = _TWICE | {"n", "np", "c", "N", "x", "host", "hosts", "H", "hostfile", "f", "machinefile", "wdir", "wd", "path", "configfile", "w"}
 _VALUED |= {"map-by", "bind-to", "rank-by", "p", "A", "t", "J"}
 """Options of launchers that take a value, which may have the name of a program, without their dashes; the first some take two."""
+_MPI = re.compile(r"lib(mpi|mpich|mpi_\w+|mpifort|pmpi)\.so")
 _INTERPRETER = 3
 """Type of the program header that names the dynamic linker."""
 
@@ -29,6 +31,32 @@ def is_launcher(command: str) -> bool:
 def simulates(command: str) -> bool:
     """Return whether a command runs all processes of a program in one, simulated (SMPI): the recorder must be linked into that."""
     return os.path.basename(command) == "smpirun"
+
+
+def without_mpi(command: list[str]) -> bool:
+    """Return whether a command starts one program and nothing that it starts uses MPI, as far as the files of the command tell.
+
+    A script may start anything, so it is not one of these.
+    """
+    if any(is_launcher(word) or simulates(word) for word in command) or not _is_program(shutil.which(command[0]) or ""):
+        return False
+    return not any(_MPI.search(loaded(word)) or has_recorder(shutil.which(word) or "") for word in command)
+
+
+def _is_program(path: str) -> bool:
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+    return False
+
+
+def loaded(word: str) -> str:
+    """Return the names of the libraries a program loads when it starts, one a line; nothing for what is none."""
+    path = shutil.which(word)
+    if not path or is_launcher(word):
+        return ""
+    with contextlib.suppress(OSError):
+        return subprocess.run(["ldd", path], capture_output=True, text=True, errors="replace", check=False).stdout
+    return ""
 
 
 def launcher_style(command: str) -> str | None:

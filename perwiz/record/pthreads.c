@@ -49,6 +49,9 @@ SHOWN void perwiz_thread_lives(int64_t id)
     openmp_leave(me);
 }
 
+/* A thread is about to be created: without MPI recording begins here. */
+SHOWN void perwiz_thread_first(void) { recording_begins(); }
+
 /* Return the number of a thread that is to be begun. */
 SHOWN int64_t perwiz_thread_new(void) { return __atomic_add_fetch(&pw_teams, 1, __ATOMIC_RELAXED); }
 

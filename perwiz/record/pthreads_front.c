@@ -14,7 +14,7 @@ enum { CREATE, IDLE, JOIN, LOCK, RELEASE, COND_WAIT, COND_SIGNAL, BARRIER_WAIT }
 #define ITS __attribute__((weak)) extern
 ITS int64_t perwiz_thread_time(void), perwiz_thread_new(void), perwiz_thread_gone(pthread_t thread);
 ITS void perwiz_thread_did(int what, int64_t from, int at_once, int64_t id, int64_t other, void *site);
-ITS void perwiz_thread_lives(int64_t id);
+ITS void perwiz_thread_first(void), perwiz_thread_lives(int64_t id);
 ITS void perwiz_thread_known(pthread_t thread, int64_t id);
 
 /* The real function. Waits on conditions have an older version, which is none for the conditions of today. */
@@ -48,6 +48,7 @@ static void *begins(void *given)
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *with)
 {
     REAL(pthread_create);
+    perwiz_thread_first();
     int64_t from = perwiz_thread_time();
     Start *start = from ? malloc(sizeof *start) : NULL;
     if (!start)

@@ -25,6 +25,8 @@
 
 #include "pthreads.c"
 
+#include "process.c"
+
 #include "clocks.c"
 
 #include "profile.c"

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/perf_event.h>
-#include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -26,6 +25,13 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef PERWIZ_ALONE
+#include <mpi.h>
+#else /* no MPI: nothing of it is used */
+typedef int MPI_Comm, MPI_Request, MPI_Status;
+enum { MPI_SUCCESS };
+#endif
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -93,6 +99,7 @@ enum {
     OP_PTHREAD_COND_WAIT,
     OP_PTHREAD_COND_SIGNAL,
     OP_PTHREAD_BARRIER_WAIT,
+    OP_PROCESS_END,
     OP_FIRST,
 };
 

@@ -3,34 +3,6 @@
 static int pw_open;     /* initialisations, MPI_Init and sessions, that were not finalised */
 static int pw_has_session;
 
-/* Return whether the folder of this run can be seen here. */
-static int visible(const char *token)
-{
-    char path[PATH_MAX], text[128] = "";
-    snprintf(path, sizeof path, "%s/run.json", pw_folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    return count > 0 && strstr(text, token) != NULL;
-}
-
-/* Make the folder of this run, unless there is one. */
-static void make_folder(const char *token)
-{
-    char path[PATH_MAX], text[256];
-    if (visible(token) || (mkdir(pw_folder, 0777) && errno != EEXIST))
-        return;
-    snprintf(path, sizeof path, "%s/run.json", pw_folder);
-    int count = snprintf(text, sizeof text, "{\"format\":\"perwiz run\",\"version\":1,\"token\":\"%s\"}\n", token);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return;
-    if (write(fd, text, (size_t)count) != count)
-        unlink(path);
-    close(fd);
-}
-
 /* All agree on folders: rank 0 makes one, then the master of every metahost that does not see it, then every node's. Return whether all see
    one; without a communicator, whether this process does. */
 static int agree_on_folder(void)
@@ -58,75 +30,6 @@ static int agree_on_folder(void)
     if (!mine)
         fprintf(stderr, "perwiz: %s: rank %d cannot make this directory, or another run's lies there\n", pw_folder, pw_rank);
     return all;
-}
-
-static void put_environment(Line *line)
-{
-    int some = 0;
-    put(line, ",\"environment\":{");
-    for (char **one = environ; *one; one++)
-        for (const char *const *prefix = pw_switches; *prefix; prefix++)
-            if (!strncmp(*one, *prefix, strlen(*prefix)) && strchr(*one, '=')) {
-                char *name = strndup(*one, (size_t)(strchr(*one, '=') - *one));
-                put(line, some++ ? "," : "");
-                put_string(line, name);
-                put(line, ":");
-                put_string(line, strchr(*one, '=') + 1);
-                free(name);
-            }
-    put(line, "}");
-}
-
-static void put_program(Line *line)
-{
-    char words[8192] = "";
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? 0 : read(fd, words, sizeof words - 1);
-    if (fd >= 0)
-        close(fd);
-    put(line, ",\"program\":[");
-    for (char *word = words; word < words + count; word += strlen(word) + 1) {
-        put(line, word == words ? "" : ",");
-        put_string(line, word);
-    }
-    put(line, "]");
-}
-
-static void put_text(Line *line, const char *name, const char *text)
-{
-    put(line, ",\"%s\":", name);
-    put_string(line, text ? text : "");
-}
-
-/* Write what this process is. */
-static void write_process(int64_t begun)
-{
-    char host[256] = "", version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length, major, minor;
-    struct timespec real;
-    clock_gettime(CLOCK_REALTIME, &real);
-    int64_t at = now();
-    gethostname(host, sizeof host - 1);
-    PMPI_Get_library_version(version, &length);
-    PMPI_Get_version(&major, &minor);
-    const char *id = getenv("PERWIZ_METAHOST_ID");
-    Line line = {0};
-    put(&line, "{\"process\":%d,\"first\":%d,\"processes\":%d,\"pid\":%ld,\"begun\":%lld,\"real\":[%lld,%lld],\"clock\":\"%016llx\"", pw_first + pw_rank, pw_first,
-        pw_ranks,
-        (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)pw_places[pw_rank].clock);
-    put(&line, ",\"cpu\":%d,\"metahost\":%d,\"mpi_version\":[%d,%d]", sched_getcpu(), id ? atoi(id) : 0, major, minor);
-    put(&line, ",\"threads\":%s", threads_asked() ? "true" : "false");
-    put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
-    put_text(&line, "host", host);
-    put_text(&line, "mpi", version);
-    put_text(&line, "offsets", pw_scheme_names[pw_scheme]);
-    put_program(&line);
-    put_environment(&line);
-    put(&line, ",\"operations\":[");
-    for (int k = 0; k < pw_name_count; k++)
-        put(&line, "%s\"%s\"", k ? "," : "", pw_names[k]);
-    put(&line, "]}");
-    write_line(&line);
 }
 
 static void read_clock_error(int64_t since)
@@ -184,12 +87,6 @@ static void read_first(void)
     PMPI_Bcast(&pw_first, 1, MPI_INT, 0, pw_comm);
 }
 
-static void in_child(void)
-{
-    pw_state = OVER;
-    pw_me = NULL;
-}
-
 /* Return whether this is the outermost initialisation of a run to be recorded. */
 static int before_init(int op, int64_t *since)
 {
@@ -207,16 +104,6 @@ static int before_init(int op, int64_t *since)
         profile_clock();
     *since = true_now();
     return 1;
-}
-
-static int open_definitions(void)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/definitions-%06d.jsonl", pw_folder, pw_first + pw_rank);
-    pw_definitions = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (pw_definitions < 0)
-        fprintf(stderr, "perwiz: %s: cannot be written: %s; rank %d is not recorded\n", path, strerror(errno), pw_first + pw_rank);
-    return pw_definitions < 0;
 }
 
 /* What every recorder of this process needs to know of MPI. */
@@ -245,6 +132,15 @@ static void introduce_session(void)
 }
 #endif
 
+static void introduce_process(int64_t since)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length, version[2];
+    PMPI_Get_library_version(mpi, &length);
+    PMPI_Get_version(&version[0], &version[1]);
+    write_process(since, pw_places[pw_rank].clock, mpi, version, pw_scheme_names[pw_scheme]);
+}
+
 /* Open the files of a trace; return whether all processes could. */
 static int tracing_begins(int64_t since)
 {
@@ -261,7 +157,7 @@ static int tracing_begins(int64_t since)
         read_first();
     int failed = open_definitions(), any = failed;
     if (!failed) {
-        write_process(since);
+        introduce_process(since);
         if (with_others)
             comm_new(MPI_COMM_WORLD, NOBODY, 0, "world");
         write_modules();
@@ -315,18 +211,6 @@ static void after_init(int op, int code, int64_t since, void *site)
     commit(me);
     mark(me, until);
     pw_profile_cost = now() - from;
-}
-
-static void close_files(void)
-{
-    pw_state = OVER;
-    openmp_settle();
-    for (Thread *one = pw_threads; one; one = one->following)
-        end_thread(one);
-    pw_me = NULL;
-    if (pw_definitions >= 0)
-        close(pw_definitions);
-    pw_definitions = -1;
 }
 
 /* There is a communicator of all processes: compare their clocks. */

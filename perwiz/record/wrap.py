@@ -14,7 +14,7 @@ OF_THREADS = (
     *("omp_fork", "omp_idle", "omp_join", "omp_barrier", "omp_implicit_barrier", "omp_critical", "omp_lock", "omp_ordered", "omp_release"),
     *("omp_task_create", "omp_task", "omp_taskwait"),
     *("pthread_create", "pthread_idle", "pthread_join", "pthread_mutex_lock", "pthread_release", "pthread_cond_wait"),
-    *("pthread_cond_signal", "pthread_barrier_wait"),
+    *("pthread_cond_signal", "pthread_barrier_wait", "process_end"),
 )
 """Calls of threads, likewise."""
 _C_TYPES = {

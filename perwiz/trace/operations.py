@@ -56,7 +56,7 @@ _ROUTINES = {
 
 _OF_THREADS = {
     N_TO_N: "omp_barrier omp_implicit_barrier pthread_barrier_wait",
-    LETS: """omp_fork omp_release omp_task_create pthread_create pthread_release pthread_cond_signal device_launch""",
+    LETS: """omp_fork omp_release omp_task_create pthread_create pthread_release pthread_cond_signal device_launch process_end""",
     AWAITS: """omp_idle omp_join omp_critical omp_lock omp_ordered omp_task omp_taskwait
         pthread_idle pthread_join pthread_mutex_lock pthread_cond_wait device_idle device_synchronize device_copy
         device_offload""",

@@ -139,7 +139,7 @@ class Builder:
 
     def _defects(self) -> Defects:
         out = defects.DefectList()
-        for location in self.columns.open:
+        for location in sorted({*self.columns.open, *self.threads.never_end} - {*self.regions.never_end}):
             out.add(NONE, defects.NEVER_ENDS, location)
         for location, (rest, _) in enumerate(self.columns.rest):
             if len(rest) and rest["peer"][0] > 0:
@@ -190,7 +190,8 @@ class Builder:
         local, real = about.real
         started = datetime.datetime.fromtimestamp((real - local + about.begun) / 1e9, datetime.UTC).isoformat()
         program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about.program)
-        return {"recorder": "perwiz", "program": program, "mpi": " ".join(about.mpi.split("\n")[0].split()), "started": started}
+        mpi = " ".join(about.mpi.split("\n")[0].split())
+        return {"recorder": "perwiz", "program": program} | ({"mpi": mpi} if mpi else {}) | {"started": started}
 
     def _assemble(self) -> Trace:
         locations, nodes, metahosts = self._locations()

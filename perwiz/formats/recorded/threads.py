@@ -29,6 +29,7 @@ _CREATE_THREAD, _THREAD, _JOIN_THREAD, _COND_WAIT, _COND_SIGNAL, _THREAD_BARRIER
 )
 _MUTEXES = (*(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered")), ops.OP["pthread_mutex_lock"], _COND_WAIT)
 _RELEASES = (ops.OP["omp_release"], ops.OP["pthread_release"])
+_END_OF_PROCESS = ops.OP["process_end"]
 _TASK_END, _TASK_NEEDS = "task end", "task needs"
 """Records that are no calls: a task has ended; it may begin only when another one has."""
 
@@ -65,6 +66,8 @@ class Threads:
         self._teams = np.empty(0, "i4"), np.empty(0, "i4")
         several = [place for place, k in enumerate(columns.process.tolist()) if columns.processes[k].about.threads]
         self._rows = self._numbered(several)
+        self.never_end = self._never_end()
+        """Locations that were still in a team, or had not ended, when the recording did."""
         if len(self._rows.call):
             self._instances()
             self._end_teams()
@@ -94,6 +97,20 @@ class Threads:
         created = out.of(_CREATE)
         out.other[created] = self._numbers.number(out.process[created], np.concatenate(makers))
         return out
+
+    def _never_end(self) -> list[int]:
+        """Return the locations that opened a team and never came to its end, or never ended themselves, in order.
+
+        A thread that was created says that it ends by its second idle call; a process without MPI by its last call.
+        """
+        rows, columns = self._rows, self._columns
+        fork, lives = rows.of(_FORK), rows.of(_THREAD)
+        open_ = rows.location[fork & ~np.isin(rows.id, rows.id[rows.of(_JOIN)])]
+        begun, count = np.unique(rows.location[lives], return_counts=True)
+        processes = [columns.processes[k] for k in columns.process.tolist()]
+        alone = [place for place, process in enumerate(processes) if columns.thread[place] == 0 and not process.about.mpi]
+        unended = np.setdiff1d(alone, rows.location[rows.of(_END_OF_PROCESS)])
+        return np.unique(np.concatenate([open_, begun[count == 1], unended])).tolist()
 
     def _link(self, kind: int, cause: I4, effect: I4) -> None:
         """Add links, but those that program order has anyway."""

@@ -186,7 +186,7 @@ def test_region__named_by_its_place(read, arrives, told, left):
 
 
 def test_killed__as_far_as_it_goes(read):
-    """The program ends in its second team: the worker is still idle, and nothing joins the first team."""
+    """The program ends in its second team, which never ends: the worker is still idle, and nothing joins the first team."""
     first = [
         at("omp_fork", 1000, 1010, 1),
         at("omp_implicit_barrier", 1300, 1320, 1),
@@ -196,7 +196,7 @@ def test_killed__as_far_as_it_goes(read):
     worker = [at("omp_idle", 1000, 1020, 1), at("omp_implicit_barrier", 1310, 1320, 1), at("omp_idle", 1320, 0)]
     trace = read(first, worker)
     assert links(trace) == [("fork", 0, 4)]
-    assert (trace.defects.reason.tolist(), trace.defects.location.tolist()) == ([defects.NEVER_ENDS], [1])
+    assert (trace.defects.reason.tolist(), trace.defects.location.tolist()) == ([defects.NEVER_ENDS] * 2, [0, 1])
 
 
 def test_damaged__numbers_of_nobody(read):
