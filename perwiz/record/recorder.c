@@ -25,11 +25,11 @@
 
 #include "pthreads.c"
 
-#include "process.c"
-
 #include "clocks.c"
 
 #include "profile.c"
+
+#include "process.c"
 
 #include "start.c"
 
