@@ -1027,14 +1027,14 @@ def threads():
     fork, idle = b.call(0, "omp_fork"), b.call(mine, "omp_idle")
     b.link("fork", fork, idle)
     b.compute(0, 2000)
-    b.call(0, "omp_critical")
+    b.call(0, "omp_critical", tag=3)
     b.compute(0, 6000)
-    release = b.call(0, "omp_release")
+    release = b.call(0, "omp_release", tag=3)
     b.compute(mine, 5000)
-    critical = b.call(mine, "omp_critical")
+    critical = b.call(mine, "omp_critical", tag=3)
     b.link("lock", release, critical)
     b.compute(mine, 400)
-    b.call(mine, "omp_release")
+    b.call(mine, "omp_release", tag=3)
     b.team("omp_implicit_barrier", (0, mine))
     join, ended = b.call(0, "omp_join"), b.call(mine, "omp_idle")
     b.link("join", ended, join)
@@ -1167,8 +1167,8 @@ class Threads:
     def one(self, places):
         return places[self.draw(st.integers(0, len(places) - 1))]
 
-    def call(self, place, routine):
-        return self.b.call(place, routine, work=self.draw(self.works))
+    def call(self, place, routine, **columns):
+        return self.b.call(place, routine, work=self.draw(self.works), **columns)
 
     def step(self, kind, rank):
         """Let a process take a step if it can."""
@@ -1190,11 +1190,11 @@ class Threads:
             b.team("omp_barrier", team)
         elif kind == "lock":
             place = self.one(places)
-            acquire = self.call(place, "omp_critical")
+            acquire = self.call(place, "omp_critical", tag=rank)
             if rank in self.released:
                 b.link("lock", self.released[rank], acquire)
             b.compute(place, self.draw(st.integers(0, 9000)))
-            self.released[rank] = self.call(place, "omp_release")
+            self.released[rank] = self.call(place, "omp_release", tag=rank)
         elif kind == "task":
             maker, place = self.one(places), self.one(places)
             b.link("task", self.call(maker, "omp_task_create"), self.call(place, "omp_task"))

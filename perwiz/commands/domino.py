@@ -40,7 +40,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 """
 
 
-FAMILIES = ("site", "routine", "region", "step", "rank", "pair")
+FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "lock")
 """Words of `perwiz.whatif.worth.families`."""
 BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs")
 """Words of `perwiz.whatif.ranking.ranking`."""

@@ -71,6 +71,10 @@ OP = {name: op for op, name in enumerate(OPS)}
 """Op per routine name."""
 MPI = np.array([name.startswith("MPI_") for name in OPS])
 """Per op: a routine of MPI."""
+TAKES_LOCK = np.isin(OPS, ("omp_critical", "omp_lock", "omp_ordered", "pthread_mutex_lock"))
+"""Per op: returns when its thread has a lock, of which the call's tag is the number."""
+GIVES_LOCK = np.isin(OPS, ("omp_release", "pthread_release"))
+"""Per op: gives a lock back; likewise."""
 POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 """Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)

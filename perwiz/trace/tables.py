@@ -52,7 +52,7 @@ class Calls(Table):
     op: U2 = column("routine, row of perwiz.trace.operations.OPS")
     path: I4 = column("region path it was called from, row of paths, or -1")
     peer: I4 = column("partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
-    tag: I4 = column("tag, or -1 none, -2 any; of one-sided calls the number of the window among those of its communicator")
+    tag: I4 = column("tag, or -1 none, -2 any; of one-sided calls the number of the window among those of its communicator, of locks theirs")
     comm: I4 = column("row of communicators, or -1")
     root: I4 = column("root of a collective as a rank in MPI_COMM_WORLD, or -1 none or unknown")
     bytes_sent: I8 = column("bytes this call sends", "byte")

@@ -1,5 +1,5 @@
 """Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `step:NAME#3..7`, `site:MPI_Recv@NAME`, `rank:3`, `rank:0-7`,
-`rank:0.1` (thread or stream 1 of rank 0), `node:NAME`, `pair:0>1`, `tag:3`, `op:MPI_Recv`, `all`, or several joined by commas.
+`rank:0.1` (thread or stream 1 of rank 0), `node:NAME`, `pair:0>1`, `tag:3`, `lock:0`, `op:MPI_Recv`, `all`, or several joined by commas.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 
-_KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "op")
+_KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "lock", "op")
 _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
 _FINALIZE = operations.OP["MPI_Finalize"]
 _INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
@@ -232,6 +232,8 @@ def _part(trace: Trace, part: str) -> Mask:
         return np.asarray(locations(trace, part)[trace.calls.location], bool)
     if kind == "tag" and rest:
         return _tagged(trace, part)
+    if kind == "lock" and rest:
+        return _of_lock(trace, part)
     if kind == "pair" and rest:
         return _between(trace, part)
     if kind == "op" and rest:
@@ -239,7 +241,7 @@ def _part(trace: Trace, part: str) -> Mask:
     known = [f"{kind}:{rest}" for kind in _KINDS] if rest else ["all", *(f"op:{operations.OPS[k]}" for k in np.unique(trace.calls.op))]
     raise UsageError(
         f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
-        f" pair:0>1, tag:3, op:MPI_Recv or all{words.meant(part, known)}"
+        f" pair:0>1, tag:3, lock:0, op:MPI_Recv or all{words.meant(part, known)}"
     )
 
 
@@ -278,15 +280,31 @@ def _moving(trace: Trace, chosen: Mask) -> Mask:
 
 
 def _tagged(trace: Trace, part: str) -> Mask:
-    """Return which calls move messages of a tag, or name it, bool per call. Numbers of windows are no tags."""
+    """Return which calls move messages of a tag, or name it, bool per call. Numbers of windows and locks are no tags."""
     number = part.removeprefix("tag:")
     tag = int(number) if re.fullmatch("[0-9]{1,10}", number) else NONE
-    named = (trace.calls.tag == tag) & ~operations.ON_WINDOWS[trace.calls.op]
+    named = (trace.calls.tag == tag) & ~operations.ON_WINDOWS[trace.calls.op] & (locks(trace) == NONE)
     mask = _moving(trace, trace.messages.tag == tag) | named if tag != NONE else np.zeros(len(trace.calls), bool)
     if not mask.any():
         used = np.unique(trace.messages.tag)
         have = f"the trace has tags {', '.join(map(str, used[:12]))}{' ...' if len(used) > 12 else ''}" if len(used) else "there are none"
         raise UsageError(f"{part}: no message has that tag, {have}")
+    return mask
+
+
+def locks(trace: Trace) -> I4:
+    """Return the number of the lock that each call takes or gives back, int32, -1 for others."""
+    return np.where((operations.TAKES_LOCK | operations.GIVES_LOCK)[trace.calls.op], trace.calls.tag, NONE)
+
+
+def _of_lock(trace: Trace, part: str) -> Mask:
+    """Return which calls take or give back a lock, bool per call."""
+    number, lock = part.removeprefix("lock:"), locks(trace)
+    mask = lock == int(number) if re.fullmatch("[0-9]{1,9}", number) else np.zeros(len(lock), bool)
+    if not mask.any():
+        last = int(lock.max(initial=NONE))
+        have = f"the trace has {'lock 0 alone' if last == 0 else f'locks 0 to {last}'}" if last >= 0 else "the trace names no locks"
+        raise UsageError(f"{part}: no such lock, {have}")
     return mask
 
 

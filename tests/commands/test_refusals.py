@@ -30,7 +30,7 @@ FILES = {
     "nan.toml": (ROOT / "models" / "default.toml").read_text(encoding="utf-8").replace("2500.0", "nan"),
 }
 MODELS = "cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, viola-external, viola-fh-brs, viola-fzj"
-HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, op:MPI_Recv or all"
+HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
 KEYS = (
     "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes, "
     "S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"

@@ -78,7 +78,7 @@ def refused(text, message, made=None):
         selectors.calls(made or trace(), text)
 
 
-LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, op:MPI_Recv or all"
+LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
 
 
 @pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])
@@ -186,6 +186,25 @@ def test_calls__tags_and_pairs_with_what_completes_them():
     texts = {"tag:1": [0, 2, 5], "tag:2": [1, 2, 4], "tag:3": [3], "pair:0>1": [0, 1, 2, 4, 5], "node:n0": [3, 4, 5]}
     assert {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in texts} == texts
     refused("node:n", "node:n: no such node, the trace has n1, n0; did you mean n1?", made)
+
+
+def test_calls__of_a_lock():
+    """Two locks, and a message whose tag is the number of one."""
+    b = build.Builder(2)
+    for lock in (0, 1, 0):
+        b.call(0, "omp_lock", tag=lock)
+        b.call(0, "omp_release", tag=lock)
+    b.send(0, 1, tag=1)
+    b.recv(1, 0, tag=1)
+    made = b.trace()
+    texts = {"lock:0": [0, 1, 4, 5], "lock:1": [2, 3], "tag:1": [6, 7]}
+    assert {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in texts} == texts
+    refused("lock:2", "lock:2: no such lock, the trace has locks 0 to 1", made)
+    refused("lock:x", "lock:x: no such lock, the trace has locks 0 to 1", made)
+    refused("lock:0", "lock:0: no such lock, the trace names no locks", build.CATALOGUE["no_messages"]())
+    b = build.Builder(1)
+    b.call(0, "omp_lock", tag=0)
+    refused("lock:1", "lock:1: no such lock, the trace has lock 0 alone", b.trace())
 
 
 def test_calls__sites_in_the_source():

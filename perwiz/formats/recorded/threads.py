@@ -73,6 +73,7 @@ class Threads:
             self._end_teams()
             self._be_idle(begun)
             self._fork_and_join()
+            self._name_locks()
             self._hand_over()
             self._tasks()
             self._posix_threads(begun)
@@ -190,20 +191,36 @@ class Threads:
         place[self._rows.id[rows]] = rows
         return place[ids]
 
+    def _name_locks(self) -> None:
+        """Say which lock it is, a number in order of first occurrence."""
+        named = ops.TAKES_LOCK[self._rows.op] | ops.GIVES_LOCK[self._rows.op]
+        self._columns["tag"][self._rows.call[named]] = Numbers().number(self._rows.process[named], self._rows.id[named])
+
     def _hand_over(self) -> None:
-        """Who had a mutex lets the next one have it. It is told that it was released after that: the next may have it already."""
+        """Who had a mutex lets the next one have it, or another thread that gives it back for him.
+
+        It is told that it was released after that: the next may have it already.
+        """
         rows = self._rows
         asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES)
         both = np.flatnonzero(asked | released)
         both = both[np.argsort(rows.id[both], kind="stable")]
         pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
         pair &= rows.location[both[:-1]] == rows.location[both[1:]]
-        release = np.full(len(rows.call), NONE, "i4")
-        release[both[:-1][pair]] = rows.call[both[1:][pair]]
-        held = np.flatnonzero(asked)
-        held = held[np.lexsort((self._leave[rows.call[held]], rows.id[held]))]
-        next_ = (rows.id[held[:-1]] == rows.id[held[1:]]) & (release[held[:-1]] >= 0)
-        cause, effect = release[held[:-1][next_]], rows.call[held[1:][next_]]
+        release, before = (np.full(len(rows.call), NONE, "i8") for _ in range(2))
+        release[both[:-1][pair]] = both[1:][pair]
+        released[both[1:][pair]] = False
+        held, by_others = np.flatnonzero(asked), np.flatnonzero(released)
+        order = np.concatenate([held, by_others])
+        time = np.append(self._leave[rows.call[held]], self._enter[rows.call[by_others]])
+        order = order[np.lexsort((time, rows.id[order]))]
+        held = order[asked[order]]
+        before[held[1:]] = np.where(rows.id[held[1:]] == rows.id[held[:-1]], release[held[:-1]], NONE)
+        last, this = order[:-1], order[1:]
+        given = released[last] & asked[this] & (rows.id[last] == rows.id[this]) & (before[this] == NONE)
+        before[this[given]] = last[given]
+        held = held[before[held] != NONE]
+        cause, effect = rows.call[before[held]], rows.call[held]
         self._enter[cause] = self._leave[cause] = np.maximum(np.minimum(self._enter[cause], self._leave[effect]), self._leave[cause - 1])
         self._link(tables.LOCK, cause, effect)
 

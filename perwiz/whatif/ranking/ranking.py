@@ -25,7 +25,7 @@ from perwiz.whatif.worth.families import FAMILIES
 
 BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs")
 """What a change can be about."""
-_PLAIN = ("call", "site", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
+_PLAIN = ("call", "site", "lock", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
 _SAME, CLOSE, _PROMISED = 0.1, 0.9, 0.5
 """Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,

@@ -1,4 +1,5 @@
-"""Sets of calls that a person asks about together: all of a call site, a routine, a region, a step, a process, or a pair of them.
+"""Sets of calls that a person asks about together: all of a call site, a routine, a region, a step, a process, or a pair of them,
+a lock.
 
 Every call is in one class at most, and a set is some of the classes; so calls of nested regions are listed once.
 """
@@ -149,6 +150,18 @@ def _pair(run: Run) -> Family:
     return Family(names, tuple(f"pair:{sender}>{receiver}" for sender, receiver in ends), class_of, row, member)
 
 
+def _lock(run: Run) -> Family:
+    """Return the calls that take or give back each lock, which is named by the first place that takes it."""
+    trace, class_of = run.trace, selectors.locks(run.trace)
+    site_of, sites = selectors.sites(trace)
+    first = np.full(int(class_of.max(initial=NONE)) + 1, NONE, "i8")
+    takes = np.flatnonzero(operations.TAKES_LOCK[trace.calls.op] & (class_of != NONE))[::-1]
+    first[class_of[takes]] = site_of[takes]
+    places = [sites[site] if site != NONE else ("", "", "") for site in first.tolist()]
+    names = [f"lock {k}" + (f", {selectors.site(*place)}" if place[0] else "") for k, place in enumerate(places)]
+    return _class_by_class(class_of, names, [f"lock:{k}" if place[0] else None for k, place in enumerate(places)])
+
+
 FAMILIES: dict[str, Callable[[Run], Family]] = {
     "site": _site,
     "routine": _routine,
@@ -156,5 +169,6 @@ FAMILIES: dict[str, Callable[[Run], Family]] = {
     "step": _step,
     "rank": _rank,
     "pair": _pair,
+    "lock": _lock,
 }
 """Word -> the sets of calls of a run."""

@@ -568,7 +568,7 @@ def test_links(events, written):
     assert [line for line in events(made) if re.search(r" 1 2 0 |[sl]=2", line)] == [
         "9980 0 1 2 0 0.600 @ l=0",
         "omp_idle- 0 1 2 0 0.600",
-        "omp_release+ 0 0 5 0 8.700 @ l=2",
+        "omp_release+ 0 0 5 0 8.700 @ t=3 l=2",
         "9984 0 1 4 0 8.800 @ l=2",
         "9980 1 1 2 0 13.708 @ l=7",
         "omp_idle- 1 1 2 0 13.708",

@@ -200,6 +200,7 @@ def test_locks__routines_other_locks_and_who_releases(archive):
         *((0, "pthread_mutex_lock", 22, 22), (0, "pthread_release", 23, 23), (1, "omp_release", 10, 12)),
     ]
     assert (links(trace), trace.counts.untied_waits) == ([("lock", 5, 1)], 0)
+    assert trace.calls.tag.tolist() == [0, 0, 1, 2, 2, 0]
 
 
 def test_locks__records_missing_or_twice(archive):

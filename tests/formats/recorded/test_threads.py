@@ -131,6 +131,24 @@ def test_lock__handed_over(read):
     assert shown(trace)[0][2] == ("release", 250, 250)
 
 
+def test_lock__released_by_another_thread(read):
+    """The first thread has lock 9 from 1100 on; the second, which waits for it no more than the third, gives it back at 1200."""
+    first = [at("pthread_mutex_lock", 1100, 1101, 9)]
+    second = [at("pthread_idle", 1000, None, 1), at("pthread_release", 1200, None, 9), at("pthread_release", 1290, None, 8)]
+    third = [at("pthread_idle", 1000, None, 2), at("pthread_mutex_lock", 1110, 1210, 9), at("pthread_mutex_lock", 1250, 1300, 8)]
+    assert [link for link in links(read(first, second, third)) if link[0] == "lock"] == [("lock", 2, 5), ("lock", 3, 6)]
+
+
+def test_lock__which_it_is(tmp_path):
+    """Each process has locks of its own, whatever they are called; numbers are in order of first occurrence."""
+    run = Run(tmp_path / "run", 2)
+    for rank in range(2):
+        calls = [at("omp_critical", 1000, 1010, 9), at("omp_release", 1020, None, 9), at("omp_critical", 1030, 1031, 8 + rank)]
+        run.process(rank, [*calls, at("omp_release", 1040, None, 8 + rank), at("omp_task_create", 1050, None, 4)], threads=True)
+    trace = recorded.read(str(run.path))
+    assert trace.calls.tag.tolist() == [0, 0, 1, 1, -1, 2, 2, 2, 2, -1]
+
+
 def test_tasks__created_done_and_waited_for(read):
     """Task 4 creates 8 and 12; the worker does 8 while it waits at the barrier, its creator 12 and then waits for both."""
     create, done = (

@@ -190,7 +190,7 @@ def test_makespans__tells_how_far_it_is():
 
 def test_rank_sets__unknown():
     run = replayed(two_steps(), hand_model(), "none")
-    message = "family 'loop': must be one of site, routine, region, step, rank, pair"
+    message = "family 'loop': must be one of site, routine, region, step, rank, pair, lock"
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         rank_sets(run, "loop")
     with pytest.raises(UsageError, match=r"^question 'zero': must be one of zero-wait, zero-time$"):

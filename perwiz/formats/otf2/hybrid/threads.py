@@ -44,6 +44,13 @@ class Said:
             op[call[op[call] == of_openmp]] = of_pthreads
 
 
+    def number_locks(self, op: U2, tag: I4) -> None:
+        """Say which lock the calls of locks are about, in order of first occurrence; `op` and `tag` are per call, `tag` is overwritten."""
+        rows = np.isin(self.kind, (records.ACQUIRE_LOCK, records.RELEASE_LOCK))
+        rows &= (operations.TAKES_LOCK | operations.GIVES_LOCK)[op[self.call]]
+        tag[self.call[rows]] = _numbered(self.process[rows], self.first[rows], self.second[rows])
+
+
 @dataclasses.dataclass(frozen=True)
 class Tied:
     """What is tied, and how many waits of threads are not because records are missing or contradict each other."""
