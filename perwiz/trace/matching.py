@@ -70,14 +70,15 @@ def _numbered_by(channels: Numbers, side: Sequence[I4]) -> I4:
     return out
 
 
-def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False) -> tuple[Messages, int]:
+def messages(sends: Ends, receives: Ends, mode: U1, equal: bool = False, enter: I8 | None = None) -> tuple[Messages, int]:
     """Return the matched messages, sorted by sending call, and how many pairs have ends of different size; no messages, if `equal`.
 
-    Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted; records that
+    Matching is first in, first out per (sender, receiver, tag, communicator) in the order receives were posted: the program order or, of
+    several threads of a process, that in which the calls were entered, if `enter` says when every call was. Records that
     carry a message number are matched by sender, receiver and that. The receiver's size counts (MPI 3.1, 3.5; FORMATS of ALOG:
     actual bytes).
     """
-    receive = receive_of_each(sends, receives)
+    receive = receive_of_each(sends, receives, enter)
     matched: slice | I8 = slice(None)
     if not ((receive >= 0).all() and is_sorted(sends.call)):
         matched = np.flatnonzero(receive >= 0)
@@ -106,18 +107,27 @@ def _inside(ends: Ends, rows: slice | I4 | I8) -> I8:
     return np.zeros(len(ends.call[rows]), "i8") if ends.inside is None else ends.inside[rows]
 
 
-def receive_of_each(sends: Ends, receives: Ends) -> I4:
-    """Return the receive that takes each send, or -1."""
+def receive_of_each(sends: Ends, receives: Ends, enter: I8 | None = None) -> I4:
+    """Return the receive that takes each send, or -1; `enter` as of `messages`."""
     by_id = any(ends.id is not None and bool((ends.id != NONE).any()) for ends in (sends, receives))
     sent, received = _key(sends, sends.rank, sends.peer, by_id), _key(receives, receives.peer, receives.rank, by_id)
-    posted: slice | I8 = slice(None) if is_sorted(receives.call) else np.argsort(receives.call, kind="stable")
+    order = slice(None) if enter is None else _in_order(sends.call, enter)
+    posted = _in_order(receives.call, enter)
+    found = fifo([column[order] for column in sent], [column[posted] for column in received])
     taken = np.empty(len(receives.call), "i4")
-    taken[posted] = fifo(sent, [column[posted] for column in received])
+    taken[posted] = found if isinstance(order, slice) else np.where(found >= 0, order[found], NONE)
     out = np.full(len(sends.call), NONE, "i4")
     for chunk in chunks(len(taken)):
         rows = chunk.start + np.flatnonzero(taken[chunk] >= 0)
         out[taken[rows]] = rows
     return out
+
+
+def _in_order(call: Ints, enter: I8 | None) -> slice | I8:
+    """Return the order that sorts records by when their call was entered, if that is said, and by call; a slice if they are so."""
+    if enter is not None:
+        return np.lexsort((call, enter[call]))
+    return slice(None) if is_sorted(call) else np.argsort(call, kind="stable")
 
 
 def _i4(column: Ints) -> I4:

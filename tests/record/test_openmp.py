@@ -72,7 +72,7 @@ def test_threads__everything_they_wait_for(program, mpi, record):
     assert trace.locations.kind.tolist() == [PROCESS, THREAD] * 2
     assert (len(trace.defects), trace.counts.lacking, trace.counts.incomplete_collectives) == (0, {}, 0)
     linked = Counter(LINKS[kind] for kind in trace.links.kind.tolist())
-    assert (linked["fork"], linked["join"]) == (8, 8 + 2)  # the last two: workers are idle until their process comes to its end
+    assert (linked["fork"], linked["join"], linked["end"]) == (8, 8, 2)
     assert linked["lock"] >= 2 * 3
     times = trace.timeline.calls
     assert (times.leave[trace.links.effect] >= times.enter[trace.links.cause]).all()

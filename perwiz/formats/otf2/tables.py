@@ -166,7 +166,9 @@ class Builder:
             np.add.at(self.column["received"], receives.ends.done, more)
         self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
         self.messages: Messages
-        self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, equal=not self.extras.written)
+        several = len(np.unique(self.locations.process)) < len(self.locations.process)
+        enter = self.column["enter"] if several else None
+        self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, not self.extras.written, enter)
 
     def _side(self, side: str) -> Side:
         rank = self.columns.each(side, self.locations.process)

@@ -46,8 +46,11 @@ class Traffic:
         slots = min(last, _SPARSE * requests + _LEAST) + 1
         return Share(columns | self._requests | self._tests, self._begins[process : process + 1].copy(), slots)
 
-    def finish(self, shares: list[Share], rank: NDArray[np.int32]) -> None:
-        """Match messages. The shares are those of all processes, after their end; `rank` is that of each process."""
+    def finish(self, shares: list[Share], rank: NDArray[np.int32], enter: NDArray[np.int64] | None) -> None:
+        """Match messages. The shares are those of all processes, after their end; `rank` is that of each process.
+
+        `enter` of every call is given where processes have several threads.
+        """
         self.not_members = sum(share.not_members for share in shares)
         self.not_posted = sum(share.not_posted for share in shares)
         self.requests = Requests(**self._requests)
@@ -56,7 +59,7 @@ class Traffic:
         receives = self._received(np.repeat(rank, self._counts["receives"]))
         self._sends, self._receives, self._requests, self._tests = {}, {}, {}, {}
         self.sends, self.receives = len(sends.call), len(receives.call)
-        self.messages, self.size_differs = matching.messages(sends, receives, mode)
+        self.messages, self.size_differs = matching.messages(sends, receives, mode, enter=enter)
 
     def _tabulate_tests(self, shares: list[Share]) -> None:
         slices = [slice(begin, share.tests) for begin, share in zip(self._begins["tests"].tolist(), shares, strict=True)]

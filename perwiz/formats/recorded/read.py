@@ -70,7 +70,8 @@ class Builder:
         self.threads = Threads(self.columns, self.begun - self.start)
         self.regions = RegionInstances(self.columns, self.start)
         self.traffic = self.columns.traffic
-        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"))
+        enter = self.columns["enter"] if len(self.columns.process) > len(self.processes) else None
+        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"), enter)
         self._collectives()
         self.windows = Windows(self.columns, self.calls)
         return self._assemble()

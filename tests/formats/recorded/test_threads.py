@@ -9,7 +9,7 @@ from perwiz.trace import defects, operations
 from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import check
 from perwiz.whatif.predict import predict
-from recorded_runs import Run, call
+from recorded_runs import RECEIVES, SENDS, Run, call
 
 REGION = {"region": 0, "parallel": False, "placed": True, "name": "omp parallel"}
 MODULE = {"module": "/app", "bias": 0, "build_id": "b", "begin": 0, "end": 4096}
@@ -147,6 +147,26 @@ def test_lock__which_it_is(tmp_path):
         run.process(rank, [*calls, at("omp_release", 1040, None, 8 + rank), at("omp_task_create", 1050, None, 4)], threads=True)
     trace = recorded.read(str(run.path))
     assert trace.calls.tag.tolist() == [0, 0, 1, 1, -1, 2, 2, 2, 2, -1]
+
+
+def test_messages__of_threads_in_order_of_time(tmp_path):
+    """Rank 0's second thread sends 16 bytes before the first sends 8, and so they come; back likewise, to threads that post in that order."""
+
+    def send(enter, leave, size, to):
+        return call("MPI_Send", enter, leave, peer=to, tag=5, comm=0, bits=SENDS, sent=size)
+
+    def receive(enter, leave, size, source):
+        return call("MPI_Recv", enter, leave, peer=source, tag=5, comm=0, bits=RECEIVES, received=size)
+
+    run = Run(tmp_path / "run", 2)
+    others = [[send(1050, 1060, 16, 1), receive(1220, 1410, 16, 1)]]
+    run.process(0, [send(1100, 1110, 8, 1), receive(1230, 1420, 8, 1)], others=others, threads=True)
+    calls = [receive(1010, 1060, 16, 0), receive(1070, 1110, 8, 0), send(1400, 1410, 16, 0), send(1410, 1420, 8, 0)]
+    run.process(1, calls, threads=True)
+    trace = recorded.read(str(run.path))
+    messages = trace.messages
+    assert (messages.send.tolist(), messages.receive.tolist(), messages.bytes.tolist()) == ([0, 2, 6, 7], [5, 4, 3, 1], [8, 16, 16, 8])
+    assert trace.counts.size_differs == 0
 
 
 def test_tasks__created_done_and_waited_for(read):

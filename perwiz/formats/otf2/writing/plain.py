@@ -37,7 +37,7 @@ def extras(partners: Partners, timeline: Timeline) -> Extras:
         *_requests(partners),
         *_sends(partners),
         *_receives(partners),
-        *_pairs(partners),
+        *_pairs(partners, timeline),
         *_done(trace),
         *_sequence(trace, timeline),
         (extra.LABEL, trace.labels.call, trace.labels.text),
@@ -159,14 +159,16 @@ def _receives(partners: Partners) -> list[_Piece]:
     return [(extra.RECEIVE, side.done[rows], side.call[rows])]
 
 
-def _pairs(partners: Partners) -> list[_Piece]:
+def _pairs(partners: Partners, timeline: Timeline) -> list[_Piece]:
     """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there.
 
     So have those between processes where the communicator of one is not that of its records.
     """
     trace, sends, receives = partners.trace, partners.sends, partners.receives
     mode = np.zeros(len(sends.call), "u1")
-    implied, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode)
+    several = len(np.unique(trace.locations.process)) < len(trace.locations)
+    enter = timeline.calls.enter if several else None
+    implied, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode, enter=enter)
     wanted, had = _partners_of(trace.messages), _partners_of(implied)
     moved = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
     if np.array_equal(wanted, had) and not len(moved):
