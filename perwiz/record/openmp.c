@@ -11,7 +11,7 @@ typedef union {
 enum { OMPT_BEGIN = 1, OMPT_END = 2 };
 enum { OMPT_WORKER = 2 };                                     /* kind of thread */
 enum { OMPT_INITIAL = 1, OMPT_EXPLICIT = 4 };                 /* flags of tasks */
-enum { OMPT_COMPLETE = 1, OMPT_CANCEL = 3 };                  /* how a task was left */
+enum { OMPT_COMPLETE = 1, OMPT_CANCEL = 3, OMPT_EARLY_FULFILL = 5, OMPT_LATE_FULFILL = 6 }; /* how a task was left */
 enum { OMPT_EXPLICIT_BARRIER = 3, OMPT_TASKWAIT = 5, OMPT_TASKGROUP = 6, OMPT_REDUCTION = 7 };
 enum { OMPT_CRITICAL = 5, OMPT_ATOMIC = 6, OMPT_ORDERED = 7 }; /* kinds of mutexes; those below are locks */
 enum { OMPT_SINGLE_OTHER = 4 };
@@ -118,7 +118,7 @@ static void idle_begins(Thread *me, int64_t from)
 static void idle_ends(Thread *me, int64_t until, int64_t team)
 {
     Call *call = (Call *)(void *)me->calls.next;
-    call->leave = until;
+    call->leave = until > call->enter ? until : call->enter; /* another processor's clock may be behind by some ns */
     call->u.request = team;
     me->omp.idle = 0;
     commit(me);
@@ -314,7 +314,8 @@ static void openmp_task_create(OmptData *parent, const void *frame, OmptData *ta
     openmp_leave(me);
 }
 
-/* One task is left for another. Those that begin are made while the thread waits, or at once. */
+/* One task is left for another. Those that begin are made while the thread waits, or at once. An untied one is left before it has ended,
+   and goes on where a thread that is in no task takes it up. */
 static void openmp_task_schedule(OmptData *prior, int how, OmptData *following)
 {
     Thread *me = openmp_enter();
@@ -322,12 +323,16 @@ static void openmp_task_schedule(OmptData *prior, int how, OmptData *following)
         return;
     Omp *omp = &me->omp;
     int64_t time = now();
-    if ((how == OMPT_COMPLETE || how == OMPT_CANCEL) && prior && (prior->value & TASK_EXPLICIT)) {
+    int within = prior && (prior->value & TASK_EXPLICIT), begins = following && (following->value & TASK_EXPLICIT);
+    int resumed = begins && (following->value & TASK_BEGUN), ended = how == OMPT_COMPLETE || how == OMPT_CANCEL;
+    if (how == OMPT_EARLY_FULFILL || how == OMPT_LATE_FULFILL)
+        within = begins = 0;
+    if (within && (ended || !begins || resumed)) {
         openmp_put(me, OP_TASK_END, time, time, task_number(prior), 0);
         omp->since = omp->waited & 1 ? time : 0;
         omp->waited >>= 1;
     }
-    if (following && (following->value & TASK_EXPLICIT) && !(following->value & TASK_BEGUN)) {
+    if (begins && !(resumed && within)) {
         following->value |= TASK_BEGUN;
         omp->waited = omp->waited << 1 | (omp->since != 0);
         wait_ends(me, (Wait){OP_TASK, task_number(following), 0, 0}, time);

@@ -19,7 +19,7 @@ from perwiz.trace.trace import check
 from perwiz.whatif.predict import predict
 
 pytestmark = pytest.mark.slow
-PER_PROCESS = Counter(fork=4, idle=5, join=4, implicit_barrier=12, barrier=2, critical=2, lock=2, ordered=4, release=8)
+PER_PROCESS = Counter(fork=4, idle=5, join=4, implicit_barrier=12, barrier=2, critical=2, lock=2, ordered=4, release=8 + 5)
 PER_PROCESS += Counter(task_create=5, task=5, taskwait=2)
 
 

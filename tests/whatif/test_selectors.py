@@ -78,7 +78,8 @@ def refused(text, message, made=None):
         selectors.calls(made or trace(), text)
 
 
-LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
+LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
+LIKE += " pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
 
 
 @pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])

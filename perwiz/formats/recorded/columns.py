@@ -23,7 +23,7 @@ COLUMNS = {
     **dict.fromkeys(("peer", "tag", "comm", "root", "site"), "i4"),
     **dict.fromkeys(("enter", "leave", "sent", "received"), "i8"),
 }
-BEGIN, END = "begin", "end"
+BEGIN, END, TASK_END = "begin", "end", "task end"
 _PIECE = 1 << 14
 """Rows handled at a time: they stay in the cache."""
 ALIKE = {
@@ -39,6 +39,7 @@ ALIKE = {
     "MPI_Rget_accumulate": "MPI_Get_accumulate",
     "MPI_Win_flush_local": "MPI_Win_flush",
     "MPI_Win_flush_local_all": "MPI_Win_flush_all",
+    TASK_END: "omp_release",
     **{f"MPI_Ineighbor_{name}": f"MPI_Neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")},
 }
 """Routines that have no op of their own, and those that do to their partners what they do; an op is one byte."""

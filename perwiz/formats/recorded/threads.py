@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.formats.recorded.columns import Columns, operations
+from perwiz.formats.recorded.columns import TASK_END, Columns, operations
 from perwiz.kernels import records
 from perwiz.trace import matching_collectives, tables
 from perwiz.trace import operations as ops
@@ -30,8 +30,8 @@ _CREATE_THREAD, _THREAD, _JOIN_THREAD, _COND_WAIT, _COND_SIGNAL, _THREAD_BARRIER
 _MUTEXES = (*(ops.OP[f"omp_{name}"] for name in ("critical", "lock", "ordered")), ops.OP["pthread_mutex_lock"], _COND_WAIT)
 _RELEASES = (ops.OP["omp_release"], ops.OP["pthread_release"])
 _END_OF_PROCESS = ops.OP["process_end"]
-_TASK_END, _TASK_NEEDS = "task end", "task needs"
-"""Records that are no calls: a task has ended; it may begin only when another one has."""
+_TASK_NEEDS = "task needs"
+"""A record that is no call: a task may begin only when another one has ended."""
 
 
 @dataclasses.dataclass
@@ -46,7 +46,8 @@ class _Rows:
     """Team, task or lock: a number that no other process has."""
     other: I8
     """Of a task the one that created it; of the end of a task group when it began; of idle calls 1 if no team follows; of waits for a
-    condition that; of a signal 1 if it is for all; of a barrier of POSIX threads 1 for one of its members; else 0."""
+    condition that; of a signal 1 if it is for all; of a barrier of POSIX threads 1 for one of its members; of a release 1 if it is the end
+    of a task, or of a part of one; else 0."""
 
     def of(self, *op: int) -> Mask:
         """Return which are calls of some routines."""
@@ -90,6 +91,8 @@ class Threads:
             raw, op = np.flatnonzero(named)[: end - first][mine], op[mine]
             rank, id_ = np.full(len(mine), process.rank, "i4"), rows["request"][raw]
             other = np.where(op == _IDLE, id_ == 0, rows["sent"][raw]).astype("i8")
+            if TASK_END in process.about.operations:
+                other[rows["op"][raw] == process.about.operations.index(TASK_END)] = 1
             call, location = (mine + first).astype("i4"), np.full(len(mine), place, "i4")
             parts.append(_Rows(call, op, location, rank, self._numbers.number(rank, id_), other))
             makers.append(rows["received"][raw[op == _CREATE]])
@@ -193,7 +196,7 @@ class Threads:
 
     def _name_locks(self) -> None:
         """Say which lock it is, a number in order of first occurrence."""
-        named = ops.TAKES_LOCK[self._rows.op] | ops.GIVES_LOCK[self._rows.op]
+        named = (ops.TAKES_LOCK | ops.GIVES_LOCK)[self._rows.op] & (self._rows.other == 0)
         self._columns["tag"][self._rows.call[named]] = Numbers().number(self._rows.process[named], self._rows.id[named])
 
     def _hand_over(self) -> None:
@@ -202,7 +205,7 @@ class Threads:
         It is told that it was released after that: the next may have it already.
         """
         rows = self._rows
-        asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES)
+        asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES) & (rows.other == 0)
         both = np.flatnonzero(asked | released)
         both = both[np.argsort(rows.id[both], kind="stable")]
         pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
@@ -221,7 +224,7 @@ class Threads:
         before[this[given]] = last[given]
         held = held[before[held] != NONE]
         cause, effect = rows.call[before[held]], rows.call[held]
-        self._enter[cause] = self._leave[cause] = np.maximum(np.minimum(self._enter[cause], self._leave[effect]), self._leave[cause - 1])
+        self._earlier(cause.astype("i4"), effect)
         self._link(tables.LOCK, cause, effect)
 
     def _tasks(self) -> None:
@@ -231,57 +234,65 @@ class Threads:
         begun, maker = begun[maker >= 0], maker[maker >= 0]
         self._columns["site"][rows.call[begun]] = self._columns["site"][rows.call[maker]]
         self._link(tables.TASK, rows.call[maker], rows.call[begun])
-        task, call, time = self._task_ends()
-        self._dependences(begun, task, call)
-        maker = self._of_id(created, task)
-        ended, call, time = maker[maker >= 0], call[maker >= 0], time[maker >= 0]
+        ended = np.flatnonzero(rows.of(*_RELEASES) & (rows.other > 0))
+        self._go_on(begun, ended)
+        self._dependences(begun, ended)
+        maker = self._of_id(created, rows.id[ended])
+        ended, maker = ended[maker >= 0], maker[maker >= 0]
         waits = np.flatnonzero(rows.of(_TASKWAIT))
         groups = rows.other[waits] > 0
-        self._wait_for(waits[~groups], ended, rows.other[ended], call, time)
-        ancestor = ended
-        while len(ancestor) and groups.any():
-            self._wait_for(waits[groups], ancestor, rows.other[ancestor], call, time)
-            above = self._of_id(created, rows.other[ancestor])
-            call, time, ancestor = call[above >= 0], time[above >= 0], above[above >= 0]
+        self._wait_for(waits[~groups], maker, ended)
+        while len(maker) and groups.any():
+            self._wait_for(waits[groups], maker, ended)
+            above = self._of_id(created, rows.other[maker])
+            ended, maker = ended[above >= 0], above[above >= 0]
 
-    def _task_ends(self) -> tuple[I8, I4, I8]:
-        """Return the tasks that ended, the call behind that on their thread, and when it was; not those behind which there is none."""
-        task, call, time, location, _ = self._records(_TASK_END)
-        good = call < self._columns.first[location + 1]
-        return task[good], call[good].astype("i4"), time[good]
+    def _go_on(self, begun: I8, ended: I8) -> None:
+        """Tie the end of a part of a task to the next part: an untied task may go on elsewhere."""
+        rows = self._rows
+        both = np.concatenate([ended, begun])
+        both = both[np.lexsort((rows.of(_TASK)[both], self._leave[rows.call[both]], rows.id[both]))]
+        left, taken = both[:-1], both[1:]
+        parts = (rows.id[left] == rows.id[taken]) & ~rows.of(_TASK)[left] & rows.of(_TASK)[taken]
+        self._link(tables.TASK, rows.call[left[parts]], rows.call[taken[parts]])
 
-    def _dependences(self, begun: I8, task: I8, call: I4) -> None:
-        """Tie ends of tasks, of which `call` is behind each, to tasks that needed them, of which `begun` are the rows that begin them."""
-        sink, *_, source = self._records(_TASK_NEEDS)
-        place, beginning = (np.full(self._numbers.count, NONE, "i8") for _ in range(2))
-        place[task], beginning[self._rows.id[begun]] = call, self._rows.call[begun]
-        cause, effect = place[source], beginning[sink]
+    def _dependences(self, begun: I8, ended: I8) -> None:
+        """Tie ends of tasks to tasks that needed them; a runtime tells of an end when others have begun already, that it is not later."""
+        sink, source = self._needs()
+        end, beginning = (np.full(self._numbers.count, NONE, "i8") for _ in range(2))
+        end[self._rows.id[ended]], beginning[self._rows.id[begun]] = self._rows.call[ended], self._rows.call[begun]
+        cause, effect = end[source], beginning[sink]
         good = (cause >= 0) & (effect >= 0)
         cause, effect = cause[good].astype("i4"), effect[good].astype("i4")
+        self._earlier(cause, effect)
         true = self._enter[cause] <= self._leave[effect]
         self._link(tables.TASKWAIT, cause[true], effect[true])
 
-    def _records(self, kind: str) -> tuple[I8, I8, I8, I8, I8]:
-        """Return, per record of a kind that is no call: its task, the call behind it, its time, its location, the other task it names."""
-        columns, out = self._columns, [np.empty((5, 0), "i8")]
+    def _earlier(self, cause: I4, effect: I4) -> None:
+        """Let releases be not later than what they let go on, but behind the call before them on their thread."""
+        until = self._enter.copy()
+        np.minimum.at(until, cause, self._leave[effect])
+        self._enter[cause] = self._leave[cause] = np.maximum(until[cause], np.minimum(self._leave[cause - 1], self._enter[cause]))
+
+    def _needs(self) -> tuple[I4, I4]:
+        """Return tasks, and a task that each needs."""
+        columns, out = self._columns, [np.empty((2, 0), "i4")]
         for place in range(len(columns.rest)):
-            process, (rest, before) = columns.processes[columns.process[place]], columns.rest[place]
-            if process.about.threads and kind in process.about.operations:
-                row = np.flatnonzero(rest["op"] == process.about.operations.index(kind))
+            process, (rest, _) = columns.processes[columns.process[place]], columns.rest[place]
+            if process.about.threads and _TASK_NEEDS in process.about.operations:
+                row = np.flatnonzero(rest["op"] == process.about.operations.index(_TASK_NEEDS))
                 rank = np.full(len(row), process.rank)
-                task, other = (self._numbers.number(rank, rest[name][row]) for name in ("request", "received"))
-                out.append(
-                    np.stack([task, columns.first[place] + before[row], rest["enter"][row] - columns.start, rank * 0 + place, other])
-                )
-        task, call, time, location, other = np.concatenate(out, axis=1)
-        return task, call, time, location, other
+                out.append(np.stack([self._numbers.number(rank, rest[name][row]) for name in ("request", "received")]))
+        sink, source = np.concatenate(out, axis=1)
+        return sink, source
 
-    def _wait_for(self, waits: I8, created: I4 | I8, of_task: I8, call: I4, time: I8) -> None:
-        """Tie ends of tasks to the first of `waits` by `of_task` that returned behind them, if the task was created since its group began.
+    def _wait_for(self, waits: I8, created: I8, ended: I8) -> None:
+        """Tie ends of tasks to the first of `waits` that returned behind them, if the task was created since its group began.
 
-        Per end: the row that created the task, or its ancestor; the task that waits; the call behind the end; when it was.
+        Per end: the row that created the task, or its ancestor; the row of the end. Waits are those of the task that created it.
         """
         rows = self._rows
+        of_task, time = rows.other[created], self._enter[rows.call[ended]]
         task, when = np.concatenate([rows.id[waits], of_task]), np.concatenate([self._leave[rows.call[waits]], time])
         is_end = np.arange(len(task)) >= len(waits)
         order = np.lexsort((~is_end, when, task))
@@ -293,8 +304,8 @@ class Threads:
         wait = found[len(waits) :][end]
         end, wait = end[of_task[end] == rows.id[waits[wait]]], wait[of_task[end] == rows.id[waits[wait]]]
         since = np.maximum(rows.other[waits[wait]] - self._columns.start, 0)
-        effect, cause = rows.call[waits[wait]], call[end]
-        true = (self._enter[rows.call[created[end]]] >= since) & (self._enter[cause] <= self._leave[effect])
+        effect, cause = rows.call[waits[wait]], rows.call[ended[end]]
+        true = self._enter[rows.call[created[end]]] >= since
         self._link(tables.TASKWAIT, cause[true], effect[true])
 
     def _posix_threads(self, begun: I8) -> None:

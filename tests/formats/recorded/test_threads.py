@@ -150,7 +150,7 @@ def test_lock__which_it_is(tmp_path):
 
 
 def test_messages__of_threads_in_order_of_time(tmp_path):
-    """Rank 0's second thread sends 16 bytes before the first sends 8, and so they come; back likewise, to threads that post in that order."""
+    """Rank 0's second thread sends 16 bytes before the first sends 8, and so they come; back likewise, as the threads have posted."""
 
     def send(enter, leave, size, to):
         return call("MPI_Send", enter, leave, peer=to, tag=5, comm=0, bits=SENDS, sent=size)
@@ -185,13 +185,13 @@ def test_tasks__created_done_and_waited_for(read):
         at("omp_idle", 1452, 1452),
     ]
     trace = read(first, worker, more=[MODULE], places={200: "a.c:7 f"}.items())
-    assert [link for link in links(trace) if link[0].startswith("task")] == [("task", 1, 8), ("taskwait", 9, 4)]
-    assert shown(trace)[1][1:] == [("task", 30, 130), ("implicit_barrier", 400, 450), ("idle", 450, 451)]
-    assert (trace.sites, [trace.site[call] for call in (3, 8)]) == (("a.c:7 f",), [0, 0])
+    assert [link for link in links(trace) if link[0].startswith("task")] == [("task", 1, 9), ("taskwait", 10, 5)]
+    assert shown(trace)[1][1:] == [("task", 30, 130), ("release", 400, 400), ("implicit_barrier", 400, 450), ("idle", 450, 451)]
+    assert (trace.sites, [trace.site[call] for call in (3, 9)]) == (("a.c:7 f",), [0, 0])
     assert trace.calls.bytes_received.sum() == 0
 
 
-@pytest.mark.parametrize(("since", "waited"), [(1095, [("taskwait", 9, 4)]), (1105, [])], ids=["in the group", "before it"])
+@pytest.mark.parametrize(("since", "waited"), [(1095, [("taskwait", 10, 5)]), (1105, [])], ids=["in the group", "before it"])
 def test_task_group__waits_for_all_made_in_it(read, since, waited):
     """Task 8 of task 4 creates 16, which the worker does: the group of 4 waits for that if 8 was made since the group began."""
     first = [at("omp_fork", 1000, 1010, 1), at("omp_task_create", 1100, None, 8, received=4), at("omp_task", 1110, 1111, 8)]
@@ -291,19 +291,30 @@ def test_posix__rounds_of_a_barrier(read):
 
 
 def test_tasks__that_need_others(read):
-    """Task 12 needs 8, which the worker does until 1400: it may begin then."""
+    """Task 12 needs 8, which the worker does until 1400; it begins then, which is told at 1410."""
     first = [
         at("omp_fork", 1000, 1010, 1),
         at("omp_task_create", 1100, None, 8, received=4),
         at("omp_task_create", 1110, None, 12, received=4),
     ]
-    first += [at("task needs", 1110, None, 12, received=8), at("task needs", 1110, None, 12, received=99), at("omp_task", 1120, 1410, 12)]
+    first += [at("task needs", 1110, None, 12, received=8), at("task needs", 1110, None, 12, received=99), at("omp_task", 1120, 1400, 12)]
     first += [at("task end", 1440, None, 12), at("omp_implicit_barrier", 1450, 1451, 1), at("omp_join", 1451, 1451, 1)]
     worker = [
         at("omp_idle", 1000, 1020, 1),
         at("omp_task", 1030, 1130, 8),
-        at("task end", 1400, None, 8),
-        at("omp_implicit_barrier", 1400, 1450, 1),
+        at("task end", 1410, None, 8),
+        at("omp_implicit_barrier", 1420, 1450, 1),
     ]
     trace = read(first, [*worker, at("omp_idle", 1450, 1450)])
-    assert [link for link in links(trace) if link[0] == "taskwait"] == [("taskwait", 8, 3)]
+    assert [link for link in links(trace) if link[0] == "taskwait"] == [("taskwait", 9, 3)]
+    assert shown(trace)[1][2] == ("release", 400, 400)
+
+
+def test_tasks__that_move(read):
+    """Untied task 8 is left at 1200 and goes on with the worker from 1220 to 1300; the taskwait waits for that."""
+    first = [at("omp_fork", 1000, 1010, 1), at("omp_task_create", 1100, None, 8, received=4), at("omp_task", 1110, 1111, 8)]
+    first += [at("task end", 1200, None, 8), at("omp_taskwait", 1200, 1310, 4)]
+    first += [at("omp_implicit_barrier", 1450, 1451, 1), at("omp_join", 1451, 1451, 1)]
+    worker = [at("omp_idle", 1000, 1020, 1), at("omp_task", 1030, 1220, 8), at("task end", 1300, None, 8)]
+    trace = read(first, [*worker, at("omp_implicit_barrier", 1300, 1450, 1), at("omp_idle", 1452, 1452)])
+    assert [link for link in links(trace) if link[0].startswith("task")] == [("task", 1, 8), ("task", 3, 8), ("taskwait", 9, 4)]

@@ -43,12 +43,11 @@ class Said:
         for of_openmp, of_pthreads in _OF_PTHREADS.items():
             op[call[op[call] == of_openmp]] = of_pthreads
 
-
     def number_locks(self, op: U2, tag: I4) -> None:
         """Say which lock the calls of locks are about, in order of first occurrence; `op` and `tag` are per call, `tag` is overwritten."""
-        rows = np.isin(self.kind, (records.ACQUIRE_LOCK, records.RELEASE_LOCK))
-        rows &= (operations.TAKES_LOCK | operations.GIVES_LOCK)[op[self.call]]
-        tag[self.call[rows]] = _numbered(self.process[rows], self.first[rows], self.second[rows])
+        rows = (operations.TAKES_LOCK | operations.GIVES_LOCK)[op[self.call]]
+        model, lock, *_ = self.arguments
+        tag[self.call[rows]] = _numbered(self.process[rows], model[rows], lock[rows])
 
 
 @dataclasses.dataclass(frozen=True)
