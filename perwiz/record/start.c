@@ -172,7 +172,8 @@ static int tracing_begins(int64_t since)
     return !any;
 }
 
-/* MPI is there: start recording, the call that initialised it first. */
+/* MPI is there: start recording, the call that initialised it first. In a trace that lasts until all record: what that took is no computation
+   of the program, and on no process longer than on others. */
 static void after_init(int op, int code, int64_t since, void *site)
 {
     pw_state = code == MPI_SUCCESS ? OVER : BEFORE;
@@ -191,10 +192,8 @@ static void after_init(int op, int code, int64_t since, void *site)
 #endif
     if (!pw_profiling)
         read_clock_error(since);
-    if (pw_wrong) {
+    if (pw_wrong)
         since = pw_distort(since);
-        until = pw_distort(until);
-    }
     if (!pw_profiling && !tracing_begins(since))
         return;
     pthread_key_create(&pw_ending, end_thread);
@@ -203,13 +202,15 @@ static void after_init(int op, int code, int64_t since, void *site)
     if (pw_profiling)
         profile_begins(since);
     Thread *me = enter(op, site);
+    if (!pw_profiling && pw_comm != MPI_COMM_NULL)
+        PMPI_Barrier(pw_comm);
     if (!me)
         return;
     Call *call = leave(me, code);
     call->enter = since;
-    call->leave = until;
+    if (pw_profiling)
+        call->leave = until;
     commit(me);
-    mark(me, until);
     pw_profile_cost = now() - from;
 }
 

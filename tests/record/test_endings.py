@@ -93,6 +93,14 @@ def test_full_disk__stops_and_says_so(mpi, built, record, tmp_path):
         subprocess.run(["umount", str(small)], check=True)
 
 
+def test_start_of_the_recorder__is_inside_mpi_init(ending):
+    """What it takes is no computation of the program, and longer on no process: all leave when all record."""
+    trace = recorded.read(ending("well")[1])
+    left = trace.timeline.calls.leave[trace.calls.op == operations.OP["MPI_Init"]]
+    assert len(trace.values) == len(left) == 3
+    assert trace.values.max() <= left.min()
+
+
 def test_clocks__one_node_needs_no_offsets(ending):
     code, folder, _, _ = ending("well")
     assert code == 0

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.formats.recorded.columns import TASK_END, Columns, operations
+from perwiz.formats.recorded.columns import BEGIN, TASK_END, Columns, operations
 from perwiz.kernels import records
 from perwiz.trace import matching_collectives, tables
 from perwiz.trace import operations as ops
@@ -159,13 +159,20 @@ class Threads:
         idle, last = self._rows.of(_IDLE), self._columns.first
         call, location = self._rows.call[idle], self._rows.location[idle]
         self.workers = np.unique(location)
-        at_first, at_last = call == last[location], (call == last[location + 1] - 1) & (self._rows.other[idle] > 0)
+        at_first = (call == last[location]) & ~np.isin(location, [k for k in self.workers.tolist() if self._begins_in_region(k)])
+        at_last = (call == last[location + 1] - 1) & (self._rows.other[idle] > 0)
         self._enter[call[at_first]] = begun[location[at_first]]
         master = np.flatnonzero(self._columns.thread == 0)
         of_process = last[master[np.searchsorted(master, location[at_last], "right") - 1] + 1] - 1
         idle_last = call[at_last]
         self._leave[idle_last] = np.maximum(self._enter[idle_last], self._enter[of_process])
         self._link(tables.END, of_process.astype("i4"), idle_last)
+
+    def _begins_in_region(self, location: int) -> bool:
+        """Return whether a region begins before the first call of a location, as none does unless records are missing."""
+        rest, before = self._columns.rest[location]
+        names = self._columns.processes[self._columns.process[location]].about.operations
+        return bool((rest["op"][before == 0] == names.index(BEGIN)).any())
 
     def _end_teams(self) -> None:
         """Workers leave the barrier that ends a team when all have arrived: a runtime says so only when it has the next work for them."""
