@@ -61,6 +61,8 @@ class Threads:
         """`begun`: per location the first instant of its process, in the time of the trace."""
         self._columns, self._numbers = columns, Numbers()
         self._enter, self._leave = columns["enter"], columns["leave"]
+        self._incomplete = 0
+        """Barriers that not all threads of their team came to."""
         self.workers: I4 = np.empty(0, "i4")
         """Locations that are idle outside of teams: they are there as long as their process."""
         self._links: list[tuple[int, I4, I4]] = []
@@ -134,6 +136,9 @@ class Threads:
         new = np.ones(len(barrier), bool)
         new[1:] = (rows.id[barrier[1:]] != rows.id[barrier[:-1]]) | (nth[1:] != nth[:-1])
         call, team = rows.call[barrier], (np.cumsum(new) - 1).astype("i4")
+        in_team = rows.of(_FORK) | (rows.of(_IDLE) & (rows.other == 0))
+        threads = np.bincount(rows.id[in_team], minlength=self._numbers.count)
+        self._incomplete = int((np.bincount(team) < threads[rows.id[barrier[new]]]).sum())
         self._teams, site = (call, team), self._columns["site"]
         known = np.full(int(team.max(initial=-1)) + 1, NONE, "i4")
         np.maximum.at(known, team, site[call])
@@ -362,7 +367,7 @@ class Threads:
         call, team = self._teams
         made = matching_collectives.with_teams(instances, self._columns["op"], call, team)
         alone = int(np.count_nonzero(ops.COLLECTIVE[self._rows.op])) - len(call)
-        return dataclasses.replace(made, unmatched=made.unmatched + alone)
+        return dataclasses.replace(made, unmatched=made.unmatched + alone, incomplete=made.incomplete + self._incomplete)
 
     def around(self, regions: Regions, times: Times) -> Times:
         """Return the times of regions such that they lie around their calls, whose times may have been corrected."""

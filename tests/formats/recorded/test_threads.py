@@ -9,7 +9,7 @@ from perwiz.trace import defects, operations
 from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import check
 from perwiz.whatif.predict import predict
-from recorded_runs import RECEIVES, SENDS, Run, call
+from recorded_runs import OPERATIONS, RECEIVES, SENDS, Run, call
 
 REGION = {"region": 0, "parallel": False, "placed": True, "name": "omp parallel"}
 MODULE = {"module": "/app", "bias": 0, "build_id": "b", "begin": 0, "end": 4096}
@@ -318,3 +318,40 @@ def test_tasks__that_move(read):
     worker = [at("omp_idle", 1000, 1020, 1), at("omp_task", 1030, 1220, 8), at("task end", 1300, None, 8)]
     trace = read(first, [*worker, at("omp_implicit_barrier", 1300, 1450, 1), at("omp_idle", 1452, 1452)])
     assert [link for link in links(trace) if link[0].startswith("task")] == [("task", 1, 8), ("task", 3, 8), ("taskwait", 9, 4)]
+
+
+def _rich():
+    """Two teams with a barrier, a lock, tasks and regions; per thread its records."""
+    begin, end = at("begin", 1010, None, 1, peer=0), at("end", 1600)
+    first = [at("omp_fork", 1000, 1010, 1), begin, at("omp_critical", 1020, 1021, 9), at("omp_release", 1040, None, 9)]
+    first += [at("omp_barrier", 1100, 1200, 1), at("omp_task_create", 1210, None, 8, received=4), at("omp_taskwait", 1220, 1400, 4)]
+    first += [at("omp_implicit_barrier", 1500, 1600, 1), end, at("omp_join", 1610, 1620, 1), at("omp_fork", 1700, 1710, 2)]
+    first += [at("omp_implicit_barrier", 1800, 1810, 2), at("omp_join", 1810, 1820, 2), call("MPI_Unknown", 1850, 1860)]
+    second = [at("omp_idle", 1000, 1015, 1), at("begin", 1015, None, 1, peer=0), at("omp_critical", 1019, 1041, 9)]
+    second += [
+        at("omp_release", 1060, None, 9),
+        at("omp_barrier", 1200, 1201, 1),
+        at("omp_task", 1230, 1240, 8),
+        at("task end", 1390, None, 8),
+    ]
+    second += [at("omp_implicit_barrier", 1390, 1600, 1), at("end", 1600), at("omp_idle", 1600, 1712, 2)]
+    return first, [*second, at("omp_implicit_barrier", 1805, 1806, 2), at("omp_idle", 1806, 1900)]
+
+
+@pytest.mark.parametrize("thread", [0, 1])
+@pytest.mark.parametrize("missing", range(14))
+def test_missing__any_record(read, thread, missing):
+    """Whatever record a runtime does not tell, the rest is read and replayed to the nanosecond."""
+    threads = list(_rich())
+    threads[thread] = [record for row, record in enumerate(threads[thread]) if row != missing]
+    trace = read(*threads, more=[REGION])
+    assert len(trace.calls) == sum(OPERATIONS[record["op"]] not in ("begin", "end") for records in threads for record in records)
+
+
+@pytest.mark.parametrize(("missing", "found"), [(4, (1, 2)), (7, (1, 0)), (5, (0, 0))], ids=["barrier", "implicit barrier", "task"])
+def test_missing__a_barrier_that_not_all_came_to(read, missing, found):
+    """The team has two threads; the records of the second are missing, one at a time. Of barriers the second is then the first."""
+    first, second = _rich()
+    trace = read(first, second[:missing] + second[missing + 1 :], more=[REGION])
+    counts = trace.counts
+    assert (counts.incomplete_collectives, counts.unmatched_collectives) == found
