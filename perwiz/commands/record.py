@@ -28,8 +28,9 @@ examples:
   perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
 
 With --openmp the threads of OpenMP are locations of their own, with their teams, barriers, critical sections, locks and tasks; loops,
-sections and single are regions. LLVM's and Intel's runtimes tell of them (OMPT); GCC's libgomp does not: LLVM's libomp takes its place. A command without launcher whose
-files load no MPI is a program without it: any C compiler compiles what it is recorded with. If that uses MPI after all: --mpicc FILE.
+sections and single are regions. LLVM's and Intel's runtimes tell of them (OMPT); GCC's libgomp does not: LLVM's libomp takes its place.
+A command without launcher whose files load no MPI is a program without it: any C compiler compiles what it is recorded with. If that
+uses MPI after all: --mpicc FILE.
 
 A program marks its regions with PRGN_BEGIN("name") and PRGN_END from perwiz.h (perwiz record --print-include), in Python with
 `perwiz.record.regions.parallel_region("name")`, or anywhere with MPI_Pcontrol(N) and MPI_Pcontrol(-N), N > 1.
