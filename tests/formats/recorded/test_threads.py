@@ -355,3 +355,17 @@ def test_missing__a_barrier_that_not_all_came_to(read, missing, found):
     trace = read(first, second[:missing] + second[missing + 1 :], more=[REGION])
     counts = trace.counts
     assert (counts.incomplete_collectives, counts.unmatched_collectives) == found
+
+
+@pytest.mark.parametrize(("ends", "found"), [(True, []), (False, [0])], ids=["ends", "does not"])
+def test_alone__without_mpi(tmp_path, ends, found):
+    """A process without MPI says by its last call that it has ended: until then its thread is idle."""
+    run = Run(tmp_path / "run", 1)
+    first = [at("omp_fork", 1000, 1010, 1), at("omp_implicit_barrier", 1100, 1110, 1), at("omp_join", 1110, 1120, 1)]
+    worker = [at("omp_idle", 1000, 1020, 1), at("omp_implicit_barrier", 1090, 1110, 1), at("omp_idle", 1110, 1310)]
+    run.process(0, [*first, at("process_end", 1300)] if ends else first, others=[worker], threads=True, mpi="")
+    trace = recorded.read(str(run.path))
+    check(trace)
+    assert trace.defects.location.tolist() == found
+    assert trace.timeline.locations.leave.tolist() == ([300, 300] if ends else [120, 110])
+    assert "mpi" not in trace.properties
