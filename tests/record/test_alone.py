@@ -105,11 +105,13 @@ def test_openmp__ends_otherwise(of_openmp, how, code, unended, lasting):
 
 
 def test_openmp__nested(of_openmp):
-    """Two threads open a team of two each: all is tied."""
+    """Two threads open a team of two each: all is tied. A thread whose team has ended may be in the other one, too."""
     _, _, said, trace = of_openmp("nested")
-    assert (said, never_end(trace), trace.counts.lacking, len(trace.locations)) == ("", [], {}, 4)
+    assert (said, never_end(trace), trace.counts.lacking) == ("", [], {})
+    threads = len(trace.locations)
+    assert threads in (3, 4)
     found = links(trace)
-    assert (found["fork"], found["join"], found["end"]) == (4, 4, 3)
+    assert (found["fork"], found["join"], found["end"]) == (4, 4, threads - 1)
 
 
 def test_openmp__cancelled(of_openmp):
