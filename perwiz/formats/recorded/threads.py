@@ -298,7 +298,7 @@ class Threads:
         sink, source = np.concatenate(out, axis=1)
         return sink, source
 
-    def _wait_for(self, waits: I8, created: I8, ended: I8) -> None:
+    def _wait_for(self, waits: I8, created: I4 | I8, ended: I8) -> None:
         """Tie ends of tasks to the first of `waits` that returned behind them, if the task was created since its group began.
 
         Per end: the row that created the task, or its ancestor; the row of the end. Waits are those of the task that created it.
