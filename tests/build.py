@@ -1102,6 +1102,27 @@ def windows():
     return b.trace()
 
 
+def shmem():
+    """Two PEs: the second waits for a put and for a lock, comes late to a barrier, and waits for what the first broadcasts."""
+    b = Builder(2, work=100)
+    b.compute(0, 3000)
+    put = b.call(0, "shmem_put", peer=1, comm=0, sent=8)
+    b.link("put", put, b.call(1, "shmem_wait_until"))
+    b.call(0, "shmem_set_lock")
+    b.compute(1, 200)
+    lock = b.call(1, "shmem_set_lock")
+    b.compute(0, 2000)
+    b.link("lock", b.call(0, "shmem_clear_lock"), lock)
+    b.compute(1, 300)
+    b.call(1, "shmem_clear_lock")
+    b.compute(0, 4000)
+    b.compute(1, 7000)
+    b.everyone("shmem_barrier_all")
+    b.compute(0, 1000)
+    b.everyone("shmem_broadcast", root=0, bytes=16)
+    return b.trace()
+
+
 @listed
 def small_team():
     """Of three threads one is in no team of two, from 10 to 50; afterwards it is in one of three."""

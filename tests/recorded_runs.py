@@ -17,8 +17,11 @@ OPERATIONS += ["pthread_create", "pthread_idle", "pthread_join", "pthread_mutex_
 OPERATIONS += ["pthread_cond_signal", "pthread_barrier_wait"]
 OPERATIONS += ["MPI_Win_create", "MPI_Win_fence", "MPI_Win_free", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_post", "MPI_Win_wait"]
 OPERATIONS += ["MPI_Win_lock", "MPI_Win_unlock", "MPI_Put", "process_end"]
+OPERATIONS += ["shmem_init", "shmem_put", "shmem_get", "shmem_atomic", "shmem_wait_until", "shmem_test", "shmem_barrier_all"]
+OPERATIONS += ["shmem_set_lock", "shmem_test_lock", "shmem_clear_lock", "shmem_broadcast"]
 SENDS, RECEIVES, POSTS, DONE, ANY_SOURCE, ANY_TAG, FAILED, CANCELLED, MANY = (1 << k for k in range(9))
 EXCLUSIVE = 1 << 13
+FOUND = 1 << 11
 WORLD = {"comm": 0, "parent": -1, "nth": 0, "how": "world"}
 
 

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation
     from perwiz.patterns.analysis.worth import worth
-    from perwiz.patterns.library import BUILT_IN, OF_THREADS
+    from perwiz.patterns.library import BUILT_IN, OF_SHMEM, OF_THREADS
     from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
     from perwiz.patterns.search import search
@@ -91,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if pattern is not None and pattern not in findings.instances:
         why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
         why = "which has no calls of threads or devices" if pattern in {known.name for known in OF_THREADS} else why
+        why = "which has no calls of OpenSHMEM" if pattern in {known.name for known in OF_SHMEM} else why
         raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
     with Progress("what the waiting comes from", noun="step") as progress:
         explained = None if args.no_causes else explain(findings, progress)

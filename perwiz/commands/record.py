@@ -25,6 +25,7 @@ examples:
   perwiz record -o run -- mpiexec -n 4 python3 app.py
   perwiz record -o run --openmp -- mpiexec -n 2 ./app     its threads, too
   perwiz record -o run --openmp -- ./app     a program of threads without MPI, from its beginning to its end
+  perwiz record -o run -- oshrun -np 16 ./app     OpenSHMEM, too
   perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
 
 With --openmp the threads of OpenMP are locations of their own, with their teams, barriers, critical sections, locks and tasks; loops,
@@ -70,7 +71,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=("file", "syslog", "both"), help="where that record goes (default: file)")
     names = "instructions, cycles, cache-misses, branch-misses, task-clock, page-faults"
     parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these inside and outside MPI, too: {names}")
-    parser.add_argument("--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec)")
+    parser.add_argument(
+        "--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec; of OpenSHMEM oshcc)"
+    )
     parser.add_argument("--openmp", action="store_true", help="record the threads of OpenMP, too")
     parser.add_argument("--pthreads", action="store_true", help="record POSIX threads that the program begins, too")
     meaning = "the OpenMP runtime to run on: LLVM's libomp.so or Intel's libiomp5.so (default: the program's own, LLVM's for libgomp)"

@@ -69,6 +69,21 @@ device_comm | Copies | device_time | time of the host in copies that it waits fo
 device_sync | Synchronization | device_time | time of the host in calls that wait for devices
 device_starts | Starts | device_time | time of streams that have work but do not begin it
 """
+_TIME_OF_SHMEM = """
+shmem_time | SHMEM | execution | time in calls of OpenSHMEM
+shmem_management | Management | shmem_time | time beginning and ending, and in the symmetric heap
+shmem_init_exit | Init/Finalize | shmem_management | time in shmem_init and shmem_finalize
+shmem_memory | Symmetric heap | shmem_management | time allocating and freeing, which synchronise all
+shmem_synchronization | Synchronization | shmem_time | time in calls that move no data
+shmem_barrier | Barrier | shmem_synchronization | time in barriers and syncs
+shmem_point | Point-to-point | shmem_synchronization | time until memory has changed, and in tests of it
+shmem_lock | Lock | shmem_synchronization | time until locks were had, and releasing them
+shmem_order | Memory ordering | shmem_synchronization | time in fences and quiets
+shmem_communication | Communication | shmem_time | time in calls that move data
+shmem_rma | One-sided | shmem_communication | time in puts and gets
+shmem_atomic | Atomic | shmem_communication | time in atomic operations
+shmem_collective | Collective | shmem_communication | time in collectives but barriers
+"""
 _COUNTS = """
 visits | Visits | | occ | entries of a region or routine
 syncs | MPI synchronizations | | occ | operations that move no data
@@ -195,6 +210,18 @@ delay_deviceidle_aggregate | Idle devices | delay_devices | streams that wait fo
 delay_deviceidle | Short-term | delay_deviceidle_aggregate |
 delay_deviceidle_longterm | Long-term | delay_deviceidle_aggregate |
 """
+_CAUSES_OF_SHMEM = """
+delay_shmem | SHMEM | delay | not in Scalasca
+delay_shmemcollective_aggregate | Collective | delay_shmem | barriers, too
+delay_shmemcollective | Short-term | delay_shmemcollective_aggregate |
+delay_shmemcollective_longterm | Long-term | delay_shmemcollective_aggregate |
+delay_shmemput_aggregate | Wait Until | delay_shmem |
+delay_shmemput | Short-term | delay_shmemput_aggregate |
+delay_shmemput_longterm | Long-term | delay_shmemput_aggregate |
+delay_shmemlock_aggregate | Lock Competition | delay_shmem |
+delay_shmemlock | Short-term | delay_shmemlock_aggregate |
+delay_shmemlock_longterm | Long-term | delay_shmemlock_aggregate |
+"""
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -208,7 +235,19 @@ def _in_ns(text: str) -> tuple[Metric, ...]:
 TIME_METRICS, CAUSE_METRICS = _in_ns(_TIME), _in_ns(_CAUSES)
 TIME_OF_THREADS, CAUSES_OF_THREADS = _in_ns(_TIME_OF_THREADS), _in_ns(_CAUSES_OF_THREADS)
 """Those that traces with calls of threads or devices have, too."""
+TIME_OF_SHMEM, CAUSES_OF_SHMEM = _in_ns(_TIME_OF_SHMEM), _in_ns(_CAUSES_OF_SHMEM)
+"""Those that traces with calls of OpenSHMEM have."""
 COUNT_METRICS = tuple(Metric(*row) for row in _rows(_COUNTS))
+
+
+def time_metrics(shmem: bool, threads: bool) -> tuple[Metric, ...]:
+    """Return the metrics of time of a trace with, or without, calls of OpenSHMEM, and of threads or devices."""
+    return TIME_METRICS + TIME_OF_SHMEM * shmem + TIME_OF_THREADS * threads
+
+
+def cause_metrics(shmem: bool, threads: bool) -> tuple[Metric, ...]:
+    """Return the metrics of causes likewise."""
+    return CAUSE_METRICS + CAUSES_OF_SHMEM * shmem + CAUSES_OF_THREADS * threads
 
 
 def ancestors(name: str, metrics: dict[str, Metric]) -> list[str]:

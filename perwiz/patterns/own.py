@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.patterns.metrics import TIME_METRICS, TIME_OF_THREADS
+from perwiz.patterns.metrics import time_metrics
 from perwiz.patterns.pattern import Instances, Pattern
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -31,7 +31,7 @@ def collect(files: Iterable[str], built_in: Sequence[type[Pattern]]) -> list[typ
     for point in importlib.metadata.entry_points(group=GROUP):
         offered += [(pattern, point.value) for pattern in _patterns(_loaded(point), point.value)]
     taken = {pattern.name for pattern in built_in}
-    parents = taken | {metric.name for metric in (*TIME_METRICS, *TIME_OF_THREADS)} | {pattern.name for pattern, _ in offered}
+    parents = taken | {metric.name for metric in time_metrics(shmem=True, threads=True)} | {pattern.name for pattern, _ in offered}
     for pattern, path in offered:
         if pattern.name in taken:
             raise UsageError(f"{path}: pattern {pattern.name}: there is one of that name, must be another")

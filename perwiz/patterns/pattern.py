@@ -77,7 +77,12 @@ class View:
     @cached_property
     def has_threads(self) -> bool:
         """Whether the trace has calls of threads or devices."""
-        return not operations.MPI[self.op].all()
+        return not operations.OF_PROCESSES[self.op].all()
+
+    @cached_property
+    def has_shmem(self) -> bool:
+        """Whether the trace has calls of OpenSHMEM."""
+        return bool(operations.SHMEM[self.op].any())
 
     @cached_property
     def size(self) -> I8:

@@ -12,9 +12,9 @@ import numpy as np
 
 from perwiz.patterns import occurrences
 from perwiz.patterns.callpaths import CallTree, call_tree
-from perwiz.patterns.library import BUILT_IN, OF_MPI, grid
+from perwiz.patterns.library import OF_MPI, OF_SHMEM, OF_THREADS, grid
 from perwiz.patterns.library.basics import counts, times
-from perwiz.patterns.metrics import COUNT_METRICS, NS, TIME_METRICS, TIME_OF_THREADS, Metric, in_order
+from perwiz.patterns.metrics import COUNT_METRICS, NS, Metric, in_order, time_metrics
 from perwiz.patterns.own import checked
 from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, booked
 from perwiz.patterns.severity import Cells, Severity
@@ -40,7 +40,8 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
     A pattern of the user's that raises is left out with its special cases, and named; the others go on.
     """
     view, instances, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
-    searched = (*(BUILT_IN if view.has_threads else OF_MPI), *own, *(grid.TWINS if grid.several(trace) else ()))
+    built_in = OF_MPI + OF_SHMEM * view.has_shmem + OF_THREADS * view.has_threads
+    searched = (*built_in, *own, *(grid.TWINS if grid.several(trace) else ()))
     for pattern in searched:
         if pattern.of in left_out:
             left_out.add(pattern.name)
@@ -69,8 +70,7 @@ def severity(view: View, patterns: Sequence[type[Pattern]], instances: dict[str,
         searched += grid.ROOTS
         severe |= grid.totals(severe, locations)
         counted |= grid.totals(counted, locations)
-    timed = (*TIME_METRICS, *TIME_OF_THREADS) if view.has_threads else TIME_METRICS
-    metrics = [*timed, *searched, *occurrences.metrics(searched), *COUNT_METRICS]
+    metrics = [*time_metrics(view.has_shmem, view.has_threads), *searched, *occurrences.metrics(searched), *COUNT_METRICS]
     values = {**times(view, tree), **severe, **occurrences.occurrences(counted, searched, locations), **counts(view, tree)}
     values |= occurrences.by_bytes(instances, view.trace.messages, partial(_counted, view, tree))
     return Severity(view.trace, tree, in_order(metrics), values)

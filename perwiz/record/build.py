@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 
 from perwiz.errors import UsageError
+from perwiz.record import programs
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY, OBJECT, PTHREADS = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so"
@@ -32,6 +33,7 @@ _SOURCES = (
     "profile.c",
     "start.c",
     "wrappers_special.c",
+    "shmem.c",
 )
 _VERSIONS = (
     ("SMPI", r"#define SMPI_H\b()"),
@@ -49,11 +51,11 @@ def cache() -> pathlib.Path:
 def built(mpicc: str | None, what: str = LIBRARY) -> pathlib.Path:
     """Return the compiled recorder for the MPI of `mpicc`: a library to preload, an object to link, or what goes in front of POSIX threads.
 
-    None is for programs without MPI, which have no object. Raises UsageError when there is no such compiler, it cannot compile an MPI
-    program, or the cache cannot be written.
+    None is for programs without MPI, which have no object; that of `oshcc` records OpenSHMEM, too. Raises UsageError when there is no such
+    compiler, it cannot compile an MPI program, or the cache cannot be written.
     """
     compiler = _compiler(mpicc) if mpicc else _plain_compiler()
-    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler) if mpicc else ""
+    header = _header(compiler) if mpicc else ""
     text, name = _generated(header), mpi_of(header).lower().replace(" ", "") if mpicc else _ALONE
     folder = cache() / f"{name}-{_key(compiler, header, text)}"
     if not (folder / what).exists():
@@ -118,11 +120,18 @@ def _run(command: list[str], mpicc: str, what: str = "the recorder") -> str:
     return done.stdout
 
 
-def _generated(header: str) -> dict[str, str]:
-    from perwiz.record import wrap
+def _header(compiler: str) -> str:
+    """Return what the headers declare that a compiler of MPI programs finds, those of OpenSHMEM, too, if it compiles such programs."""
+    with_shmem = ["-include", "shmem.h", "-include", "pshmem.h"] if programs.compiles_shmem(compiler) else []
+    return _run([compiler, "-E", "-dD", "-include", "mpi.h", *with_shmem, "-x", "c", os.devnull], compiler)
 
-    declared = set(re.findall(r"\b(MPI_\w+)\s*\(", header))
-    return {_NAMES: wrap.names()} | ({_WRAPPERS: wrap.source(declared)} if declared else {})
+
+def _generated(header: str) -> dict[str, str]:
+    from perwiz.record import shmem, wrap
+
+    declared, with_shmem = set(re.findall(r"\b(MPI_\w+)\s*\(", header)), "pshmem_init" in header
+    names = {_NAMES: wrap.names(with_shmem)}
+    return names | ({_WRAPPERS: wrap.source(declared) + (f"\n{shmem.source(header)}" if with_shmem else "")} if declared else {})
 
 
 def _key(mpicc: str, header: str, text: dict[str, str]) -> str:

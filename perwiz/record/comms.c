@@ -74,7 +74,18 @@ static void put_topology(Line *line, MPI_Comm handle, Comm *comm, const char *ho
     }
 }
 
-/* Give a communicator its number and define it. `how` says, together with its parent and the count, which one of all members it is. */
+/* Give a communicator its number. */
+static void comm_listed(Comm *comm)
+{
+    comm->number = pw_comm_count;
+    if (pw_comm_count == pw_comm_room) {
+        pw_comm_room = pw_comm_room ? 2 * pw_comm_room : 16;
+        pw_comm_list = memory(pw_comm_list, (size_t)pw_comm_room * sizeof *pw_comm_list);
+    }
+    pw_comm_list[pw_comm_count++] = comm;
+}
+
+/* Define a communicator. `how` says, together with its parent and the count, which one of all members it is. */
 static Comm *comm_new(MPI_Comm handle, int parent, int nth, const char *how)
 {
     Comm *comm = memory(NULL, sizeof *comm);
@@ -84,7 +95,7 @@ static Comm *comm_new(MPI_Comm handle, int parent, int nth, const char *how)
     PMPI_Comm_size(handle, &comm->size);
     PMPI_Comm_rank(handle, &comm->rank);
     PMPI_Comm_test_inter(handle, &inter);
-    comm->number = pw_comm_count;
+    comm_listed(comm);
     Line line = {0};
     put(&line, "{\"comm\":%d,\"parent\":%d,\"nth\":%d,\"how\":\"%s\"", comm->number, parent, nth, how);
     if (inter)
@@ -100,11 +111,6 @@ static Comm *comm_new(MPI_Comm handle, int parent, int nth, const char *how)
     put_topology(&line, handle, comm, how);
     put(&line, "}");
     write_line(&line);
-    if (pw_comm_count == pw_comm_room) {
-        pw_comm_room = pw_comm_room ? 2 * pw_comm_room : 16;
-        pw_comm_list = memory(pw_comm_list, (size_t)pw_comm_room * sizeof *pw_comm_list);
-    }
-    pw_comm_list[pw_comm_count++] = comm;
     map_add(&pw_comms, KEY(handle))->id = comm->number;
     return comm;
 }

@@ -206,8 +206,9 @@ static void put_sizes(Line *line, const Counter *one)
 static void put_routine(Line *line, int op, const Counter *one)
 {
     char name[64] = "", calls[32];
-    for (int k = 0; pw_names[op][4 + k] && k < 63; k++) {
-        char letter = pw_names[op][4 + k];
+    const char *full = pw_names[op] + (strncmp(pw_names[op], "MPI_", 4) ? 0 : 4);
+    for (int k = 0; full[k] && k < 63; k++) {
+        char letter = full[k];
         name[k] = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
     }
     snprintf(calls, sizeof calls, one->calls % pw_ranks ? "%.1f" : "%.0f", (double)one->calls / pw_ranks);

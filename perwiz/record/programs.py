@@ -12,7 +12,7 @@ import subprocess
 
 from perwiz.errors import UsageError
 
-_LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun")
+_LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun", "oshrun", "shmemrun")
 _STYLES = (("open mpi", "-x"), ("open-mpi", "-x"), ("openrte", "-x"), ("prrte", "-x"), ("hydra", "-genv"), ("intel", "-genv"))
 _TWICE = {"mca", "gmca", "env", "genv"}
 _VALUED = _TWICE | {"n", "np", "c", "N", "x", "host", "hosts", "H", "hostfile", "f", "machinefile", "wdir", "wd", "path", "configfile", "w"}
@@ -26,6 +26,11 @@ _INTERPRETER = 3
 def is_launcher(command: str) -> bool:
     """Return whether a command starts MPI programs."""
     return os.path.basename(command).startswith(_LAUNCHERS)
+
+
+def compiles_shmem(compiler: str) -> bool:
+    """Return whether a compiler wrapper is for programs of OpenSHMEM: oshcc or shmemcc."""
+    return os.path.basename(compiler).startswith(("osh", "shmem"))
 
 
 def simulates(command: str) -> bool:
@@ -84,17 +89,31 @@ def launcher(command: list[str]) -> list[str]:
 
 
 def mpicc_for(command: list[str]) -> str:
-    """Return the mpicc that belongs to the launcher of a command: PERWIZ_MPICC, or the one beside it, or the first on the path."""
+    """Return the mpicc that belongs to the launcher of a command: PERWIZ_MPICC, or the one beside it, or the first on the path.
+
+    Of programs with OpenSHMEM that is its oshcc.
+    """
     if given := os.environ.get("PERWIZ_MPICC"):
         return given
     if command and simulates(command[0]):
         return "smpicc"
+    name = "oshcc" if any(map(_has_shmem, command)) else "mpicc"
     for word in command[:1]:
         launcher = shutil.which(word) if is_launcher(word) else None
         for path in (launcher, _alternative(launcher)) if launcher else ():
-            if path and (compiler := _beside(path)):
+            if path and (compiler := _file(os.path.dirname(path), name) if name == "oshcc" else _beside(path)):
                 return compiler
-    return "mpicc"
+    return name
+
+
+def _has_shmem(word: str) -> bool:
+    """Return whether a word of a command is a program that loads the library of OpenSHMEM."""
+    path = shutil.which(word)
+    with contextlib.suppress(OSError):
+        if path and not is_launcher(word):
+            with open(path, "rb") as file:
+                return b"liboshmem.so" in file.read()
+    return False
 
 
 def _alternative(launcher: str) -> str | None:

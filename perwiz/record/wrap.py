@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from perwiz.record import shmem
 from perwiz.record.routines import BY_HAND, Argument, Routine, counted, routines
 from perwiz.record.shapes import Shape, shape_of
 
@@ -49,15 +50,17 @@ _NOT_IN_SMPI = {"Compare_and_swap", "Comm_spawn_multiple"}
 """Declared there with other types than the standard has."""
 
 
-def numbers() -> list[str]:
-    """Return the name of every operation, by number."""
-    return [*NO_CALLS, *OF_THREADS, *(f"MPI_{name}" for name in (*BY_HAND, *(routine.name for routine in routines())))]
+def numbers(with_shmem: bool = False) -> list[str]:
+    """Return the name of every operation, by number; those of OpenSHMEM only where there is one."""
+    of_mpi = (f"MPI_{name}" for name in (*BY_HAND, *(routine.name for routine in routines())))
+    return [*NO_CALLS, *OF_THREADS, *of_mpi, *(shmem.operations() if with_shmem else ())]
 
 
-def names() -> str:
+def names(with_shmem: bool = False) -> str:
     """Return the numbers and names of the operations as C."""
-    listed = numbers()
-    rows = [f"    R_{name.removeprefix('MPI_')} = {number}," for number, name in enumerate(listed) if name.startswith("MPI_")]
+    listed = numbers(with_shmem)
+    wrapped = [(number, name) for number, name in enumerate(listed) if name.startswith(("MPI_", "shmem_"))]
+    rows = [f"    R_{name.removeprefix('MPI_')} = {number}," for number, name in wrapped]
     texts = [f'    "{name}",' for name in listed]
     count = f"static const int pw_name_count = {len(listed)};"
     return "\n".join(["enum {", *rows, "};", "static const char *const pw_names[] = {", *texts, "};", count, ""])

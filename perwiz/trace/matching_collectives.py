@@ -59,7 +59,7 @@ def collectives(calls: Calls, done: I4, process: I8, sequence: I8, traffic: U1, 
     return CollectiveInstances(
         table,
         members,
-        unmatched=int((operations.COLLECTIVE & operations.MPI)[calls.op].sum()) - len(members),
+        unmatched=int((operations.COLLECTIVE & operations.OF_PROCESSES)[calls.op].sum()) - len(members),
         incomplete=int((sizes != comms.sizes()[table.comm]).sum()),
         rootless=int((rooted & (table.root < 0)).sum()),
     )

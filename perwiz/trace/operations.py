@@ -1,7 +1,7 @@
-"""The routines perwiz knows, of MPI, of threads and of devices, and what each does to the processes that call it.
+"""The routines perwiz knows, of MPI, of OpenSHMEM, of threads and of devices, and what each does to the processes that call it.
 
 An op is a row number of `OPS`. Row 0 stands for MPI routines not listed here. What threads and devices do to each other is named by what
-it is, not by who says so: a lock of OpenMP is `omp_lock` in any file.
+it is, not by who says so: a lock of OpenMP is `omp_lock` in any file. So are those of OpenSHMEM, without the types in their names.
 """
 
 from __future__ import annotations
@@ -61,8 +61,17 @@ _OF_THREADS = {
         pthread_idle pthread_join pthread_mutex_lock pthread_cond_wait device_idle device_synchronize device_copy
         device_offload""",
 }
+_OF_SHMEM = {
+    N_TO_N: """shmem_finalize shmem_barrier_all shmem_barrier shmem_sync_all shmem_sync shmem_malloc shmem_realloc shmem_free
+        shmem_collect shmem_fcollect shmem_alltoall shmem_reduce shmem_team_split""",
+    ONE_TO_N: "shmem_broadcast",
+    LETS: "shmem_put shmem_put_nbi shmem_put_signal shmem_put_signal_nbi shmem_atomic shmem_clear_lock",
+    AWAITS: "shmem_wait_until shmem_test shmem_set_lock shmem_test_lock",
+    OTHER: "shmem_init shmem_get shmem_get_nbi shmem_atomic_fetch shmem_fence shmem_quiet shmem_global_exit",
+}
 _LISTED = [(f"MPI_{name}", kind) for kind, names in _ROUTINES.items() for name in names.split()]
 _LISTED += [(name, kind) for kind, names in _OF_THREADS.items() for name in names.split()]
+_LISTED += [(name, kind) for kind, names in _OF_SHMEM.items() for name in names.split()]
 OPS: tuple[str, ...] = ("MPI_other", *(name for name, _ in _LISTED))
 """Routine names; an op is a row of this."""
 KIND = np.array([OTHER, *(kind for _, kind in _LISTED)], "u1")
@@ -75,12 +84,19 @@ TAKES_LOCK = np.isin(OPS, ("omp_critical", "omp_lock", "omp_ordered", "pthread_m
 """Per op: returns when its thread has a lock, of which the call's tag is the number."""
 GIVES_LOCK = np.isin(OPS, ("omp_release", "pthread_release"))
 """Per op: gives a lock back; likewise."""
+SHMEM = np.array([name.startswith("shmem_") for name in OPS])
+"""Per op: a routine of OpenSHMEM, which calls processes PEs."""
+OF_PROCESSES = MPI | SHMEM
+"""Per op: a routine of processes. The others are of threads and devices."""
+INITS = [OP[name] for name in ("MPI_Init", "MPI_Init_thread", "shmem_init")]
+FINALIZES = [OP[name] for name in ("MPI_Finalize", "shmem_finalize")]
+"""Ops that begin the communication of processes, and that end it."""
 POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 """Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation, of processes over a communicator or of threads over their team."""
 _POSTS = {"MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Comm_idup"}
-TALKS = (COLLECTIVE & MPI) | (POINT_TO_POINT & (KIND <= SENDRECV))
+TALKS = (COLLECTIVE & OF_PROCESSES) | (POINT_TO_POINT & (KIND <= SENDRECV))
 """Per op: is on a communicator, which is the world where a file names none."""
 SHOWS_RECEIVER = np.isin(KIND, (SEND, ISEND, SENDRECV))
 """Per op: the first message sent in it tells its partner and tag."""

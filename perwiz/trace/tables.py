@@ -14,15 +14,16 @@ PROCESS, THREAD, STREAM = range(3)
 """Kinds of locations, as in `Locations.kind`."""
 LINKS = (
     *("fork", "join", "launch", "done", "lock", "task", "taskwait", "event", "signal", "end"),
-    *("post", "complete", "progress"),
+    *("post", "complete", "progress", "put"),
 )
 """Kinds of links, as in `Links.kind`."""
 FORK, JOIN, LAUNCH, DONE, LOCK, TASK, TASKWAIT, EVENT, SIGNAL, END = range(10)
-POST, COMPLETE, PROGRESS = (LINKS.index(name) for name in ("post", "complete", "progress"))
+POST, COMPLETE, PROGRESS, PUT = (LINKS.index(name) for name in ("post", "complete", "progress", "put"))
 """Team or thread begun; team or thread ended; work given to a device; work of a device done; lock handed over; task created; task
 completed; a stream let go by another; a condition signalled; the process comes to its end, and with it what idles there.
 
-Of windows: posted; accesses completed; the process that is accessed comes to a call in which MPI makes progress."""
+Of windows: posted; accesses completed; the process that is accessed comes to a call in which MPI makes progress. Of OpenSHMEM: what was
+put into the memory of a process came there."""
 STARTS = (FORK, LAUNCH, TASK, END)
 """Kinds of links until which there is nothing to do: they begin what there would not be without them, or end it; the others end a wait."""
 
@@ -52,7 +53,7 @@ class Calls(Table):
     op: U2 = column("routine, row of perwiz.trace.operations.OPS")
     path: I4 = column("region path it was called from, row of paths, or -1")
     peer: I4 = column("partner as a rank in MPI_COMM_WORLD: receiver of a send, source of a receive; -1 none, -2 any")
-    tag: I4 = column("tag, or -1 none, -2 any; of one-sided calls the number of the window among those of its communicator, of locks theirs")
+    tag: I4 = column("tag, or -1 none, -2 any; of one-sided calls the number of the window on its communicator, of locks theirs")
     comm: I4 = column("row of communicators, or -1")
     root: I4 = column("root of a collective as a rank in MPI_COMM_WORLD, or -1 none or unknown")
     bytes_sent: I8 = column("bytes this call sends", "byte")
@@ -125,15 +126,15 @@ class Links(Table):
     effect: I4 = column("call that does not return before")
 
     @classmethod
-    def joined(cls, *parts: Links) -> Links:
-        """Return links in one table."""
-        return cls.in_order(*(np.concatenate([getattr(part, name) for part in parts]) for name, *_ in cls.schema()))
-
-    @classmethod
     def in_order(cls, kind: U1, cause: I4, effect: I4) -> Links:
         """Return the table of links given in any order."""
         order = np.lexsort((kind, cause, effect))
         return cls(kind[order], cause[order], effect[order])
+
+    @classmethod
+    def joined(cls, *parts: Links) -> Links:
+        """Return links in one table."""
+        return cls.in_order(*(np.concatenate([getattr(part, name) for part in parts]) for name, *_ in cls.schema()))
 
 
 class Times(Table):

@@ -220,7 +220,7 @@ def _untied(trace: Trace) -> int:
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
-    several = (size > 1) & operations.MPI[trace.collectives.op]
+    several = (size > 1) & operations.OF_PROCESSES[trace.collectives.op]
     alone[process[calls.location[members.call[np.repeat(several, size) & _known_members(trace)]]]] = False
     return int(alone.sum()) if len(ranks) > 1 else 0
 

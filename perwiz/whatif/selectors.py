@@ -19,8 +19,6 @@ from perwiz.trace.trace import Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "lock", "op")
 _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
-_FINALIZE = operations.OP["MPI_Finalize"]
-_INITS = (operations.OP["MPI_Init"], operations.OP["MPI_Init_thread"])
 
 
 def calls(trace: Trace, text: str) -> Mask:
@@ -341,12 +339,12 @@ def _op(trace: Trace, name: str) -> int:
 
 def init_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Init, rows."""
-    return np.flatnonzero(np.isin(trace.calls.op, _INITS))
+    return np.flatnonzero(np.isin(trace.calls.op, operations.INITS))
 
 
 def finalize_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Finalize, rows."""
-    return np.flatnonzero(trace.calls.op == _FINALIZE)
+    return np.flatnonzero(np.isin(trace.calls.op, operations.FINALIZES))
 
 
 def after_init(trace: Trace) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 
 from perwiz import terms, words
 from perwiz.cli import main
-from perwiz.patterns.search import BUILT_IN
+from perwiz.patterns.library import BUILT_IN
 from perwiz.trace import operations
 from perwiz.whatif import hypotheses, ranking
 from perwiz.whatif.compare.reasons import REPLAY

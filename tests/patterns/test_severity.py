@@ -17,7 +17,7 @@ def test_parts_add_up(name):
     cube = search(trace).severity
     locations = trace.timeline.locations
     assert cube.by_location("time").tolist() == (locations.leave - locations.enter).tolist()
-    inside = [cube.total(name) for name in ("mpi", "omp_time", "pthread_time", "device_time")]
+    inside = [cube.total(name) for name in ("mpi", "shmem_time", "omp_time", "pthread_time", "device_time")]
     idle = cube.total("omp_idle_threads") + cube.total("device_idle")
     assert cube.total("comp") + sum(inside) == cube.total("execution") == cube.total("time") - idle
     length = trace.timeline.calls.leave - trace.timeline.calls.enter

@@ -105,7 +105,7 @@ class Builder:
         if not self.recording.headers.extended:
             times, process = Times(get["enter"], get["leave"]), self.locations.process.astype("i4")
             self.roots = roots.inferred(instances, self._call_table(), times, process, self.messages, self.comms)
-        teams = np.flatnonzero((sequence >= 0) & (get["comm"] < 0) & operations.COLLECTIVE[get["op"]] & ~operations.MPI[get["op"]])
+        teams = np.flatnonzero((sequence >= 0) & (get["comm"] < 0) & operations.COLLECTIVE[get["op"]] & ~operations.OF_PROCESSES[get["op"]])
         self.instances = matching_collectives.with_teams(self.roots.instances, get["op"], teams.astype("i4"), sequence[teams])
         get["root"] = get["root"].copy()
         get["root"][self.instances.members.call] = self.instances.collectives.root[self.instances.members.collective]

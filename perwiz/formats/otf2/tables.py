@@ -121,7 +121,7 @@ class Builder:
         get = self.column
         rank = self.locations.process[get["location"]]
         self.began = self._begun()
-        collective = operations.COLLECTIVE[get["op"]] & operations.MPI[get["op"]]
+        collective = operations.COLLECTIVE[get["op"]] & operations.OF_PROCESSES[get["op"]]
         get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
         get["comm"] = self.comms.rows(get["comm"], rank)
@@ -239,7 +239,7 @@ class Builder:
         get = self.column
         if self.extras.written:
             self.links = self.extras.links(len(get["op"]))
-            barrier = np.flatnonzero((operations.COLLECTIVE & ~operations.MPI)[get["op"]] & (self.sequence >= 0))
+            barrier = np.flatnonzero((operations.COLLECTIVE & ~operations.OF_PROCESSES)[get["op"]] & (self.sequence >= 0))
             self.instances = matching_collectives.with_teams(self.instances, get["op"], barrier, self.sequence[barrier])
             return
         parts = [self.of_devices]

@@ -1,4 +1,4 @@
-"""The numbers that Extrae gives to routines of MPI, threads and devices, and to what a process does, for Paraver.
+"""The numbers that Extrae gives to routines of MPI, OpenSHMEM, threads and devices, and to what a process does, for Paraver.
 
 Those of threads and devices are in its src/common/events.h and src/merger/paraver/{omp,pthread,cuda}_prv_*.c.
 """
@@ -19,6 +19,7 @@ LABELS = {
     50000003: "MPI Other",
     50000004: "MPI One-sided",
     50000005: "MPI I/O",
+    52000000: "OpenSHMEM calls",
     60000001: "Parallel (OMP)",
     60000005: "OpenMP barrier",
     60000007: "OpenMP unnamed-Lock",
@@ -119,7 +120,7 @@ _KNOWN = {
 }
 
 
-_THREADS = {
+_OTHERS = {
     "omp_fork": (PARALLEL, 3, FORK),
     "omp_join": (60000016, 1, SYNCHRONIZATION),
     "omp_barrier": (60000005, 1, SYNCHRONIZATION),
@@ -138,17 +139,29 @@ _THREADS = {
     "pthread_cond_signal": (61000010, 1, SYNCHRONIZATION),
     "pthread_cond_wait": (61000012, 1, SYNCHRONIZATION),
     "pthread_barrier_wait": (61000013, 1, SYNCHRONIZATION),
+    **{
+        f"shmem_{name}": (52000000, _OWN, state)
+        for state, names in (
+            (OTHERS, "init finalize malloc realloc free team_split global_exit"),
+            (SYNCHRONIZATION, "barrier_all barrier sync_all sync fence quiet set_lock clear_lock"),
+            (TEST, "test test_lock"),
+            (WAITING, "wait_until"),
+            (GROUP, "broadcast collect fcollect alltoall reduce"),
+            (REMOTE, "put put_nbi put_signal put_signal_nbi get get_nbi atomic atomic_fetch"),
+        )
+        for name in names.split()
+    },
     "device_launch": (63000001, 1, FORK),
     "device_copy": (63000001, 3, TRANSFER),
     "device_synchronize": (63000001, 4, SYNCHRONIZATION),
 }
-"""Type, value and state of the calls of threads and devices; from _OWN on values of kinds that Extrae does not tell apart."""
+"""Type, value and state of the calls of OpenSHMEM, threads and devices; from _OWN on values of kinds that Extrae does not tell apart."""
 
 
 def _code(op: int, name: str) -> tuple[int, int]:
     """Return type and value of the event that begins a call of a routine; those of idle threads and devices have none."""
     if not operations.MPI[op]:
-        kind, value, _ = _THREADS.get(name, (0, op, IDLE))
+        kind, value, _ = _OTHERS.get(name, (0, op, IDLE))
         return kind, value if value != _OWN else _OWN + op
     window = name.startswith(("MPI_Win_", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"))
     own = 50000005 if name.startswith("MPI_File_") else 50000004 if window else 50000003
@@ -158,7 +171,7 @@ def _code(op: int, name: str) -> tuple[int, int]:
 def _state(op: int) -> int:
     """Return what a process, thread or stream does in a call of a routine."""
     if not operations.MPI[op]:
-        return _THREADS.get(operations.OPS[op], (0, 0, IDLE))[2]
+        return _OTHERS.get(operations.OPS[op], (0, 0, IDLE))[2]
     of_type = {50000002: GROUP, 50000004: REMOTE, 50000005: IO}
     kind = int(operations.KIND[op])
     return _OF_KIND[kind] if kind != operations.OTHER and kind in _OF_KIND else of_type.get(int(TYPE[op]), OTHERS)

@@ -179,7 +179,7 @@ class _Cells:
         calls = self._trace.calls
         op, root = calls.op[row], calls.root[row]
         collective = operations.COLLECTIVE[op] & operations.MPI[op]
-        is_root = (root >= 0) & (root == self._trace.locations.process[calls.location[row]])
+        is_root = collective & (root >= 0) & (root == self._trace.locations.process[calls.location[row]])
         return {
             **self._place(calls.location[row]),
             **_lasting(self._enter[row], self._leave[row], codes.STATE[op]),

@@ -14,6 +14,7 @@ from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.definitions import Comparison
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
+from perwiz.formats.recorded.shmem import Shmem
 from perwiz.formats.recorded.sites import Sites
 from perwiz.formats.recorded.threads import Threads
 from perwiz.formats.recorded.windows import Windows
@@ -68,6 +69,8 @@ class Builder:
     def trace(self) -> Trace:
         """Return the trace."""
         self.threads = Threads(self.columns, self.begun - self.start)
+        self.readings = readings(self.processes, self.columns.process, self.start)
+        self.shmem = Shmem(self.columns, self.readings)
         self.regions = RegionInstances(self.columns, self.start)
         self.traffic = self.columns.traffic
         enter = self.columns["enter"] if len(self.columns.process) > len(self.processes) else None
@@ -155,7 +158,7 @@ class Builder:
 
     def _counts(self) -> Counts:
         traffic, instances = self.traffic, self.instances
-        collective = operations.COLLECTIVE & operations.MPI
+        collective = operations.COLLECTIVE & operations.OF_PROCESSES
         failed = int((collective[self.calls.op] & (self.calls.comm == NONE)).sum())
         return Counts(
             records=sum(len(calls) for process in self.processes for calls in [*process.calls, *process.parts]),
@@ -212,14 +215,14 @@ class Builder:
             messages=self.traffic.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            links=Links.joined(self.threads.links(), self.windows.links(times, locations)),
+            links=Links.joined(self.threads.links(), self.windows.links(times, locations), self.shmem.links()),
             timeline=Timeline(times, self.threads.around(self.regions.table, self.regions.times), self._instants()),
             labels=self.windows.labels(1),
             texts=(_FLUSH, *self.windows.texts),
             nodes=nodes,
             offsets=Offsets.empty(),
             offsets_applied=False,
-            readings=readings(self.processes, self.columns.process, self.start),
+            readings=self.readings,
             defects=self._defects(),
             counts=self._counts(),
             properties=self._properties(),

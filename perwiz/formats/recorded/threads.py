@@ -88,7 +88,7 @@ class Threads:
             process = columns.processes[columns.process[place]]
             rows, first, end = process.calls[columns.thread[place]], int(columns.first[place]), int(columns.first[place + 1])
             op = columns["op"][first:end]
-            mine = np.flatnonzero(~ops.MPI[op])
+            mine = np.flatnonzero(~ops.OF_PROCESSES[op])
             named = operations(tuple(process.about.operations))["op"][rows["op"]] != records.NO_CALL
             raw, op = np.flatnonzero(named)[: end - first][mine], op[mine]
             rank, id_ = np.full(len(mine), process.rank, "i4"), rows["request"][raw]
@@ -218,24 +218,8 @@ class Threads:
         """
         rows = self._rows
         asked, released = rows.of(*_MUTEXES), rows.of(*_RELEASES) & (rows.other == 0)
-        both = np.flatnonzero(asked | released)
-        both = both[np.argsort(rows.id[both], kind="stable")]
-        pair = asked[both[:-1]] & released[both[1:]] & (rows.id[both[:-1]] == rows.id[both[1:]])
-        pair &= rows.location[both[:-1]] == rows.location[both[1:]]
-        release, before = (np.full(len(rows.call), NONE, "i8") for _ in range(2))
-        release[both[:-1][pair]] = both[1:][pair]
-        released[both[1:][pair]] = False
-        held, by_others = np.flatnonzero(asked), np.flatnonzero(released)
-        order = np.concatenate([held, by_others])
-        time = np.append(self._leave[rows.call[held]], self._enter[rows.call[by_others]])
-        order = order[np.lexsort((time, rows.id[order]))]
-        held = order[asked[order]]
-        before[held[1:]] = np.where(rows.id[held[1:]] == rows.id[held[:-1]], release[held[:-1]], NONE)
-        last, this = order[:-1], order[1:]
-        given = released[last] & asked[this] & (rows.id[last] == rows.id[this]) & (before[this] == NONE)
-        before[this[given]] = last[given]
-        held = held[before[held] != NONE]
-        cause, effect = rows.call[before[held]], rows.call[held]
+        release, next_ = handed_over(rows.id, rows.location, asked, released, self._enter[rows.call], self._leave[rows.call])
+        cause, effect = rows.call[release], rows.call[next_]
         self._earlier(cause.astype("i4"), effect)
         self._link(tables.LOCK, cause, effect)
 
@@ -381,3 +365,33 @@ class Threads:
         leave[row] = np.where(within, np.maximum(leave[row], latest), leave[row])
         leave[row] = np.where(following, np.minimum(leave[row], earliest), leave[row])
         return Times(enter, leave)
+
+
+def handed_over(lock: Ints, location: Ints, asked: Mask, released: Mask, entered: I8, left: I8) -> tuple[I8, I8]:
+    """Return (rows that release, rows that have the lock then) of calls on locks in program order, given when each was entered and left, ns.
+
+    Who had a lock lets the next one have it: by the times when they had it. It releases it with its next call on that lock; where it does
+    not, the last release by another before the next one has it counts.
+
+    lock      7 7 7 7
+    location  0 0 1 1
+    asked     1 0 1 0
+    left      5 9 4 5      1 had it first: row 3, row 0
+    """
+    both = np.flatnonzero(asked | released)
+    both = both[np.lexsort((both, location[both], lock[both]))]
+    pair = asked[both[:-1]] & released[both[1:]] & (lock[both[:-1]] == lock[both[1:]]) & (location[both[:-1]] == location[both[1:]])
+    release, before = (np.full(len(lock), NONE, "i8") for _ in range(2))
+    release[both[:-1][pair]] = both[1:][pair]
+    others = released.copy()
+    others[both[1:][pair]] = False
+    held, by_others = np.flatnonzero(asked), np.flatnonzero(others)
+    order = np.concatenate([held, by_others])
+    order = order[np.lexsort((np.append(left[held], entered[by_others]), lock[order]))]
+    held = order[asked[order]]
+    before[held[1:]] = np.where(lock[held[1:]] == lock[held[:-1]], release[held[:-1]], NONE)
+    last, this = order[:-1], order[1:]
+    given = others[last] & asked[this] & (lock[last] == lock[this]) & (before[this] == NONE)
+    before[this[given]] = last[given]
+    held = held[before[held] != NONE]
+    return before[held], held

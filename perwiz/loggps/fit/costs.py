@@ -147,10 +147,10 @@ def _shortest_round(trace: Trace) -> float:
     entered = np.maximum.reduceat(times.enter[members.call], table.first_member)
     left = np.maximum.reduceat(np.where(members.done != NONE, times.leave[members.done], 0), table.first_member)
     all_wait = (
-        ((operations.KIND == operations.N_TO_N) & operations.MPI)[table.op]
+        ((operations.KIND == operations.N_TO_N) & operations.OF_PROCESSES)[table.op]
         & (size > 1)
         & (left > entered)
-        & (table.op != operations.OP["MPI_Finalize"])
+        & ~np.isin(table.op, operations.FINALIZES)
     )
     return float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min(initial=np.inf))
 

@@ -11,13 +11,13 @@ from perwiz.patterns.analysis import delays, impact
 from perwiz.patterns.analysis.delays import Causes
 from perwiz.patterns.analysis.impact import Impact
 from perwiz.patterns.intervals import intervals
-from perwiz.patterns.metrics import CAUSE_METRICS, CAUSES_OF_THREADS, in_order
+from perwiz.patterns.metrics import cause_metrics, in_order
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import Cells, Severity, added, dense, full, summed
 from perwiz.trace.arrays import Mask
 
-NAMES = frozenset(metric.name for metric in (*CAUSE_METRICS, *CAUSES_OF_THREADS))
+NAMES = frozenset(metric.name for metric in cause_metrics(shmem=True, threads=True))
 """Names of the metrics added."""
 _STEPS = 3
 _SPLITS = {"mpi_latesender": ("ls", "latesender"), "mpi_latereceiver": ("lr", "latereceiver")}
@@ -45,7 +45,7 @@ def explain(findings: Findings, tell: Callable[[int, int], object] | None = None
     report(2, _STEPS)
     path = impact.find_impact(view, len(tree), waits, done)
     locations = len(severity.trace.locations)
-    metrics = (*CAUSE_METRICS, *CAUSES_OF_THREADS) if view.has_threads else CAUSE_METRICS
+    metrics = cause_metrics(view.has_shmem, view.has_threads)
     values = summed([*delays.metrics(causes).items(), *_splits(view, severity, causes).items()], metrics, locations)
     values |= _partitions(impact.metrics(path), locations)
     values |= impact.imbalance_metrics(full(severity, "comp"), _visited(severity))

@@ -36,7 +36,17 @@ from perwiz.kernels import pieces as timeline
 from perwiz.kernels.names import STRIDE
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.intervals import Intervals
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, TEAMS, CollectiveMembers, members_of, synchronising
+from perwiz.patterns.library.collectives import (
+    BARRIER,
+    EXCHANGE,
+    FINALIZE,
+    OF_PES,
+    START,
+    TEAMS,
+    CollectiveMembers,
+    members_of,
+    synchronising,
+)
 from perwiz.patterns.library.rma import FENCE, FREE, MAKE
 from perwiz.patterns.pattern import NOTHING, Instances, View
 from perwiz.patterns.severity import Cells, dense
@@ -57,6 +67,10 @@ KINDS = {
     **dict.fromkeys(("mpi_rma_sync_late_post", "mpi_rma_comm_late_post", "mpi_rma_early_wait"), "delay_rma"),
     **dict.fromkeys(("mpi_rma_sync_lock_competition", "mpi_rma_comm_lock_competition"), "delay_rmalock"),
     **dict.fromkeys(("mpi_rma_sync_wait_for_progress", "mpi_rma_comm_wait_for_progress"), "delay_progress"),
+    **dict.fromkeys(("shmem_barrier_wait", "shmem_memory_wait", "shmem_finalize_wait"), "delay_shmemcollective"),
+    **dict.fromkeys(("shmem_wait_nxn", "shmem_latebroadcast"), "delay_shmemcollective"),
+    "shmem_wait_until_wait": "delay_shmemput",
+    "shmem_lock_competition": "delay_shmemlock",
     "omp_ebarrier_wait": "delay_ompbarrier",
     "omp_ibarrier_wait": "delay_ompbarrier",
     "omp_idle_threads": "delay_ompidle",
@@ -79,6 +93,7 @@ KINDS = {
 _MESSAGES = ("mpi_latesender", "mpi_latereceiver")
 _IN_COLLECTIVES = (
     *("mpi_barrier_wait", "mpi_finalize_wait", "mpi_wait_nxn", "mpi_earlyscan"),
+    *("shmem_barrier_wait", "shmem_memory_wait", "shmem_finalize_wait", "shmem_wait_nxn"),
     *("omp_ebarrier_wait", "omp_ibarrier_wait", "pthread_barrier_wait"),
     *("mpi_rma_wait_at_create", "mpi_rma_wait_at_free", "mpi_rma_wait_at_fence"),
 )
@@ -200,7 +215,7 @@ def _last_together(view: View, waits: Waits, table: Rows, ends: I8) -> I8:
 
 def _meet_in_collectives(view: View, table: Rows) -> None:
     """Raise, in place, the times since when two are apart to those of the last collective that kept both until all had come."""
-    members = members_of(view, BARRIER | EXCHANGE | FINALIZE | TEAMS | MAKE | FREE | FENCE)
+    members = members_of(view, BARRIER | EXCHANGE | FINALIZE | OF_PES | TEAMS | MAKE | FREE | FENCE)
     if not len(members.row):
         return
     kept = _kept(view, members)

@@ -101,9 +101,9 @@ def hybrid(run: Run) -> Hybrid | None:
     hosts, first = trace.locations.kind != STREAM, np.flatnonzero(trace.locations.kind == PROCESS)
     if not len(first) or not (trace.locations.kind == THREAD).any():
         return None
-    both, only_mpi = _ideal(run, ANY), _ideal(run, operations.MPI)
+    both, only_mpi = _ideal(run, ANY), _ideal(run, operations.OF_PROCESSES)
     window = window_of(run) or trace.timeline.locations
-    outside = (window.leave - window.enter - inside(run, window, operations.MPI))[first]
+    outside = (window.leave - window.enter - inside(run, window, operations.OF_PROCESSES))[first]
     parallel = [_parallel(run, window, location) for location in first.tolist()]
     return Hybrid(
         whole=dataclasses.replace(both, useful=both.useful[hosts]),
@@ -122,7 +122,7 @@ def _parallel(run: Run, window: Times, location: int) -> tuple[int, int]:
     calls = slice(*run.trace.first_calls[location : location + 2])
     length = regions.before(view.leave[calls]) - regions.before(view.enter[calls])
     whole = int((regions.end - regions.begin).sum())
-    return whole - int(length.sum()), whole - int(length[operations.MPI[view.op[calls]]].sum())
+    return whole - int(length.sum()), whole - int(length[operations.OF_PROCESSES[view.op[calls]]].sum())
 
 
 def _ideal(run: Run, routines: Mask) -> Efficiency:

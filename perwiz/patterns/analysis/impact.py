@@ -92,7 +92,7 @@ def begins_of(view: View) -> I8:
     """Return when a path may begin, ns per location: where it enters MPI_Init, without one at its first instant."""
     begin = view.trace.timeline.locations.enter.copy()
     call = np.flatnonzero(START[view.op])
-    begin[view.location[call]] = view.enter[call]
+    begin[view.location[call[::-1]]] = view.enter[call[::-1]]
     return begin
 
 

@@ -5,7 +5,7 @@ From the classes come the tree of metrics, the twins of grids, and what `perwiz 
 
 from __future__ import annotations
 
-from perwiz.patterns.library import collectives, devices, point_to_point, rma, threads
+from perwiz.patterns.library import collectives, devices, point_to_point, rma, shmem, threads
 from perwiz.patterns.pattern import Pattern
 
 OF_MPI: tuple[type[Pattern], ...] = (
@@ -36,6 +36,16 @@ OF_MPI: tuple[type[Pattern], ...] = (
     rma.AccessContention,
     rma.AccessForProgress,
 )
+OF_SHMEM: tuple[type[Pattern], ...] = (
+    shmem.FinalizeWait,
+    shmem.MemoryWait,
+    shmem.BarrierWait,
+    shmem.WaitUntil,
+    shmem.LockCompetition,
+    shmem.LateBroadcast,
+    shmem.ExchangeWait,
+)
+"""Those of OpenSHMEM: searched where a trace has calls of it."""
 OF_THREADS: tuple[type[Pattern], ...] = (
     threads.Fork,
     threads.JoinWait,
@@ -59,5 +69,5 @@ OF_THREADS: tuple[type[Pattern], ...] = (
     devices.IdleDevices,
 )
 """Those of threads and devices: searched where a trace has calls of these."""
-BUILT_IN = OF_MPI + OF_THREADS
+BUILT_IN = OF_MPI + OF_SHMEM + OF_THREADS
 """All patterns, in the order of the reports."""

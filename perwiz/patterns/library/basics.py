@@ -7,7 +7,7 @@ import numpy as np
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.idle import OF_DEVICES, OF_TEAMS, OF_THREADS, idle, spread
 from perwiz.patterns.library.collectives import BARRIER
-from perwiz.patterns.metrics import COUNT_METRICS, TIME_METRICS, TIME_OF_THREADS
+from perwiz.patterns.metrics import COUNT_METRICS, time_metrics
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, added, cells, dense, summed
 from perwiz.trace import operations
@@ -45,7 +45,19 @@ _OF_THREADS = {
     "device_comm": "device_copy",
     "device_sync": "device_synchronize device_offload",
 }
-_METRIC = {routine: metric for metric, routines in _OF_THREADS.items() for routine in routines.split()}
+_OF_SHMEM = {
+    "shmem_management": "shmem_team_split",
+    "shmem_init_exit": "shmem_init shmem_finalize shmem_global_exit",
+    "shmem_memory": "shmem_malloc shmem_realloc shmem_free",
+    "shmem_barrier": "shmem_barrier_all shmem_barrier shmem_sync_all shmem_sync",
+    "shmem_point": "shmem_wait_until shmem_test",
+    "shmem_lock": "shmem_set_lock shmem_test_lock shmem_clear_lock",
+    "shmem_order": "shmem_fence shmem_quiet",
+    "shmem_rma": "shmem_put shmem_put_nbi shmem_put_signal shmem_put_signal_nbi shmem_get shmem_get_nbi",
+    "shmem_atomic": "shmem_atomic shmem_atomic_fetch",
+    "shmem_collective": "shmem_broadcast shmem_collect shmem_fcollect shmem_alltoall shmem_reduce",
+}
+_METRIC = {routine: metric for metric, routines in (_OF_SHMEM | _OF_THREADS).items() for routine in routines.split()}
 
 
 def metric_of(op: int) -> str:
@@ -83,7 +95,7 @@ def times(view: View, tree: CallTree) -> dict[str, Cells]:
         leaves += [(name, moved), ("mpi_point2point", Cells(moved.node, -moved.value))]
     if view.has_threads:
         leaves += _of_threads(view, tree, leaves[0][1])
-    return summed(leaves, (*TIME_METRICS, *TIME_OF_THREADS), size[1])
+    return summed(leaves, time_metrics(view.has_shmem, view.has_threads), size[1])
 
 
 def _of_threads(view: View, tree: CallTree, computation: Cells) -> list[tuple[str, Cells]]:

@@ -27,13 +27,15 @@ def named(*names: str) -> Mask:
     return np.isin(np.arange(len(operations.OPS)), list(chosen))
 
 
-BARRIER, FINALIZE = named("Barrier"), named("Finalize")
+BARRIER = named("Barrier")
 EXCHANGE = named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block")
-FROM_ROOT, TO_ROOT = operations.KIND == operations.ONE_TO_N, operations.KIND == operations.N_TO_ONE
+FROM_ROOT, TO_ROOT = (operations.KIND == operations.ONE_TO_N) & operations.MPI, operations.KIND == operations.N_TO_ONE
 PREFIX = operations.KIND == operations.PREFIX
-START = named("Init", "Init_thread")
-TEAMS = operations.COLLECTIVE & ~operations.MPI
+START, FINALIZE = (np.isin(np.arange(len(operations.OPS)), ops) for ops in (operations.INITS, operations.FINALIZES))
+TEAMS = operations.COLLECTIVE & ~operations.OF_PROCESSES
 """Barriers of the threads of a process."""
+OF_PES = (operations.KIND == operations.N_TO_N) & operations.SHMEM
+"""Collectives of OpenSHMEM in which all wait for all."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -161,7 +163,7 @@ class BarrierWait(WaitForLast):
 class FinalizeWait(WaitForLast):
     """Time in MPI_Finalize until the last process comes."""
 
-    name, title, of, routines = "mpi_finalize_wait", "Wait at Finalize", "mpi_init_exit", FINALIZE
+    name, title, of, routines = "mpi_finalize_wait", "Wait at Finalize", "mpi_init_exit", FINALIZE & operations.MPI
     meaning = "waiting for the last to enter MPI_Finalize"
 
 
@@ -185,7 +187,7 @@ class InitCompletion(Pattern):
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per process that leaves later."""
-        call = np.flatnonzero(START[view.op])
+        call = np.flatnonzero((START & operations.MPI)[view.op])
         if len(call) < 2:
             return NOTHING
         begin, end = view.enter[call], view.leave[call]

@@ -49,9 +49,21 @@ _ROLES = {
     operations.N_TO_ONE: "all2one",
 }
 
-_PARADIGMS = {"omp": ("OpenMP", "openmp"), "pthread": ("POSIX threads", "pthread"), "device": ("devices", "unknown")}
+_PARADIGMS = {
+    "omp": ("OpenMP", "openmp"),
+    "pthread": ("POSIX threads", "pthread"),
+    "device": ("devices", "unknown"),
+    "shmem": ("SHMEM", "shmem"),
+}
 """Module and paradigm by how the names of routines begin."""
-_ROLES_OF_THREADS = {
+_ROLES_OF_OTHERS = {
+    **dict.fromkeys(("shmem_barrier_all", "shmem_barrier", "shmem_sync_all", "shmem_sync"), "barrier"),
+    **dict.fromkeys(("shmem_collect", "shmem_fcollect", "shmem_alltoall", "shmem_reduce"), "all2all"),
+    "shmem_broadcast": "one2all",
+    **dict.fromkeys(("shmem_put", "shmem_put_nbi", "shmem_put_signal", "shmem_put_signal_nbi", "shmem_get", "shmem_get_nbi"), "rma"),
+    **dict.fromkeys(("shmem_atomic", "shmem_atomic_fetch"), "atomic"),
+    "shmem_malloc": "allocate",
+    "shmem_free": "deallocate",
     "omp_barrier": "barrier",
     "omp_implicit_barrier": "implicit barrier",
     "omp_critical": "critical",
@@ -128,7 +140,7 @@ def _routine(op: int) -> Region:
         role = "barrier" if name in ("MPI_Barrier", "MPI_Ibarrier") else _ROLES.get(int(operations.KIND[op]), "function")
         return Region(name, name, "MPI", paradigm="mpi", role=role)
     module, paradigm = _PARADIGMS[name.split("_")[0]]
-    return Region(name, name, module, paradigm=paradigm, role=_ROLES_OF_THREADS.get(name, "function"))
+    return Region(name, name, module, paradigm=paradigm, role=_ROLES_OF_OTHERS.get(name, "function"))
 
 
 def _system(trace: Trace) -> tuple[I8, list[Group], list[Place]]:

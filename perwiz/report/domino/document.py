@@ -142,9 +142,13 @@ def _callers(trace: Trace) -> list[str]:
     """Return what the calls of a trace are of."""
     made = np.flatnonzero(np.bincount(trace.calls.op, minlength=len(operations.OPS)))
     names = [operations.OPS[op] for op in made.tolist()]
-    kinds = {"MPI": operations.MPI[made].any(), "devices": any(name.startswith("device_") for name in names)}
+    kinds = {
+        "MPI": operations.MPI[made].any(),
+        "OpenSHMEM": operations.SHMEM[made].any(),
+        "devices": any(name.startswith("device_") for name in names),
+    }
     kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
-    return [kind for kind in ("MPI", "threads", "devices") if kinds[kind]]
+    return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
 
 
 def _sure(

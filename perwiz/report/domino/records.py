@@ -176,7 +176,7 @@ class Limits(Record):
     """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
     """What calls themselves and the network add."""
-    transfer_of: list[Annotated[str, choice("MPI", "threads", "devices")]]
+    transfer_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
     """Whose calls these are."""
     end_ns: int
     """From when the last process enters MPI_Finalize to the end."""

@@ -19,6 +19,7 @@ REMEDIES = {
     " (pin processes, move the job)",
     "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
+    "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
     "held sender": "post the receive earlier, MPI_Irecv before the computation; or raise the eager limit of this MPI (Open MPI:"
     " btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*); or use MPI_Isend and compute on",
@@ -84,7 +85,9 @@ _BY_KIND = {
     operations.PREFIX: "wait in prefix",
     operations.PROBE: "late probe",
 }
-_OF_THREADS = {
+_OF_OTHERS = {
+    **dict.fromkeys(("shmem_set_lock", "shmem_test_lock"), "lock"),
+    **dict.fromkeys(("shmem_wait_until", "shmem_test"), "late put"),
     **dict.fromkeys(("omp_critical", "omp_lock", "omp_ordered", "pthread_mutex_lock"), "lock"),
     **dict.fromkeys(("device_synchronize", "device_copy", "device_offload"), "device wait"),
     **dict.fromkeys(("omp_barrier", "omp_implicit_barrier", "omp_join", "omp_taskwait"), "thread imbalance"),
@@ -92,7 +95,7 @@ _OF_THREADS = {
 }
 _ALONE = 0.05
 """Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
-_ENDS = [operations.OP["MPI_Finalize"]]
+_ENDS = operations.FINALIZES
 _OF_WINDOWS = {
     "MPI_Win_post": "late post",
     "MPI_Win_complete": "early wait",
@@ -101,6 +104,7 @@ _OF_WINDOWS = {
 }
 """What a call on a window waits for; anything else lets MPI of its target make progress."""
 _BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
+_BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier", "sync_all", "sync")]
 
 
 def situation(run: Run, change: Change) -> str:
@@ -183,8 +187,8 @@ def _of_wait(op: int, partner: int) -> str:
         return "wait at barrier"
     if op in _ENDS:
         return "wait at end"
-    if not operations.MPI[op]:
-        return _OF_THREADS.get(operations.OPS[op], "other wait")
+    if operations.OPS[op] in _OF_OTHERS or not operations.OF_PROCESSES[op]:
+        return _OF_OTHERS.get(operations.OPS[op], "other wait")
     if operations.ON_WINDOWS[op] and (kind == operations.OTHER or operations.OPS[op] == "MPI_Win_fence"):
         return _OF_WINDOWS.get(operations.OPS[partner], "no progress")
     if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):

@@ -108,8 +108,9 @@ def for_devices(domino: DominoDocument) -> Facts:
 
 def _overhead(callers: Sequence[str]) -> str:
     """Return what calls themselves cost, by whose they are."""
-    network = ["network"] if "MPI" in callers else []
-    *others, last = [*callers[: len(network)], *network, *callers[len(network) :]]
+    talking = [caller for caller in callers if caller in ("MPI", "OpenSHMEM")]
+    network = ["network"] if talking else []
+    *others, last = [*talking, *network, *callers[len(talking) :]]
     of = f"{', '.join(others)} and {last}" if others else last
     return f"transfer ({of})" if network else f"overhead (in calls of {of})"
 

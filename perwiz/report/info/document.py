@@ -19,7 +19,7 @@ from perwiz.whatif import health, selectors
 from perwiz.whatif.waits import Waits
 
 _NAME = 40
-_INITS = ("MPI_Init", "MPI_Init_thread")
+_INITS = tuple(operations.OPS[op] for op in operations.INITS)
 """Columns of the name of a region."""
 
 

@@ -103,5 +103,5 @@ def synchronisations(trace: Trace) -> I8:
     np.logical_and.at(whole, members.collective, members.call == members.done)
     every = len(np.unique(trace.locations.process))
     whole &= np.bincount(members.collective, minlength=len(table)) == every
-    whole &= (operations.KIND[table.op] == operations.N_TO_N) & operations.MPI[table.op]
+    whole &= (operations.KIND[table.op] == operations.N_TO_N) & operations.OF_PROCESSES[table.op]
     return np.sort(members.call[whole[members.collective]]).astype("i8")

@@ -19,7 +19,7 @@ from perwiz.whatif.hypotheses.stretch import Segments
 EVERY = "all"
 """Word for all teams, unless a region is called so."""
 _IDLE, _FORK = operations.OP["omp_idle"], operations.OP["omp_fork"]
-BARRIER = (operations.KIND == operations.N_TO_N) & ~operations.MPI
+BARRIER = (operations.KIND == operations.N_TO_N) & ~operations.OF_PROCESSES
 """Per op: a barrier of a team."""
 
 

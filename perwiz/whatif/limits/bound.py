@@ -160,7 +160,7 @@ def _idle(trace: Trace) -> I8:
 
 def _completed(trace: Trace) -> I8:
     """Return how many messages each call sends to the end and receives, and how many collectives of processes; shape (3, calls)."""
-    of_mpi = operations.MPI[trace.collectives.op][trace.members.collective]
+    of_mpi = operations.OF_PROCESSES[trace.collectives.op][trace.members.collective]
     done = (trace.messages.send_done, trace.messages.receive_done, trace.members.done[of_mpi])
     count = np.stack([np.bincount(calls[calls != NONE], minlength=len(trace.calls)) for calls in done])
     kind = operations.KIND[trace.calls.op]
@@ -168,5 +168,5 @@ def _completed(trace: Trace) -> I8:
         (operations.SEND, operations.ISEND, operations.SENDRECV),
         (operations.RECV, operations.IRECV, operations.SENDRECV, operations.PROBE),
     )
-    means = [np.isin(kind, kinds) for kinds in by_name] + [(operations.COLLECTIVE & operations.MPI)[trace.calls.op]]
+    means = [np.isin(kind, kinds) for kinds in by_name] + [(operations.COLLECTIVE & operations.OF_PROCESSES)[trace.calls.op]]
     return np.asarray(np.where(count.any(axis=0), count, np.stack(means)), np.int64)

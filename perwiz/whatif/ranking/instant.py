@@ -14,8 +14,8 @@ from perwiz.whatif.worth.families import family
 
 _TRIED = 16
 """Call sites that are tried: those that take longest."""
-_COLLECTIVE = operations.COLLECTIVE & operations.MPI
-_COLLECTIVE[operations.OP["MPI_Finalize"]] = False
+_COLLECTIVE = operations.COLLECTIVE & operations.OF_PROCESSES
+_COLLECTIVE[operations.FINALIZES] = False
 """Nobody can leave that out."""
 _MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TEST, operations.PROBE))
 """What a program tests in vain is a wait that nobody knows the partner of: without that call it would wait elsewhere."""

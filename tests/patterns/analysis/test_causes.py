@@ -10,8 +10,9 @@ from perwiz.patterns.analysis.causes import NAMES, explain
 from perwiz.patterns.search import search
 
 _PARTS = {
-    "delay": ("delay_mpi", "delay_omp", "delay_pthread_aggregate", "delay_devices"),
+    "delay": ("delay_mpi", "delay_shmem", "delay_omp", "delay_pthread_aggregate", "delay_devices"),
     "delay_mpi": ("delay_p2p", "delay_collective", "delay_onesided"),
+    "delay_shmem": ("delay_shmemcollective_aggregate", "delay_shmemput_aggregate", "delay_shmemlock_aggregate"),
     "waitstates_direct_vs_indirect": ("mpi_wait_direct", "mpi_wait_indirect"),
     "waitstates_propagating_vs_terminal": ("mpi_wait_propagating", "mpi_wait_terminal"),
     "performance_impact": ("performance_impact_criticalpath", "non_critical_path_activities"),

@@ -3,14 +3,14 @@
 import inspect
 import pathlib
 
-from perwiz.patterns.library import BUILT_IN, collectives, devices, point_to_point, rma, threads
+from perwiz.patterns.library import BUILT_IN, collectives, devices, point_to_point, rma, shmem, threads
 from perwiz.patterns.pattern import Pattern
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs" / "patterns.md"
 
 
 def test_built_in__all_classes_of_the_library_that_have_a_name():
-    families = (point_to_point, collectives, rma, threads, devices)
+    families = (point_to_point, collectives, rma, shmem, threads, devices)
     classes = [found for family in families for found in vars(family).values() if inspect.isclass(found)]
     assert {found for found in classes if issubclass(found, Pattern) and hasattr(found, "name")} == set(BUILT_IN)
 

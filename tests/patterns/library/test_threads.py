@@ -161,7 +161,9 @@ def test_no_first_thread():
     assert told(trace, "omp_idle_threads") == {("omp_idle", 1): 10}
 
 
-@pytest.mark.parametrize("name", [name for name in build.CATALOGUE if not build.operations.MPI[build.CATALOGUE[name]().calls.op].all()])
+@pytest.mark.parametrize(
+    "name", [name for name in build.CATALOGUE if not build.operations.OF_PROCESSES[build.CATALOGUE[name]().calls.op].all()]
+)
 def test_law__idle(name):
     """Looked at ns by ns: what each idle call loses is what the first thread of its process is in."""
     trace = build.CATALOGUE[name]()

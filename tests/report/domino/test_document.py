@@ -517,7 +517,8 @@ def test_limits__one_process_has_nobody_to_be_balanced_with():
 
 def test_limits__overhead_is_of_those_that_call():
     """Of MPI alone it is transfer."""
-    said = {name: lines(document(CATALOGUE[name]()), "limited by") for name in ("late_sender", "threads", "device", "small_team")}
+    said = {name: lines(document(CATALOGUE[name]()), "limited by") for name in ("late_sender", "shmem", "threads", "device", "small_team")}
+    assert "transfer (OpenSHMEM and network)" in said["shmem"]
     assert "transfer (MPI and network)" in said["late_sender"]
     assert "transfer (MPI, network and threads)" in said["threads"]
     assert "transfer (MPI, network and devices)" in said["device"]

@@ -225,7 +225,7 @@ def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     number = running(trace.collectives.comm, np.zeros(len(trace.collectives), "i1"))
     sequence = np.full(len(calls), NONE, "i8")
     sequence[members.call] = number[members.collective]
-    told = (operations.COLLECTIVE & ~operations.MPI)[calls.op]
+    told = (operations.COLLECTIVE & ~operations.OF_PROCESSES)[calls.op]
     of_teams = trace.collectives.comm == NONE
     whole = matching_collectives.with_teams(implied, calls.op, np.flatnonzero(told & (sequence >= 0)), sequence[told & (sequence >= 0)])
     if whole.collectives != trace.collectives or whole.members != members:
