@@ -368,7 +368,7 @@ class Threads:
 
 
 def handed_over(lock: Ints, location: Ints, asked: Mask, released: Mask, entered: I8, left: I8) -> tuple[I8, I8]:
-    """Return (rows that release, rows that have the lock then) of calls on locks in program order, given when each was entered and left, ns.
+    """Return (rows that release, rows that have the lock then) of calls on locks in program order, `entered` and `left` in ns.
 
     Who had a lock lets the next one have it: by the times when they had it. It releases it with its next call on that lock; where it does
     not, the last release by another before the next one has it counts.
