@@ -34,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
     parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    trace = files.read(args.trace)
+    trace = files.read(args.trace, args.iterations)
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
         balanced = balance(trace, args.regions, model, args.clock, progress)
     document = report.document(balanced, args.steps)

@@ -26,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     meaning = "bound these regions, joined by commas or given one by one (default: all parallel regions)"
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -38,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
-    document = report.document(bound(files.read(args.trace), args.regions, model, args.clock))
+    document = report.document(bound(files.read(args.trace, args.iterations), args.regions, model, args.clock))
     return files.finish(args, document, report.text, document.health.incomplete)

@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", dest="most", type=_number, metavar="X", help=most)
     parser.add_argument("--points", type=options.count, default=0, metavar="N", help="print N samples too, evenly spaced, each exact")
     parser.add_argument("--exact", action="store_true", help="find all segments, however long it takes")
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     parameter(args.of)
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    trace = files.read(args.trace)
+    trace = files.read(args.trace, args.iterations)
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
         makespan = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
         document = report.document(makespan, args.points)

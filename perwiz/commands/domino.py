@@ -73,6 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = "the fewest changes found, of the kinds asked for, that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or"
     parser.add_argument("--target", metavar="T", help=f"{meaning} 2.5s (s, ms, us, ns)")
     options.draws(parser)
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     args.question += f" by {args.block}" if args.block else ""
-    trace = files.read(args.trace)
+    trace = files.read(args.trace, args.iterations)
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, model, args.clock, args.question, progress)
     document = _document(args, ranked)

@@ -16,19 +16,27 @@ from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
     from perwiz.report.records import Versioned
+    from perwiz.trace.parts.cut import Chosen
     from perwiz.trace.trace import Trace
 
 D = TypeVar("D", bound="Versioned")
 
 
-def read(path: str) -> Trace:
-    """Return the trace in a file, as `perwiz.whatif.timed.read` does; on a terminal long reading shows its progress."""
+def read(path: str, chosen: Chosen | None = None) -> Trace:
+    """Return the trace in a file, as `perwiz.whatif.timed.read` does, or that of some of its iterations, its clock offsets applied.
+
+    On a terminal long reading shows its progress.
+    """
+    from perwiz.clock import offsets
     from perwiz.progress import Progress
+    from perwiz.trace.parts.cut import restricted
     from perwiz.trace.resources import give_back
     from perwiz.whatif import timed
 
     with Progress(f"reading {path}") as progress:
         trace = timed.read(path, progress)
+    if chosen is not None:
+        trace = restricted(offsets.apply(trace), chosen)
     give_back()
     return trace
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from perwiz.commands import files, options
 
@@ -14,6 +15,8 @@ examples:
   perwiz info run.alog                what is in it, and what could not be used
   perwiz info run.alog --waits 20     the longest waits, with the ids that perwiz predict takes
   perwiz info run.alog --regions      the regions perwiz predict can balance or scale
+  perwiz info run.alog --iterations   what the program does again and again, how long each time
+  perwiz info run.alog --iterations 10..90        what is in these
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -24,18 +27,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     options.waits(parser, 0, "list the N longest waits with their calls")
     parser.add_argument("--regions", action="store_true", help="list the user regions")
+    meaning = "list what repeats, with its warm-up and trend; with A..B, such as 10..90, 10.. or 12: only what is in these iterations"
+    parser.add_argument("--iterations", type=options.chosen, nargs="?", const=True, metavar="A..B", help=meaning)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
+    options.plot(parser, "draw how long each iteration takes (--iterations)")
     options.ending(parser, _ENDING)
 
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing the overview."""
+    from perwiz.errors import UsageError
     from perwiz.report.info import document as report
+    from perwiz.report.info.plot import plot
+    from perwiz.trace.parts.iterations import find
     from perwiz.whatif.run import replayed
 
+    listed = args.iterations is True
+    if args.plot and not listed:
+        raise UsageError("--plot: draws how long iterations take, must be given with --iterations")
     model = options.machine(args)
-    replay = replayed(files.read(args.trace), model, args.clock)
-    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine)
-    return files.finish(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete)
+    files.check([], [args.trace, args.model], args.plot)
+    replay = replayed(files.read(args.trace, None if listed else args.iterations), model, args.clock)
+    found = find(replay.trace) if listed or args.plot else None
+    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found)
+    outputs = {args.plot: partial(plot, found, replay.trace.path, width=args.size)} if found else {}
+    return files.finish(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete, outputs)

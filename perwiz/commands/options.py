@@ -10,6 +10,7 @@ from perwiz.whatif.hypotheses import KINDS
 
 if TYPE_CHECKING:
     from perwiz.loggps.machine import Machine
+    from perwiz.trace.parts.cut import Chosen
 
 MOST_WAITS = 1_000_000
 """Waits that can be asked for: nobody reads more."""
@@ -19,6 +20,23 @@ def trace(parser: argparse.ArgumentParser) -> None:
     """Declare the trace."""
     meaning = "trace file, also packed (gzip, zstd); - is ALOG on standard input; TRACE:FILE.xml is one of SimGrid on another platform"
     parser.add_argument("trace", metavar="TRACE", help=meaning)
+
+
+def iterations(parser: argparse.ArgumentParser) -> None:
+    """Declare --iterations, which part of the run is asked about."""
+    meaning = "ask about these iterations alone, as if they were the run: such as 10..90, 10.. or 12 (perwiz info --iterations counts them)"
+    parser.add_argument("--iterations", type=chosen, metavar="A..B", help=meaning)
+
+
+def chosen(text: str) -> Chosen:
+    """Return the iterations that a text names. Raises argparse.ArgumentTypeError for one that names none."""
+    from perwiz.trace.parts.cut import Chosen
+
+    match = re.fullmatch(r"([0-9]{1,9})(?:(\.\.)([0-9]{0,9}))?", text)
+    first, last = (int(match[1]), int(match[3] or 0) if match[2] else int(match[1])) if match else (0, 0)
+    if first < 1 or (match and match[3] and last < first):
+        raise argparse.ArgumentTypeError(f"'{text}', must be numbers of iterations from 1, such as 10..90, 10.. or 12")
+    return Chosen(first, last or None)
 
 
 def model(parser: argparse.ArgumentParser) -> None:

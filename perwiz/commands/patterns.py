@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", metavar="SIZES", help="the processes are a grid, such as 4x4: ranks in order, the last size first")
     meaning = "draw where the waiting of --of (default: the pattern worth most) is: over the topology, else by call path and rank"
     options.plot(parser, meaning)
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     own = collect(args.own, BUILT_IN)
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     computed = None if args.reference is None else computation(tied_part(files.read(args.reference)))
-    replay = replayed(arranged(files.read(args.trace), args.topology), options.machine(args), args.clock)
+    replay = replayed(arranged(files.read(args.trace, args.iterations), args.topology), options.machine(args), args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)

@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", nargs="+", default=[], metavar="TRACE", help=meaning)
     options.draws(parser)
     options.log(parser, "make the range as wide as predictions were off that perwiz compare --log has written there (from 20 pairs on)")
+    options.iterations(parser)
     options.model(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
@@ -71,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     inputs = [args.trace, *args.runs, args.model, args.log, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
     known = pairs(args.log) if args.log else None
-    prediction = predict(files.read(args.trace), hypotheses, model, args.engine, args.clock, args.draws)
-    several = recordings(prediction, [files.read(path) for path in args.runs], model, args.clock) if args.runs else None
+    prediction = predict(files.read(args.trace, args.iterations), hypotheses, model, args.engine, args.clock, args.draws)
+    several = recordings(prediction, [files.read(path, args.iterations) for path in args.runs], model, args.clock) if args.runs else None
     document = report.document(prediction, args.waits, known, several)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)

@@ -17,7 +17,7 @@ from perwiz.loggps import model as loggps
 from perwiz.report.records import Call, CallPlace, ComparedWait, Health, Location, Model, PairClass, Parameters, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Counts, Trace
 from perwiz.whatif import health as whatif
 from perwiz.whatif import selectors
 from perwiz.whatif.waits import Waits
@@ -173,6 +173,8 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
     facts.append(("not modelled", _not_modelled(state)))
+    if lost := _cut(counts):
+        facts.append(("cut off", f"{lost} reach beyond the iterations: what waited for them counts as work"))
     if counts.size_differs:
         facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))
     if counts.placed_streams:
@@ -181,6 +183,12 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     if state.own_clocks:
         facts.append(("clocks", "no clock offsets were recorded: each process has a clock of its own, times between processes mean little"))
     return [*facts, *(_clocks(state) if clocks else [])]
+
+
+def _cut(counts: Counts) -> str:
+    """Return what a trace that is restricted to iterations has lost at their ends, in words; nothing if nothing."""
+    lost = ((counts.cut_messages, "message"), (counts.cut_collectives, "collective"), (counts.cut_links, "link"))
+    return ", ".join(words.several(number, noun) for number, noun in lost if number)
 
 
 def _not_modelled(state: Health) -> str:

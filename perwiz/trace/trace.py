@@ -176,6 +176,12 @@ class Counts:
     """Streams of devices whose times contradicted those of their process: put on its clock by a straight line."""
     placed_ns: int = 0
     """By how much at most their ends were moved for that."""
+    cut_messages: int = 0
+    """Messages with one end outside of the iterations that the trace is restricted to: the waits at the other count as work."""
+    cut_collectives: int = 0
+    """Collective instances of which some members are outside of them."""
+    cut_links: int = 0
+    """Links from or to calls outside of them."""
 
     @property
     def lacking(self) -> dict[str, int]:

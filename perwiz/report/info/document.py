@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from perwiz import words
 from perwiz.loggps.machine import Machine
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
+from perwiz.report.info import iterations
+from perwiz.report.info.iterations import IterationsOf
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2, Mask
+from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import health, selectors
@@ -98,10 +102,14 @@ class InfoDocument(TraceDocument, kw_only=True):
     """Those with most time first."""
     waits: list[Wait]
     """The longest."""
+    iterations: IterationsOf | msgspec.UnsetType = msgspec.UNSET
+    """Only if asked for."""
 
 
-def document(trace: Trace, state: health.Health, waits: Waits, most: int, machine: Machine) -> InfoDocument:
-    """Return what a trace is, with at most `most` waits, told from work under the model of a machine."""
+def document(
+    trace: Trace, state: health.Health, waits: Waits, most: int, machine: Machine, found: Iterations | None = None
+) -> InfoDocument:
+    """Return what a trace is, with at most `most` waits, told from work under the model of a machine, and with its iterations, if given."""
     times = trace.timeline.calls
     sizes = trace.communicators.sizes().tolist()
     return InfoDocument(
@@ -125,6 +133,7 @@ def document(trace: Trace, state: health.Health, waits: Waits, most: int, machin
         routines=_routines(trace, waits),
         regions=_regions(trace),
         waits=blocks.longest(trace, waits, most),
+        iterations=msgspec.UNSET if found is None else iterations.iterations_of(trace, found),
     )
 
 
@@ -185,6 +194,8 @@ def text(info: InfoDocument, regions: bool, waits: bool) -> str:
     made_by = "" if info.made_by == "measured" else f", {words.shown(info.made_by)}"
     lines = [f"{words.shown(info.trace)}: {info.format}{made_by}{blocks.mark(info.health)}", "", *words.facts(_facts(info, regions))]
     lines += ["", *blocks.health_lines(info.health)]
+    if info.iterations:
+        lines += ["", *(iterations.lines(info.iterations) or ["no iterations"])]
     if info.routines:
         lines += ["", *_routine_lines(info)]
     if regions:
@@ -206,6 +217,7 @@ def _facts(info: InfoDocument, regions: bool) -> Facts:
         *_traffic(info),
         ("regions", _region_fact(info.regions, regions)),
         *([("communicators", str(communicators))] if communicators > 1 else []),
+        *(iterations.facts(info.iterations, info.makespan_ns) if info.iterations else []),
     ]
 
 

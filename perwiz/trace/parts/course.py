@@ -1,0 +1,93 @@
+"""How the times of iterations go on: warm-up, trend, the slowest."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from perwiz.trace.arrays import F8, I8
+from perwiz.trace.parts.iterations import Iterations
+
+_FAR, _LITTLE = 4 * 1.4826, 0.05
+"""How far from the median another time is: so many median absolute deviations (1.4826 of them are a standard deviation of a normal
+distribution), and so large a part of the median."""
+_MOST = 500
+"""Times of which all pairs are looked at; of more iterations, means of neighbours."""
+SURE = 0.01
+"""A trend is one if chance would show as much so seldom."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trend:
+    """Whether later iterations take longer."""
+
+    slope: float
+    """ns that each takes longer than the one before: the median over all pairs (Theil, 1950; Sen, JASA 63, 1968)."""
+    p: float
+    """How often chance would order times as much or more, by Kendall's tau (Mann, Econometrica 13, 1945)."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Course:
+    """The times of iterations, ns, one row each."""
+
+    time: F8
+    """Mean of all processes."""
+    least: I8
+    """Of one process."""
+    middle: F8
+    """Median of all processes."""
+    most: I8
+    most_of: I8
+    """The location that takes most."""
+    warm_up: int
+    """The first so many take another time than the others."""
+    usual: slice
+    """The others; without the last, if that ends with its last call: what comes behind it is not told from what follows the loop."""
+    trend: Trend | None
+    """Of these; None of fewer than four."""
+
+
+def course(iterations: Iterations) -> Course:
+    """Return how the times of iterations go on, given at least one."""
+    where = iterations.processes
+    lasts = (iterations.stop - iterations.begin)[:, where]
+    time = lasts.mean(axis=1)
+    told = len(time) - (iterations.kind == "calls")
+    warm = warm_up(time[:told])
+    most_of = where[lasts.argmax(axis=1)]
+    usual = slice(warm, told)
+    return Course(time, lasts.min(axis=1), np.median(lasts, axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]))
+
+
+def warm_up(time: F8) -> int:
+    """Return how many of the first times, a quarter of all at most, lie far from the median of all behind that quarter.
+
+    9 4 5 5 4 5 5 4: one, for 9 is far from 5.
+    """
+    quarter = len(time) // 4
+    rest = time[quarter:]
+    usual = float(np.median(rest))
+    far = max(_FAR * float(np.median(np.abs(rest - usual))), _LITTLE * usual)
+    differs = np.abs(time[:quarter] - usual) > far
+    return int(np.append(differs, False).argmin())
+
+
+def trend(time: F8) -> Trend | None:
+    """Return the trend of times, None of fewer than four: so few are in order by chance.
+
+    1 2 4 3 5: of ten pairs nine rise and one falls; slopes are -1 to 2, their median is 1.
+    """
+    if len(time) < 4:
+        return None
+    bins = np.array_split(np.arange(len(time)), min(len(time), _MOST))
+    value, place = (np.array([float(column[rows].mean()) for rows in bins]) for column in (time, np.arange(len(time))))
+    early, late = np.triu_indices(len(value), 1)
+    rise = value[late] - value[early]
+    score, count = int(np.sign(rise).sum()), len(value)
+    ties = np.unique(value, return_counts=True)[1]
+    variance = (count * (count - 1) * (2 * count + 5) - int((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    z = max(abs(score) - 1, 0) / math.sqrt(variance) if variance > 0 else 0.0
+    return Trend(float(np.median(rise / (place[late] - place[early]))), math.erfc(z / math.sqrt(2)))

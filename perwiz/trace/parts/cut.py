@@ -1,0 +1,140 @@
+"""The trace of some iterations alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.parts.rows import ENDS, Kept, part, whole, whole_collectives
+from perwiz.trace.tables import ANY, NONE, Calls, Times
+from perwiz.trace.trace import Timeline, Trace
+
+_TIMED = ("offsets", "readings", "records")
+"""Tables with a column of times."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """Iterations asked for, from 1; None is the last."""
+
+    first: int
+    last: int | None
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}..{'' if self.last is None else self.last}"
+
+
+def restricted(trace: Trace, chosen: Chosen) -> Trace:
+    """Return the trace of some of its iterations. Raises UsageError if it does not have them."""
+    found = find(trace)
+    asked = f"--iterations {chosen}: {trace.path} has "
+    if not len(found):
+        raise UsageError(f"{asked}none, {found.why}; `perwiz info --iterations` says what repeats")
+    last = len(found) if chosen.last is None else chosen.last
+    if not chosen.first <= last <= len(found):
+        raise UsageError(f"{asked}{len(found)}, must be within 1..{len(found)}")
+    return dataclasses.replace(cut(trace, found, chosen.first - 1, last), path=f"{trace.path} iterations {chosen.first}..{last}")
+
+
+def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
+    """Return the trace of the iterations `first` to `end` - 1, from 0, as a run of its own: its rows and times count from its start.
+
+    Each process begins with the first and ends with the last of them. Threads and streams do so at the same times, and their calls that
+    last longer are cut there, as are regions. Messages, collectives and links stay if all their ends are inside and whole; a call that
+    loses one takes as long as recorded, as if it had no partner. `counts` says how many are lost.
+
+        calls     a a b b b a b b b a     iterations a b b b, the second:
+        messages    >-> >--->-> >->       one is inside, one begins before it
+    """
+    begin, stop = iterations.begin[first], iterations.stop[end - 1]
+    times = trace.timeline
+    ends = Times(np.clip(begin, times.locations.enter, times.locations.leave), np.clip(stop, times.locations.enter, times.locations.leave))
+    calls, uncut = _calls(trace, iterations.first[first], iterations.end[end - 1], ends)
+    done = trace.requests.completed_by
+    requests = calls[trace.requests.posted_by] & (calls[done] | (done == NONE))
+    records, parameters = trace.records, trace.parameters
+    kept = Kept(
+        locations=np.ones(len(trace.locations), bool),
+        calls=calls,
+        ends=uncut,
+        requests=requests,
+        regions=_inside(trace.regions.location, times.regions.enter, times.regions.leave, ends),
+        parameters=np.append(calls, False)[parameters.call],
+        records=_inside(records.location, records.time, records.time, ends),
+    )
+    lost = ~whole(trace.messages, uncut)
+    counts = dataclasses.replace(
+        trace.counts,
+        cut_messages=_crossing(calls, [getattr(trace.messages, name)[lost] for name in ENDS]),
+        cut_collectives=_cut_collectives(trace, calls, uncut),
+        cut_links=_crossing(calls, [side[~whole(trace.links, uncut)] for side in (trace.links.cause, trace.links.effect)]),
+    )
+    clipped = Timeline(
+        _clipped(times.calls, trace.calls.location, ends), _clipped(times.regions, trace.regions.location, ends), ends, times.origin
+    )
+    without = dataclasses.replace(trace, calls=_alone(trace, lost, calls, requests), timeline=clipped, counts=counts)
+    return _from_its_start(part(without, kept))
+
+
+def _from_its_start(trace: Trace) -> Trace:
+    """Return a trace with times since its first instant."""
+    times = trace.timeline
+    start = int(times.locations.enter.min())
+    calls, regions, locations = (Times(each.enter - start, each.leave - start) for each in (times.calls, times.regions, times.locations))
+    return dataclasses.replace(
+        trace,
+        timeline=Timeline(calls, regions, locations, times.origin),
+        **{name: dataclasses.replace(getattr(trace, name), time=getattr(trace, name).time - start) for name in _TIMED},
+    )
+
+
+def _calls(trace: Trace, first: I8, end: I8, ends: Times) -> tuple[Mask, Mask]:
+    """Return which calls are inside at least in part, and which of them are whole; bool per call."""
+    times, location = trace.timeline.calls, trace.calls.location
+    row = np.arange(len(location))
+    inside = (row >= first[location]) & (row < end[location])
+    before = np.flatnonzero((row + 1 == first[location]) & (times.leave > ends.enter[location]))
+    inside[before] = True
+    uncut = inside & (times.enter >= ends.enter[location]) & (times.leave <= ends.leave[location])
+    return inside, uncut
+
+
+def _inside(location: I4, enter: I8, leave: I8, ends: Times) -> Mask:
+    """Return which intervals share time with those of their location, or are instants in them."""
+    low, high = ends.enter[location], ends.leave[location]
+    return np.asarray((enter < high) & ((leave > low) | ((enter == leave) & (enter == low))))
+
+
+def _clipped(times: Times, location: I4, ends: Times) -> Times:
+    low, high = ends.enter[location], ends.leave[location]
+    return Times(np.clip(times.enter, low, high), np.clip(times.leave, low, high))
+
+
+def _crossing(inside: Mask, ends: list[I4]) -> int:
+    """Return how many of what has these ends has one of them inside."""
+    any_ = np.zeros(len(ends[0]), bool)
+    for call in ends:
+        any_ |= inside[call] & (call != NONE)
+    return int(any_.sum())
+
+
+def _cut_collectives(trace: Trace, inside: Mask, uncut: Mask) -> int:
+    members = trace.members
+    lost = ~whole_collectives(trace, uncut)[members.collective]
+    return len(np.unique(members.collective[lost & inside[members.call]]))
+
+
+def _alone(trace: Trace, lost: Mask, inside: Mask, requests: Mask) -> Calls:
+    """Return the calls as they are when some messages and requests are gone: of no partner, as if it was MPI_PROC_NULL; of no request."""
+    calls, messages = trace.calls, trace.messages
+    peer, tag, comm = calls.peer.copy(), calls.tag.copy(), calls.comm.copy()
+    for call in (messages.send[lost], messages.receive[lost]):
+        peer[call] = NONE
+        tag[call] = np.where(tag[call] == NONE, ANY, tag[call])
+        comm[call] = np.where(comm[call] == NONE, messages.comm[lost], comm[call])
+    comm[trace.requests.posted_by[inside[trace.requests.posted_by] & ~requests]] = NONE
+    return dataclasses.replace(calls, peer=peer, tag=tag, comm=comm)

@@ -1,0 +1,207 @@
+"""The iterations of a program: what all processes do again and again, one iteration of each beside the same of the others.
+
+Looked for are, in this order: instances of the regions at the top of the call path that repeat; sequences of calls that repeat with their
+partners and sizes; sequences of calls whatever these are. The first counts that lasts nearly as long as the one that lasts longest.
+Each process has its own sequence. That iterations of two belong together shows in messages and collectives: both ends of nearly all are
+in the same iteration, or in neighbours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz import words
+from perwiz.trace import operations
+from perwiz.trace.arrays import I8
+from perwiz.trace.parts.loops import LEAST, Kind, Loop, loops, processes, tokens
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+_NEARLY = 0.8
+"""Part of the longest-lasting that is as good; of the messages and collectives that must be in one iteration or neighbours."""
+_MATTERS = 0.05
+"""Part of the time between MPI_Init and MPI_Finalize that a loop must last."""
+_EDGES = [operations.OP[name] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Other:
+    """A loop of the first process that is not taken."""
+
+    body: tuple[str, ...]
+    iterations: int
+    lasts: int
+    """ns."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Iterations:
+    """The iterations that all processes have: arrays of two dimensions, a row an iteration, a column a location."""
+
+    kind: Kind | None
+    """What repeats; None if there are no iterations."""
+    body: tuple[str, ...]
+    """Names of the regions or routines of one iteration of the first process, in order, one that follows itself once."""
+    first: I8
+    """First call."""
+    end: I8
+    """Behind the last call."""
+    begin: I8
+    """When it begins, ns."""
+    stop: I8
+    """When it ends, ns."""
+    processes: I8
+    """The location of each process that iterates."""
+    counts: I8
+    """How often each of these does, the same or not."""
+    incomplete: int
+    """How many of them come to their end within one more."""
+    others: tuple[Other, ...]
+    """Loops of the first process that are not taken, the longest first: those that last a twentieth as long or more."""
+    why: str = ""
+    """Why there are none."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def find(trace: Trace) -> Iterations:
+    """Return the iterations of a trace; none, and why, if it has none."""
+    where = processes(trace)
+    found = []
+    for given in tokens(trace, where):
+        its = loops(given)
+        chosen = _chosen(its, where)
+        found.append((sum(loop.lasts for loop in chosen.values()), given.kind, its, chosen))
+    best = max(lasts for lasts, *_ in found)
+    if best <= _MATTERS * _computed(trace, where):
+        return _none(trace, f"nothing that lasts repeats {LEAST} times or more")
+    whys = []
+    for lasts, kind, its, chosen in sorted(found, key=lambda one: one[0] < _NEARLY * best):
+        result = _together(trace, kind, where, chosen) if lasts else "nothing repeats"
+        if isinstance(result, Iterations):
+            return dataclasses.replace(result, others=_others(trace, kind, its[int(where[0])], chosen[int(where[0])]))
+        whys.append(result)
+    return _none(trace, whys[0])
+
+
+def _computed(trace: Trace, where: I8) -> int:
+    """Return how long processes are not in MPI_Init and MPI_Finalize, all together, ns."""
+    times, ends = trace.timeline.calls, trace.timeline.locations
+    edge = np.isin(trace.calls.op, _EDGES) & np.isin(trace.calls.location, where)
+    return int((ends.leave - ends.enter)[where].sum() - (times.leave - times.enter)[edge].sum())
+
+
+def _none(trace: Trace, why: str) -> Iterations:
+    empty, nobody = np.empty((0, len(trace.locations)), "i8"), np.empty(0, "i8")
+    return Iterations(None, (), empty, empty, empty, empty, nobody, nobody, 0, (), why)
+
+
+def _chosen(its: dict[int, list[Loop]], where: I8) -> dict[int, Loop]:
+    """Return the loop of each process: of the first that has any the longest, of the others that which is made most of that time."""
+    reference = next((its[at][0] for at in where.tolist() if at in its), None)
+    if reference is None:
+        return {}
+    begin, end = reference.begin[0], reference.stop[-1]
+
+    def shared(loop: Loop) -> int:
+        return min(loop.lasts, int(min(end, loop.stop[-1]) - max(begin, loop.begin[0])))
+
+    return {at: max(its[at], key=shared) for at in where.tolist() if at in its}
+
+
+def _together(trace: Trace, kind: Kind, where: I8, chosen: dict[int, Loop]) -> Iterations | str:
+    """Return the iterations that all processes have, or why these are none."""
+    if len(chosen) < len(where):
+        return f"{words.several(len(where) - len(chosen), 'process')} of {len(where)} repeat nothing"
+    all_ = [chosen[at] for at in where.tolist()]
+    shorter = [kind == "regions" and _shorter(trace, at, loop) for at, loop in zip(where.tolist(), all_, strict=True)]
+    counts = np.array([len(loop.first) - less for loop, less in zip(all_, shorter, strict=True)])
+    shift = _shifts(all_, counts)
+    low = int(shift.max(initial=0))
+    number = int((counts + shift).min()) - low
+    often = f"from {counts.min()} to {counts.max()} times"
+    if number < max(LEAST, counts.max() / 2):
+        return f"processes repeat what they do unequally often, {often}"
+    shape = number, len(trace.locations)
+    first, end, begin, stop = (np.zeros(shape, "i8") for _ in range(4))
+    for at, loop, behind in zip(where.tolist(), all_, shift.tolist(), strict=True):
+        rows = slice(low - behind, low - behind + number)
+        first[:, at], end[:, at], begin[:, at], stop[:, at] = loop.first[rows], loop.end[rows], loop.begin[rows], loop.stop[rows]
+    incomplete = sum(loop.cut or less for loop, less in zip(all_, shorter, strict=True))
+    out = Iterations(kind, _names(trace, kind, all_[0]), first, end, begin, stop, where, counts, incomplete, others=())
+    _follow(trace, out)
+    if (share := _shared(trace, out)) < _NEARLY:
+        unequal = f", {often}" if counts.min() < counts.max() else ""
+        return f"processes repeat what they do, but not together{unequal}: {1 - share:.0%} of messages and collectives join different ones"
+    return out
+
+
+def _shorter(trace: Trace, location: int, loop: Loop) -> bool:
+    """Return whether the last iteration ends with the process, with fewer calls than any other: it was cut there."""
+    calls = loop.end - loop.first
+    ends = loop.stop[-1] >= trace.timeline.locations.leave[location]
+    return bool(ends and len(calls) > LEAST and calls[-1] < calls[:-1].min())
+
+
+def _shifts(all_: list[Loop], counts: I8) -> I8:
+    """Return by how many iterations each process begins behind the first one: none if all iterate equally often, else as times tell."""
+    out = np.zeros(len(all_), "i8")
+    if counts.min() < counts.max():
+        for k, loop in enumerate(all_):
+            middle = (loop.begin + loop.stop) // 2
+            out[k] = round(float(np.median(np.searchsorted(all_[0].begin, middle, "right") - 1 - np.arange(len(middle)))))
+    return out
+
+
+def _follow(trace: Trace, its: Iterations) -> None:
+    """Let threads and streams iterate when their process does, and processes that do nothing when others do."""
+    enter, bounds, process = trace.timeline.calls.enter, trace.first_calls, trace.locations.process
+    of = dict(zip(process[its.processes].tolist(), its.processes.tolist(), strict=True))
+    silent = its.begin[:, its.processes].min(axis=1), its.stop[:, its.processes].max(axis=1)
+    for at in np.setdiff1d(np.arange(len(process)), its.processes).tolist():
+        owner = of.get(int(process[at]))
+        begin, stop = silent if owner is None else (its.begin[:, owner], its.stop[:, owner])
+        low, high = bounds[at], bounds[at + 1]
+        its.begin[:, at], its.stop[:, at] = begin, stop
+        its.first[:, at], its.end[:, at] = (low + np.searchsorted(enter[low:high], side) for side in (begin, stop))
+
+
+def iteration_of(iterations: Iterations, trace: Trace) -> I8:
+    """Return the iteration of each call, int64 per row of calls, -1 outside of all."""
+    out = np.full(len(trace.calls), NONE, "i8")
+    for at in range(iterations.first.shape[1]):
+        first, end = iterations.first[:, at], iterations.end[:, at]
+        rows = np.arange(*trace.first_calls[at : at + 2])
+        place = np.searchsorted(first, rows, "right") - 1
+        inside = (place >= 0) & (rows < end[place])
+        out[rows[inside]] = place[inside]
+    return out
+
+
+def _shared(trace: Trace, iterations: Iterations) -> float:
+    """Return which part of the messages and members of collectives in iterations join the same one, or neighbours."""
+    number, members = iteration_of(iterations, trace), trace.members
+    one = np.concatenate([trace.messages.send, members.call[trace.collectives.first_member[members.collective]]])
+    other = np.concatenate([trace.messages.receive_done, members.call])
+    inside = (number[one] >= 0) & (number[other] >= 0)
+    return float(np.mean(np.abs(number[one] - number[other])[inside] <= 1)) if inside.any() else 1.0
+
+
+def _names(trace: Trace, kind: Kind, loop: Loop) -> tuple[str, ...]:
+    """Return what the rows of a loop are called, in order, one that follows itself once."""
+    if kind == "regions":
+        names = [trace.names[name] for name in trace.region_names[loop.body].tolist()]
+    else:
+        names = [operations.OPS[op] for op in trace.calls.op[loop.body].tolist()]
+    return tuple(name for name, before in zip(names, [None, *names], strict=False) if name != before)
+
+
+def _others(trace: Trace, kind: Kind, its: list[Loop], chosen: Loop) -> tuple[Other, ...]:
+    """Return the loops beside the chosen one that last long enough to be named."""
+    least = _MATTERS * chosen.lasts
+    return tuple(
+        Other(_names(trace, kind, loop), len(loop.first), loop.lasts) for loop in its if loop is not chosen and loop.lasts >= least
+    )
