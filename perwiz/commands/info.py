@@ -52,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
     replay = replayed(files.read(args.trace, None if listed else args.iterations), model, args.clock)
     found = find(replay.trace) if listed or args.plot else None
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found)
-    outputs = {args.plot: partial(plot, found, replay.trace.path, width=args.size)} if found else {}
+    outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found else {}
     return files.finish(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete, outputs)

@@ -14,6 +14,7 @@ from perwiz.report.picture.figure import Line, save, sheet
 from perwiz.trace.arrays import F8
 from perwiz.trace.parts.course import Course, course
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,25 +26,22 @@ _MOST = 1200
 _COLOUR, _WARM = palette.SERIES[0], "#dddddd"
 
 
-def plot(found: Iterations, trace: str, path: str, width: float | None = None) -> None:
+def plot(trace: Trace, found: Iterations, path: str, width: float | None = None) -> None:
     """Write the picture of the iterations of a trace; the suffix of `path` says in which format; `width` in inches.
 
     Raises UsageError if there are none.
     """
     if not len(found):
-        raise UsageError(f"{path}: {trace} has no iterations to draw, {found.why}")
-    save(lambda: _draw(found, trace, width or _WIDTH), path)
+        raise UsageError(f"{path}: {trace.path} has no iterations to draw, {found.why}")
+    save(lambda: _draw(trace, found, width or _WIDTH), path)
 
 
-def _draw(found: Iterations, trace: str, width: float) -> Figure:
+def _draw(trace: Trace, found: Iterations, width: float) -> Figure:
     its = course(found)
-    drawing = sheet(width, _HEIGHT + _AXIS, [Line(_heading(found, trace), 10, weight="bold")], [Line(_note(its), 8)])
+    heading = f"{lanes.title(trace)}, {words.several(len(found), 'iteration')}"
+    drawing = sheet(width, _HEIGHT + _AXIS, [Line(heading, 10, weight="bold")], [Line(_note(its), 8)])
     _times(drawing.axes(_LEFT, _AXIS, width - _LEFT - _RIGHT, _HEIGHT), its)
     return drawing.figure
-
-
-def _heading(found: Iterations, trace: str) -> str:
-    return f"{words.shown(trace, 60)}: {words.several(len(found), 'iteration')} of {words.several(len(found.processes), 'process')}"
 
 
 def _note(its: Course) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import Iterations
 
-_FAR, _LITTLE = 4 * 1.4826, 0.05
-"""How far from the median another time is: so many median absolute deviations (1.4826 of them are a standard deviation of a normal
-distribution), and so large a part of the median."""
+_FAR, _LITTLE = 3, 0.05
+"""How far from the quartiles another time is: so many times their distance (the outer fences of Tukey, Exploratory Data Analysis, 1977), and
+so large a part of the median."""
 _MOST = 500
 """Times of which all pairs are looked at; of more iterations, means of neighbours."""
 SURE = 0.01
@@ -63,15 +63,14 @@ def course(iterations: Iterations) -> Course:
 
 
 def warm_up(time: F8) -> int:
-    """Return how many of the first times, a quarter of all at most, lie far from the median of all behind that quarter.
+    """Return how many of the first times, a quarter of all at most, lie far from those behind that quarter.
 
     9 4 5 5 4 5 5 4: one, for 9 is far from 5.
     """
     quarter = len(time) // 4
-    rest = time[quarter:]
-    usual = float(np.median(rest))
-    far = max(_FAR * float(np.median(np.abs(rest - usual))), _LITTLE * usual)
-    differs = np.abs(time[:quarter] - usual) > far
+    low, middle, high = np.quantile(time[quarter:], (0.25, 0.5, 0.75)).tolist()
+    far = max(_FAR * (high - low), _LITTLE * middle)
+    differs = (time[:quarter] < low - far) | (time[:quarter] > high + far)
     return int(np.append(differs, False).argmin())
 
 

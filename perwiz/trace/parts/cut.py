@@ -33,7 +33,7 @@ def restricted(trace: Trace, chosen: Chosen) -> Trace:
     found = find(trace)
     asked = f"--iterations {chosen}: {trace.path} has "
     if not len(found):
-        raise UsageError(f"{asked}none, {found.why}; `perwiz info --iterations` says what repeats")
+        raise UsageError(f"{asked}no iterations: {found.why}")
     last = len(found) if chosen.last is None else chosen.last
     if not chosen.first <= last <= len(found):
         raise UsageError(f"{asked}{len(found)}, must be within 1..{len(found)}")
@@ -51,8 +51,9 @@ def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
         messages    >-> >--->-> >->       one is inside, one begins before it
     """
     begin, stop = iterations.begin[first], iterations.stop[end - 1]
-    times = trace.timeline
-    ends = Times(np.clip(begin, times.locations.enter, times.locations.leave), np.clip(stop, times.locations.enter, times.locations.leave))
+    times, window = trace.timeline, Times(begin, stop)
+    entered = np.clip(times.locations.enter, begin, stop)
+    ends = Times(entered, np.clip(times.locations.leave, entered, stop))
     calls, uncut = _calls(trace, iterations.first[first], iterations.end[end - 1], ends)
     done = trace.requests.completed_by
     requests = calls[trace.requests.posted_by] & (calls[done] | (done == NONE))
@@ -62,9 +63,9 @@ def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
         calls=calls,
         ends=uncut,
         requests=requests,
-        regions=_inside(trace.regions.location, times.regions.enter, times.regions.leave, ends),
+        regions=_inside(trace.regions.location, times.regions.enter, times.regions.leave, window),
         parameters=np.append(calls, False)[parameters.call],
-        records=_inside(records.location, records.time, records.time, ends),
+        records=_inside(records.location, records.time, records.time, window),
     )
     lost = ~whole(trace.messages, uncut)
     counts = dataclasses.replace(
