@@ -99,6 +99,10 @@ TERMS = (
     Term("scale", "what part of its recorded time the computation in a region takes"),
     Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
     Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),
+    Term("iteration", "what all processes do again and again, one time of it: instances of regions, or calls", ("iterations",), plain=True),
+    Term("warm-up", "the first iterations, if their times lie far from those of the others"),
+    Term("trend", "whether later iterations take longer; p is how seldom chance would show as much"),
+    Term("cut off", "messages, collectives and links with an end outside of the iterations asked for: what waited for them is work"),
     Term(
         "call site",
         "calls of one routine made in the same regions, and at one place in the source if that is known",

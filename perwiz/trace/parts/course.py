@@ -11,8 +11,8 @@ from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import Iterations
 
 _FAR, _LITTLE = 3, 0.05
-"""How far from the quartiles another time is: so many times their distance (the outer fences of Tukey, Exploratory Data Analysis, 1977), and
-so large a part of the median."""
+"""How far from the quartiles another time is: so many times their distance (the outer fences of Tukey, Exploratory Data Analysis, 1977),
+and so large a part of the median."""
 _MOST = 500
 """Times of which all pairs are looked at; of more iterations, means of neighbours."""
 SURE = 0.01

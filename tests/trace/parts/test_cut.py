@@ -26,7 +26,10 @@ def rows(table):
 def spans(trace, begin, stop):
     """Return one iteration of a trace, from one instant of each location to another."""
     enter, first = trace.timeline.calls.enter, trace.first_calls
-    sides = [[low + np.searchsorted(enter[low:high], t) for low, high, t in zip(first, first[1:], when)] for when in (begin, stop)]
+    sides = [
+        [low + np.searchsorted(enter[low:high], t) for low, high, t in zip(first[:-1], first[1:], when, strict=True)]
+        for when in (begin, stop)
+    ]
     one = [np.array([column], "i8") for column in (*sides, begin, stop)]
     return Iterations("calls", (), *one, np.arange(len(begin)), np.ones(len(begin), "i8"), 0, ())
 
@@ -52,7 +55,7 @@ def pipeline():
 
 
 def test_cut__by_hand():
-    """Iterations 2 and 3, e3 to e6 and e11 to e12, become e0 to e3 and e4 to e5. The message e3 - e12 stays; those of e1 and e5 are lost."""
+    """Iterations 2 and 3, e3 to e6 and e11 to e12, are e0 to e3 and e4 to e5. The message e3 - e12 stays, those of e1 and e5 are lost."""
     trace = pipeline()
     assert (trace.messages.send.tolist(), trace.messages.receive.tolist()) == ([1, 3, 5], [11, 12, 13])
     part = cut(trace, spans(trace, [200, 200], [400, 400]), 0, 1)

@@ -254,11 +254,12 @@ def test_iteration_of__each_call():
 
 @st.composite
 def repeating(draw):
-    """Draw (trace, iterations, processes): a body that begins with MPI_Bcast, so often, between MPI_Scan and MPI_Scatter; maybe in regions."""
+    """Draw (trace, iterations, processes): a body that begins with MPI_Bcast, so often, between MPI_Scan and MPI_Scatter; or marked."""
     marked = draw(st.booleans())
     processes, times = draw(st.integers(1, 4)), draw(st.integers(3, 7))
     rank = st.integers(0, processes - 1)
-    body = draw(st.lists(st.tuples(st.sampled_from(["send", "compute", "reduce", "region"]), rank, rank, st.integers(1, 500)), max_size=6))
+    kinds = st.sampled_from(["send", "compute", "reduce", "region"])
+    body = draw(st.lists(st.tuples(kinds, rank, rank, st.integers(1, 500)), max_size=6))
     b = Builder(processes)
     b.scan()
     for _ in range(times):
@@ -288,7 +289,7 @@ def repeating(draw):
 @pytest.mark.slow
 @given(repeating())
 def test_law__equal_iterations_are_found_as_often_as_they_are(program):
-    trace, times, processes = program
+    trace, times, _ = program
     found = find(trace)
     assert len(found) == times
     per_rank = np.diff(trace.first_calls)

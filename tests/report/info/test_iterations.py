@@ -1,0 +1,142 @@
+"""What `perwiz info --iterations` tells: worked by hand, and the picture."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+from msgspec import to_builtins
+
+from build import Builder
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.report.info import iterations as report
+from perwiz.report.info.plot import plot
+from perwiz.trace.parts.iterations import find
+
+
+def steps(*times, also=()):
+    """Return the trace of two ranks with so long steps, that of rank 1 10 ns longer; behind them another loop of rank 0."""
+    b = Builder(2, latency=0)
+    for ns in times:
+        for rank in (0, 1):
+            with b.region(rank, "step"):
+                b.compute(rank, ns + 10 * rank)
+    for ns in also:
+        for rank in (0, 1):
+            with b.region(rank, "write"):
+                b.compute(rank, ns)
+    return b.trace("run.alog")
+
+
+def told(trace):
+    return report.iterations_of(trace, find(trace))
+
+
+def text(trace):
+    its = told(trace)
+    return words.facts(report.facts(its, trace.timeline.makespan)), report.lines(its)
+
+
+def test_document__by_hand():
+    assert to_builtins(told(steps(300, 100, 102, 98))) == {
+        "found": 4,
+        "why": "",
+        "kind": "regions",
+        "body": ["step"],
+        "begin_ns": 0,
+        "end_ns": 640,
+        "fewest": 4,
+        "most": 4,
+        "shares_of_ns": 640,
+        "incomplete": 0,
+        "warm_up": 1,
+        "trend": None,
+        "median_ns": 105,
+        "iterations": [
+            {"number": k + 1, "time_ns": ns + 5, "shortest_ns": ns, "longest_ns": ns + 10, "slowest": {"rank": 1, "thread": 0}}
+            for k, ns in enumerate((300, 100, 102, 98))
+        ],
+        "others": [],
+    }
+
+
+def test_text__by_hand():
+    facts, table = text(steps(300, 100, 102, 98, 96, 94, 92, 90, also=(90, 90, 90)))
+    assert facts == [
+        "iterations    8, 1.052 us, 79.6 % of the makespan: step again and again",
+        "warm-up       the first, 305 ns; the others 101 ns (median)",
+        "trend         each takes 2 ns less than the one before (p = 0.0069)",
+        "other loops   write, 3 times, 270 ns",
+    ]
+    assert table == [
+        "iteration  number    mean  fastest process  slowest process  which",
+        "first           1  305 ns           300 ns           310 ns      1",
+        "median          5  101 ns            96 ns           106 ns      1",
+        "last            8   95 ns            90 ns           100 ns      1",
+        "shortest        8   95 ns            90 ns           100 ns      1",
+        "longest         3  107 ns           102 ns           112 ns      1",
+        "median, shortest and longest without the warm-up",
+    ]
+
+
+def test_text__few_and_many_names():
+    b = Builder(1)
+    for _ in range(3):
+        for name in "abcdef":
+            with b.region(0, name):
+                b.compute(0, 100)
+    facts, _ = text(b.trace())
+    assert facts == [
+        "iterations    3, 1.800 us, 100.0 % of the makespan: a, b, c, d and 2 more again and again",
+        "warm-up       not told by so few",
+        "trend         not told by so few",
+    ]
+
+
+def test_text__unequal_and_incomplete():
+    its = dataclasses.replace(find(steps(100, 100, 100)), counts=np.array([3, 4]), incomplete=1)
+    facts = report.facts(report.iterations_of(steps(100, 100, 100), its), 1)
+    assert ("unequal", "processes iterate 3 to 4 times; listed are those that all have") in facts
+    assert ("incomplete", "1 process end within one more, which is left out") in facts
+
+
+def test_text__none():
+    facts, table = text(steps(100))
+    assert (facts, table) == (["iterations    none: nothing that lasts repeats 3 times or more"], [])
+
+
+def test_text__fits_a_narrow_terminal():
+    with words.fitted(80):
+        facts, table = text(steps(300, 100, 102, 98, 96))
+    assert max(map(len, facts + table)) <= 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_plot(tmp_path, suffix):
+    trace = steps(300, *[100] * 40)
+    path = tmp_path / f"it{suffix}"
+    plot(trace, find(trace), str(path), 3.5 if suffix == ".svg" else None)
+    assert path.stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_plot__says_what_it_shows(tmp_path):
+    """Its texts are shapes in the file, but its band, its lines and the grey behind the warm-up are there; the same each time."""
+    trace = steps(*[300, 100, 102] + [100] * 1500)
+    for name in ("a.svg", "b.svg"):
+        plot(trace, find(trace), str(tmp_path / name))
+    first, second = (pathlib.Path(tmp_path / name).read_text(encoding="utf-8") for name in ("a.svg", "b.svg"))
+    assert first == second
+    assert ("#dddddd" in first, "FillBetween" in first) == (True, True)
+
+
+def test_plot__nothing_to_draw(tmp_path):
+    trace = steps(100)
+    with pytest.raises(UsageError) as error:
+        plot(trace, find(trace), str(tmp_path / "it.png"))
+    message = str(error.value).replace(str(tmp_path), "")
+    assert message == "/it.png: run.alog has no iterations to draw, nothing that lasts repeats 3 times or more"
