@@ -15,6 +15,8 @@ from perwiz.trace.trace import Trace
 _NAMES = 4
 """Names of what repeats that a line has."""
 _NAME = 40
+_OTHERS = 3
+"""Other loops that are told."""
 _LEAST_TOLD = 4
 """Fewer iterations tell no warm-up."""
 
@@ -132,8 +134,9 @@ def facts(its: IterationsOf, makespan: int) -> Facts:
         out.append(("incomplete", f"{words.several(its.incomplete, 'process')} end within one more, which is left out"))
     out.append(("warm-up", _warm_up(its)))
     out.append(("trend", _trend(its)))
-    out += [("other loops", f"{_body(loop.body)}, {loop.iterations} times, {words.duration(loop.time_ns)}") for loop in its.others[:3]]
-    return out
+    others = [f"{_body(loop.body)}, {loop.iterations} times, {words.duration(loop.time_ns)}" for loop in its.others[:_OTHERS]]
+    others += blocks.more(its.others, _OTHERS)
+    return [*out, *(("" if k else "other loops", text) for k, text in enumerate(others))]
 
 
 def _body(names: list[str]) -> str:
