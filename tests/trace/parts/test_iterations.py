@@ -94,6 +94,7 @@ def test_convergence__loops_inside_run_as_often_as_they_need():
     found = find(b.trace())
     assert (len(found), found.body[:4]) == (5, ("MPI_Bcast", "MPI_Send", "MPI_Recv", "MPI_Allreduce"))
     assert (found.end - found.first)[:, 0].tolist() == [10, 4, 7, 16, 7]
+    assert found.others == ()
 
 
 def test_polls__do_not_count():
