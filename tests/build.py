@@ -1393,6 +1393,22 @@ def weights(graph, cut, least=-1000):
     return st.lists(one, min_size=graph.edges, max_size=graph.edges).map(lambda values: np.array(values, "i8"))
 
 
+def counted(trace, draw):
+    """Return a trace with two counters around some calls and regions, the second of fractions."""
+    columns = []
+    for rows in (len(trace.calls), len(trace.regions)):
+        keys = sorted(draw(st.sets(st.tuples(st.integers(0, rows - 1), st.integers(0, 1)), max_size=40))) if rows else []
+        values = [[draw(st.integers(0, 1 << 50)) * (0.5 if counter else 1) for _, counter in keys] for _ in range(2)]
+        columns.append(([row for row, _ in keys], [counter for _, counter in keys], *values))
+    (call, counter, entered, returned), (region, of_region, begun, left) = columns
+    return dataclasses.replace(
+        trace,
+        counters=table(tables.Counters, call=call, counter=counter, entered=entered, returned=returned),
+        region_counters=table(tables.RegionCounters, region=region, counter=of_region, entered=begun, left=left),
+        counter_names=("cycles", "energy [J]"),
+    )
+
+
 def far(trace, rank=2**31 - 1):
     """Return the trace with its last process called by a rank that is far beyond the others."""
     last = len(trace.locations) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, TEST, CANCELLED, BEGIN, END, POST, COMPLETE = range(14)
+ENTER, LEAVE, SEND, ISEND, ISEND_COMPLETE, IRECV_REQUEST, RECV, IRECV, TEST, CANCELLED, BEGIN, END, POST, COMPLETE, METRIC = range(15)
 OTHER = 32
 PUT, GET, BLOCKING, NONBLOCKING = 51, 52, 54, 55
 FORK, JOIN, TEAM_BEGIN, TEAM_END, ACQUIRE, RELEASE, TASK_CREATE, SWITCH, TASK_END, CREATE, THREAD_BEGIN, WAIT_THREAD, THREAD_END = range(
@@ -98,7 +98,7 @@ class Location:
         return next((what for _, what in reversed(self.open) if isinstance(what, Region)), None)
 
     def record(self, kind, time, a, b, c, d, f, request):
-        """Take one record; return what other models' records get: calls so far, whether one is open, the innermost region, else None."""
+        """Take one record; return what other models' records get: calls so far, whether one is open, the innermost region, of METRIC regions so far, else None."""
         if self.clock is not None and time < self.clock:
             self.backwards += 1
         self.clock = time if self.clock is None else max(time, self.clock)
@@ -113,7 +113,8 @@ class Location:
         else:
             own = self.of_thread(kind, c) if kind in self.ops else None
             innermost = number_of(self.innermost()) if kind < OTHER else number_of(own)
-            return len(self.calls), int(self.current() is not None), innermost
+            said = len(self.calls), int(self.current() is not None), innermost
+            return (*said, len(self.regions)) if kind == METRIC else said
         return None
 
     @property

@@ -89,17 +89,17 @@ class Archive:
             self.define("Region", ref, *names, c.RegionRole(role), c.Paradigm(paradigm), c.RegionFlag(0), self.text(file), line, line + 5)
         return self.regions[name]
 
-    def metric(self, name, unit="", kind=4, exponent=0, base=1):
+    def metric(self, name, unit="", kind=4, exponent=0, base=1, mode=0):
         """Return the number of a counter."""
         ref = self.new("MetricMember")
-        kinds = (c.MetricType(1), c.MetricMode(0), c.Type(kind), c.Base(base))
+        kinds = (c.MetricType(1), c.MetricMode(mode), c.Type(kind), c.Base(base))
         self.define("MetricMember", ref, self.text(name), 0, *kinds, exponent, self.text(unit))
         return ref
 
-    def metrics(self, *members):
+    def metrics(self, *members, occurrence=0):
         """Return the number of a class of counters."""
         ref = self.new("MetricClass")
-        self.define("MetricClass", ref, list(members), c.MetricOccurrence(0), c.RecorderKind(2))
+        self.define("MetricClass", ref, list(members), c.MetricOccurrence(occurrence), c.RecorderKind(2))
         return ref
 
     def parameter(self, name, kind):

@@ -37,7 +37,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     WILDCARDS: lambda trace: np.count_nonzero((trace.calls.peer == ANY) | (trace.calls.tag == ANY)),
     MODES: lambda trace: np.count_nonzero(trace.messages.mode != operations.MODE[trace.calls.op[trace.messages.send]]),
     LABELS: lambda trace: len(trace.labels),
-    COUNTERS: lambda trace: len(trace.counters),
+    COUNTERS: lambda trace: len(trace.counters) + len(trace.region_counters),
     PARAMETERS: lambda trace: len(trace.parameters),
     RECORDS: lambda trace: len(trace.records),
     LINKS: lambda trace: len(trace.links) + np.count_nonzero(trace.collectives.comm == NONE),

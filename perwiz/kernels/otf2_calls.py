@@ -627,7 +627,7 @@ def calls(
     `op_of_region` is NO_CALL for user regions, the last two of which are copies of devices; `part_of_region` is FORKS, BEGINS or 0 and
     `manner` is per op. `op_of_kind`, and `op_of_operation` of collectives, are the ops of records outside any call, NO_CALL for those that
     make none; that of RMA_PUT is so but on a stream. Rows from METRIC on get the number of calls entered so far, whether one is open, and,
-    below OTHER_KIND, the innermost region, above the call that they make or belong to, or -1.
+    below OTHER_KIND, the innermost region, above the call that they make or belong to, or -1; METRIC that of regions entered, as `request`.
     `open_requests` is the row of the request that is open under each number, -1 for none.
     """
     idle = op_of_kind[RMA_PUT]
@@ -685,6 +685,8 @@ def calls(
             rows[i].calls = cython.cast(cython.int, state[0].calls)
             rows[i].inside = state[0].open >= 0
             rows[i].region = cython.cast(cython.int, row)
+            if kind == METRIC:
+                rows[i].request = state[0].regions
 
 
 def close(

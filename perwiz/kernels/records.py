@@ -42,7 +42,8 @@ ENTER, LEAVE                         reference: region
 SEND, ISEND, RECV, IRECV             reference: the other rank; communicator, tag, amount: bytes; request of ISEND and IRECV
 other kinds with a request           request
 COLLECTIVE_END, NONBLOCKING_COMPLETE reference: operation; communicator, tag: root, amount: bytes sent, received; request of the latter
-METRIC                               reference: metric; communicator: index of the value in its record, tag: C type, amount: its 64 bits
+METRIC                               reference: metric; communicator: index of the value in its record, tag: C type, amount: its 64 bits;
+                                     who takes it fills in how many regions were entered before, as request
 PARAMETER_*                          reference: parameter; amount: value or string
 COMM_*                               communicator
 PROGRAM_BEGIN, PROGRAM_END           reference: name or exit status

@@ -180,6 +180,15 @@ class Counters(Table):
     returned: F8 = column("last value before the call returned")
 
 
+class RegionCounters(Table):
+    """The values of a counter around an instance of a user region, sorted by (region, counter)."""
+
+    region: I4 = column("row of regions")
+    counter: I4 = column("row of Trace.counter_names")
+    entered: F8 = column("last value before the region was entered")
+    left: F8 = column("last value before the region was left")
+
+
 class Parameters(Table):
     """A parameter the program passed to the recorder, in program order of its location."""
 

@@ -27,6 +27,7 @@ from perwiz.trace.tables import (
     Paths,
     Readings,
     Records,
+    RegionCounters,
     Regions,
     Requests,
     Times,
@@ -166,6 +167,8 @@ class Counts:
     """Waits of threads for which no record, or one that contradicts the clock, tells what ended them."""
     untied_launches: int = 0
     """Kernels and copies of devices for which no record tells what launched them: they begin when the one before has ended."""
+    loose_counters: int = 0
+    """Values of counters that were not read where something begins or ends, or are those of other locations: left out."""
     untied_threads: int = 0
     """Threads that nothing ties to the processes: left out."""
     untied_streams: int = 0
@@ -258,8 +261,11 @@ class Trace:
     links: Links = dataclasses.field(default_factory=Links.empty)
     unfinished: Unfinished = dataclasses.field(default_factory=Unfinished.empty)
     counters: Counters = dataclasses.field(default_factory=Counters.empty)
+    region_counters: RegionCounters = dataclasses.field(default_factory=RegionCounters.empty)
     counter_names: tuple[str, ...] = ()
-    """Name of each counter, its unit behind it in brackets where there is one."""
+    """Name of each counter, its unit behind it in brackets where there is one. Values count from some instant of each location on."""
+    levels: tuple[int, ...] = ()
+    """The rows of counter_names that do not count: their values are what something is at an instant, such as memory in use."""
     parameters: Parameters = dataclasses.field(default_factory=Parameters.empty)
     records: Records = dataclasses.field(default_factory=Records.empty)
     values: I8 = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))

@@ -88,10 +88,8 @@ def run(events, batch=None, ops=None, on_stream=False):
             *(state, stack, teams, calls, regions, messages, requests, open_requests),
         )
     said = [
-        said if kind >= row.METRIC else None
-        for kind, *said in (
-            (kind, before, inside, region) for kind, before, inside, region in rows[["kind", "calls", "inside", "region"]].tolist()
-        )
+        said[: 3 + (kind == row.METRIC)] if kind >= row.METRIC else None
+        for kind, *said in rows[["kind", "calls", "inside", "region", "request"]].tolist()
     ]
     kernel.close(state, stack, teams, calls, regions, np.array(op_of, "i4"), manner)
     out = [
@@ -339,7 +337,7 @@ def test_calls__records_outside_any_call():
         (3, 3, 100 + row.IRECV, 0, -1, -1, -1, -1, 0, 20, 1),
         (4, 6, 200 + LAST, 0, -1, -1, 4, 2, 8, 16, 3),
     ]
-    assert (found[2], found[0][5]) == ([(0, 7, WORK, -1, 0, 4)], (3, 0, 0))
+    assert (found[2], found[0][5]) == ([(0, 7, WORK, -1, 0, 4)], (3, 0, 0, 1))
 
 
 def test_calls__nested():
@@ -383,7 +381,7 @@ def test_calls__region_that_ends_inside_a_call():
     events = timed(enter(WORK), enter(SEND), leave(WORK), (row.METRIC, {}), message(row.SEND, 1), leave(SEND))
     found = run(events)
     assert found == twin(events)
-    assert (found[2], found[1][0][:4], found[0][3]) == ([(0, 2, WORK, -1, 0, 1)], (1, 5, 11, 0), (1, 1, -1))
+    assert (found[2], found[1][0][:4], found[0][3]) == ([(0, 2, WORK, -1, 0, 1)], (1, 5, 11, 0), (1, 1, -1, 1))
 
 
 def test_calls__other_records():
@@ -401,7 +399,7 @@ def test_calls__other_records():
     )
     found = run(events)
     assert found == twin(events)
-    assert found[0] == [(0, 0, -1), None, (0, 0, 0), None, (1, 1, 0), (1, 1, -1), None, (1, 0, 0), None, (1, 0, -1)]
+    assert found[0] == [(0, 0, -1, 0), None, (0, 0, 0, 1), None, (1, 1, 0), (1, 1, -1), None, (1, 0, 0), None, (1, 0, -1)]
 
 
 def test_calls__time_never_goes_back():

@@ -30,7 +30,8 @@ TABLES = {
 """The columns that a location makes, by the prefix of their names."""
 
 ARGUMENTS_OF = np.zeros(records.OTHER_KIND + len(events.OTHERS), "u1")
-ARGUMENTS_OF[[records.METRIC, records.PARAMETER_INT, records.PARAMETER_UNSIGNED, records.PARAMETER_STRING, records.ATTRIBUTE]] = 4
+ARGUMENTS_OF[[records.PARAMETER_INT, records.PARAMETER_UNSIGNED, records.PARAMETER_STRING, records.ATTRIBUTE]] = 4
+ARGUMENTS_OF[records.METRIC] = 5
 ARGUMENTS_OF[[records.MEASUREMENT, records.BUFFER_FLUSH]] = 1
 ARGUMENTS_OF[records.OTHER_KIND :] = [min(len(events.EVENTS[name]), len(records.ARGUMENTS)) for name in events.OTHERS]
 """So many of ARGUMENTS say something in records of each kind, of those from METRIC on."""

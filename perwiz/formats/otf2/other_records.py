@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from perwiz.formats.otf2 import extras as extra
@@ -9,6 +11,7 @@ from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions, MetricMember, Texts
 from perwiz.formats.otf2.hybrid.threads import Said
+from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import ARGUMENTS_OF
@@ -16,11 +19,24 @@ from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
 from perwiz.trace.arrays import F8, I4, I8, Mask
-from perwiz.trace.tables import NONE, Counters, Parameters, Records
+from perwiz.trace.tables import NONE, Counters, Parameters, Records, RegionCounters, Regions
 from perwiz.trace.trace import Topology
 
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (records.MEASUREMENT, records.BUFFER_FLUSH)}
 _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OTHERS)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """What counters said."""
+
+    calls: Counters
+    regions: RegionCounters
+    names: tuple[str, ...]
+    levels: tuple[int, ...]
+    """Rows of the names of those that do not count."""
+    loose: int
+    """Values left out: of other locations, or read where nothing begins or ends."""
 
 
 class OtherRecords:
@@ -55,27 +71,63 @@ class OtherRecords:
         values, first = np.append(self._values, np.zeros(4, "i8")), self._first_value[rows]
         return self.call[rows] - np.int32(1), self._kind[rows], [values[first + k] for k in range(4)]
 
-    def counters(self) -> tuple[Counters, tuple[str, ...]]:
-        """Return the values of counters around calls, and their names; values with no record at both ends are left out."""
+    def counters(self, regions: Regions, known: tuple[str, ...]) -> Counted:
+        """Return the values of counters around calls and regions; values with no record at both ends are left out.
+
+        The names `known` come first, whether or not there are values of them.
+        """
         rows = np.flatnonzero(self._kind == records.METRIC)
-        names: dict[str, int] = {}
-        counter, scale = np.full(len(rows), NONE, "i8"), np.ones(len(rows))
+        names, levels = {name: row for row, name in enumerate(known)}, set[int]()
+        counter, value = np.full(len(rows), NONE, "i8"), _values(self._argument("tag", rows), self._argument("amount", rows))
         metric, index = self._argument("reference", rows), self._argument("communicator", rows)
+        loose = np.zeros(len(rows), bool)
         for ref, member_number in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
-            member = self._member(ref, member_number)
-            if member is not None:
-                same = (metric == ref) & (index == member_number)
-                counter[same] = names.setdefault(self._counter_name(member), len(names))
-                scale[same] = float((2, 10)[member.base == 1]) ** member.exponent
-        value = _values(self._argument("tag", rows), self._argument("amount", rows)) * scale
-        call = self.call[rows] - self.inside[rows]
-        good = (counter >= 0) & (call < self._first[self.location[rows] + 1])
-        key = call.astype("i8") * max(len(names), 1) + counter
-        before, entered = _last(key, value, good & ~self.inside[rows])
-        behind, returned = _last(key, value, good & self.inside[rows])
-        both, first, second = np.intersect1d(before, behind, return_indices=True)
-        call, counter = np.divmod(both, max(len(names), 1))
-        return Counters(call.astype("i4"), counter.astype("i4"), entered[first], returned[second]), tuple(names)
+            member, same = self._member(ref, member_number), np.flatnonzero((metric == ref) & (index == member_number))
+            if member is None:
+                continue
+            loose[same] = self._of_others(ref, self.location[rows[same]])
+            number = counter[same] = names.setdefault(self._counter_name(member), len(names))
+            value[same] *= float((2, 10)[member.base == 1]) ** member.exponent
+            kind, timing = member.mode & 15, member.mode >> 4
+            if kind == codes.RELATIVE:
+                value[same] = _accumulated(value[same], self.location[rows[same]], timing == codes.NEXT)
+            elif kind == codes.ABSOLUTE:
+                levels.add(number)
+        kept = np.flatnonzero((counter >= 0) & ~loose)
+        rows, counter, value = rows[kept], counter[kept], value[kept]
+        of_call, of_region, row = self._boundaries(rows, regions)
+        untied = int(loose.sum()) + int((~of_call & ~of_region).sum())
+        call = Counters(*_around(row, counter, value, len(names), (of_call & ~self.inside[rows], of_call & self.inside[rows])))
+        turn, region = np.divmod(row, max(len(regions), 1))
+        ends = of_region & (turn == 0), of_region & (turn == 1)
+        return Counted(call, RegionCounters(*_around(region, counter, value, len(names), ends)), tuple(names), tuple(sorted(levels)), untied)
+
+    def _boundaries(self, rows: I8, regions: Regions) -> tuple[Mask, Mask, I8]:
+        """Return which records stand before the entry or return of a call, which before a boundary of a region, and the row of that.
+
+        Of a region that is left the row is higher by the number of regions. A region comes next if it is in the one that is open.
+        """
+        call, inside, location, count = self.call[rows], self.inside[rows], self.location[rows], len(regions)
+        around = np.where(self._owner[rows] >= 0, self._regions[location] + self._owner[rows], NONE)
+        following = self._regions[location] + self._argument("request", rows)
+        known = ~inside & (following < self._regions[location + 1])
+        some = np.where(known, following, 0)
+        entered = known & (regions.first_call[some] == call) & (regions.parent[some] == around) if count else known
+        open_ = np.maximum(around, 0)
+        left = ~inside & ~entered & (around >= 0) & (regions.end_call[open_] == call) if count else entered
+        of_call = inside | ~(entered | left) & (call < self._first[location + 1])
+        return of_call, entered | left, np.where(entered, following, np.where(left, open_ + count, call - inside))
+
+    def _of_others(self, ref: int, location: I4) -> Mask:
+        """Return which records of a metric tell of other locations than the one that recorded them, or came at any time."""
+        instance = self._definitions.metric_instances.get(ref)
+        metric_class = self._definitions.metric_classes.get(instance.metric_class if instance else ref)
+        if metric_class is not None and metric_class.occurrence == codes.ASYNCHRONOUS:
+            return np.ones(len(location), bool)
+        if instance is None or instance.scope_type != codes.SCOPE_LOCATION:
+            return np.zeros(len(location), bool)
+        refs = np.array([recorded.ref for recorded in self._locations.recorded])
+        return np.asarray(refs[location] != instance.scope)
 
     def _member(self, ref: int, number: int) -> MetricMember | None:
         definitions = self._definitions
@@ -198,6 +250,26 @@ def _values(kind: I8, bits: I8) -> F8:
     real = kind == DOUBLE
     value[real] = bits[real].view("f8")
     return value
+
+
+def _accumulated(value: F8, location: I4, following: bool) -> F8:
+    """Return differences added up per location: to the one before, or to the one behind.
+
+    value 3 4 5 6, location 0 0 0 1    to the one before 3 7 12 6    behind 0 3 7 0
+    """
+    total = np.cumsum(value) - (value if following else 0)
+    first = np.flatnonzero(np.diff(location, prepend=-1))
+    start = total[first] - (0 if following else value[first])
+    return np.asarray(total - np.repeat(start, np.diff(np.append(first, len(value)))))
+
+
+def _around(row: I8, counter: I8, value: F8, counters: int, ends: tuple[Mask, Mask]) -> tuple[I4, I4, F8, F8]:
+    """Return row, counter and values at both ends of what has both; the last value before each end counts."""
+    key = row.astype("i8") * max(counters, 1) + counter
+    (before, entered), (behind, returned) = (_last(key, value, end) for end in ends)
+    both, first, second = np.intersect1d(before, behind, return_indices=True)
+    row, counter = np.divmod(both, max(counters, 1))
+    return row.astype("i4"), counter.astype("i4"), entered[first], returned[second]
 
 
 def _last(key: I8, value: F8, chosen: Mask) -> tuple[I8, F8]:

@@ -354,7 +354,7 @@ class Builder:
     def _assemble(self) -> Trace:
         definitions, regions = self.recording.definitions, self.regions
         other_records, extras = self.other_records, self.extras
-        counters, counter_names = other_records.counters()
+        counted = other_records.counters(regions.table, extras.texts("COUNTERS", ()))
         parameters, (records, values) = other_records.parameters(), other_records.records()
         locations, nodes, metahosts = self.locations.table(definitions)
         locations = self._implied(locations)
@@ -387,7 +387,9 @@ class Builder:
             offsets=offsets,
             defects=left_out,
             faults=tuple(self.faults),
-            counts=extras.counts(self._counts(other_records, len(parameters) + len(records))),
+            counts=extras.counts(
+                dataclasses.replace(self._counts(other_records, len(parameters) + len(records)), loose_counters=counted.loose)
+            ),
             properties=self._properties(),
             clocks_compared=extras.property("CLOCKS", True) if extras.written else bool(len(offsets)),
             wildcards_told=extras.written and extras.property("WILDCARDS", True),
@@ -395,8 +397,10 @@ class Builder:
             metahosts=extras.texts("METAHOSTS", metahosts),
             topologies=arranged,
             unfinished=self.unfinished,
-            counters=counters,
-            counter_names=extras.texts("COUNTERS", counter_names, len(counter_names)),
+            counters=counted.calls,
+            region_counters=counted.regions,
+            counter_names=counted.names,
+            levels=counted.levels,
             parameters=parameters,
             records=records,
             values=values,

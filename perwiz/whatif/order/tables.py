@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace.arrays import I4, I8, Ints, Mask
-from perwiz.trace.tables import Links, Times
+from perwiz.trace.tables import Counters, Links, RegionCounters, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 
@@ -41,7 +41,8 @@ def _behind(new: I8, row: I4) -> I8:
 def trace_in_order(program: Program, place: I8, rows: tuple[I8, I8, I8], changed: Mask) -> Trace:
     """Return the trace of a program whose steps go to new places; `rows` are the new rows of calls, regions and messages.
 
-    On the locations that changed every step takes what it took in the recording, so its times are in order, but nobody waits.
+    On the locations that changed every step takes what it took in the recording, so its times are in order, but nobody waits. Counters are
+    left out: they counted in the recorded order.
     """
     old = program.weighted.trace
     call, region, message = rows
@@ -73,7 +74,10 @@ def trace_in_order(program: Program, place: I8, rows: tuple[I8, I8, I8], changed
         ),
         timeline=_timeline(program, place, (call, region), changed),
         labels=move_rows(old.labels, sort_rows(call[old.labels.call]), call=call[old.labels.call]),
-        counters=move_rows(old.counters, sort_rows(call[old.counters.call]), call=call[old.counters.call]),
+        counters=Counters.empty(),
+        region_counters=RegionCounters.empty(),
+        counter_names=(),
+        levels=(),
         **_attached(old, call, region, ahead),
     )
 

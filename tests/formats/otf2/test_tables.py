@@ -1090,6 +1090,85 @@ def test_counters__around_calls(archive):
     assert counters(trace) == {(0, "cycles"): (5, 9), (1, "cycles"): (20, 31), (2, "cycles"): (100, 200)}
 
 
+def region_counters(trace):
+    """Return values before and behind by (instance of a region, name)."""
+    return {(region, trace.counter_names[counter]): (before, behind) for region, counter, before, behind in rows(trace.region_counters)}
+
+
+def test_counters__around_regions(archive):
+    """A value belongs to what begins or ends next: a region in the one that is open, the end of that, or a call; also at one time.
+
+    0 main 1 [Barrier 2 ] 3 inner 4 (inner) 5 next 6 [Send 7 ] 8 (next) 9 (main)
+    """
+    a = archive(1)
+    ref = a.metrics(a.metric("cycles", "#"))
+    opened = []
+    steps = ["main", "MPI_Barrier", "MPI_Barrier", "inner", "inner", "next", "MPI_Send", "MPI_Send", "next", "main"]
+    for value, name in enumerate(steps):
+        time = min(value, 5)  # from `next` on all at one time
+        a.at(0, time, "Metric", ref, *values(value))
+        (a.leave if name in opened else a.enter)(0, time, name)
+        opened.append(name)
+    trace = a.trace()
+    assert counters(trace) == {(0, "cycles"): (1, 2), (1, "cycles"): (6, 7)}
+    assert region_counters(trace) == {(0, "cycles"): (0, 9), (1, "cycles"): (3, 4), (2, "cycles"): (5, 8)}
+    assert (trace.levels, trace.counts.loose_counters) == ((), 0)
+
+
+def test_counters__around_regions_of_several_processes(archive):
+    """Both: main [Test] work; each region has its own process's values."""
+    a = archive()
+    ref = a.metrics(a.metric("cycles", "#"))
+    for process in range(2):
+        for step, (name, enters) in enumerate([("main", 1), ("MPI_Test", 1), ("MPI_Test", 0), ("work", 1), ("work", 0), ("main", 0)]):
+            a.at(process, step, "Metric", ref, *values(100 * process + step))
+            (a.enter if enters else a.leave)(process, step, name)
+    trace = a.trace()
+    assert counters(trace) == {(0, "cycles"): (1, 2), (1, "cycles"): (101, 102)}
+    assert region_counters(trace) == {(k, "cycles"): both for k, both in enumerate([(0, 5), (3, 4), (100, 105), (103, 104)])}
+
+
+@pytest.mark.parametrize(
+    ("mode", "work", "test"),
+    [
+        (0, (5, 4), (7, 6)),  # accumulated since the start
+        (34, (5, 18), (12, 18)),  # relative, since the last
+        (18, (5, 18), (12, 18)),  # relative, at the point
+        (50, (0, 18), (5, 12)),  # relative, until the next: the last one counts no more
+        (17, (5, 4), (7, 6)),  # absolute
+    ],
+)
+def test_counters__modes(archive, mode, work, test):
+    """Values 5 work 7 [Test 6 ] 4 (work): differences are added up, absolute ones are no counts."""
+    a = archive(1)
+    ref = a.metrics(a.metric("cycles", "#", mode=mode))
+    for time, (value, name, enters) in enumerate([(5, "work", 1), (7, "MPI_Test", 1), (6, "MPI_Test", 0), (4, "work", 0)]):
+        a.at(0, time, "Metric", ref, *values(value))
+        (a.enter if enters else a.leave)(0, time, name)
+    trace = a.trace()
+    if mode in (34, 18):
+        work = 5, 22
+    assert (region_counters(trace), counters(trace)) == ({(0, "cycles"): work}, {(0, "cycles"): test})
+    assert trace.levels == ((0,) if mode == 17 else ())
+
+
+def test_counters__of_others_are_left_out(archive):
+    """At any time; by another location; behind the last end of all. Four values, of one metric that is kept and three that are not."""
+    a = archive(2)
+    kept, free = a.metrics(a.metric("kept")), a.metrics(a.metric("free"), occurrence=2)
+    other = a.metrics(a.metric("other"))
+    a.define("MetricInstance", 40, other, 0, c.MetricScope(0), 1)
+    for time, step in ((0, a.enter), (10, a.leave)):
+        a.at(0, time, "Metric", kept, *values(time))
+        step(0, time, "MPI_Barrier")
+    a.at(0, 11, "Metric", kept, *values(11))
+    a.at(0, 12, "Metric", free, *values(1))
+    a.at(0, 12, "Metric", 40, *values(1))
+    trace = a.trace()
+    assert counters(trace) == {(0, "kept"): (0, 10)}
+    assert trace.counts.loose_counters == 3
+
+
 def test_counters__need_both_ends(archive):
     """One call has a value before it, one inside, one both but of different counters."""
     a = archive(1)

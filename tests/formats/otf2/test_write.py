@@ -249,6 +249,23 @@ def test_back__random_traces(tmp_path_factory, trace):
     assert back(trace, tmp_path_factory.mktemp("random")) == []
 
 
+def test_back__counters_without_values(tmp_path):
+    """The first of three has none, and the last."""
+    trace = dataclasses.replace(
+        build.CATALOGUE["ring"](),
+        counters=table(tables.Counters, call=[0], counter=[1], entered=[3], returned=[5]),
+        counter_names=("cycles", "instructions", "faults"),
+    )
+    assert back(trace, tmp_path) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(build.traces(), st.data())
+def test_back__random_counters(tmp_path_factory, trace, data):
+    assert back(build.counted(trace, data.draw), tmp_path_factory.mktemp("random")) == []
+
+
 class Spoiler:
     """Changes a trace into one that plain OTF2 records do not say: each method changes one thing, drawn by `random`."""
 
@@ -535,7 +552,9 @@ def everything():
         properties={"recorder": "somebody"},
         topologies=(Topology("grid", 0, (2, 2), (True, False), ("x", "y"), np.array([[0, 0], [0, 1], [-1, -1], [1, 1]], "i4")),),
         counters=table(tables.Counters, call=[0, 0, 1], counter=[0, 1, 0], entered=[1, 0.5, 3], returned=[2, 2.5, 4]),
-        counter_names=("cycles", "energy [J]"),
+        region_counters=table(tables.RegionCounters, region=[0, 1], counter=[0, 2], entered=[0, 7], left=[5, 9]),
+        counter_names=("cycles", "energy [J]", "memory"),
+        levels=(2,),
         texts=texts,
         parameters=table(
             tables.Parameters,
@@ -572,7 +591,7 @@ def test_everything__definitions(written):
     assert [(one.source_file, one.begin_line_number) for one in d.regions][1:] == [("main.c", 12), (None, 0)]
     (grid,) = d.cart_topologies
     assert (grid.name, [(one.name, one.size) for one in grid.dimensions]) == ("grid", [("x", 2), ("y", 2)])
-    assert [(one.name, one.unit) for one in d.metric_members] == [("cycles", "#"), ("energy", "J")]
+    assert [(one.name, one.unit) for one in d.metric_members] == [("cycles", "#"), ("energy", "J"), ("memory", "#")]
 
 
 def test_everything__events(written):
@@ -582,13 +601,13 @@ def test_everything__events(written):
     assert archive.parameters(2) == [("perwiz:perwiz:own", 7)]
     line = [(type(event).__name__, event.time) for event in archive.events[0]]
     assert line == [
-        *(("Enter", 0), ("ParameterInt", 0), ("Metric", 10), ("Metric", 10), ("Enter", 10), ("RmaPut", 15)),
-        *(("Metric", 20), ("Metric", 20), ("Leave", 20), ("Enter", 25), ("ParameterInt", 25), ("Leave", 30)),
-        *(("ParameterUnsignedInt", 30), ("MeasurementOnOff", 35), ("Leave", 40)),
+        *(("Metric", 0), ("Enter", 0), ("ParameterInt", 0), ("Metric", 10), ("Metric", 10), ("Enter", 10), ("RmaPut", 15)),
+        *(("Metric", 20), ("Metric", 20), ("Leave", 20), ("Metric", 25), ("Enter", 25), ("ParameterInt", 25), ("Metric", 30), ("Leave", 30)),
+        *(("ParameterUnsignedInt", 30), ("MeasurementOnOff", 35), ("Metric", 40), ("Leave", 40)),
     ]
     (put,) = archive.of(ev.RmaPut)
     assert (put.remote, put.bytes, put.matching_id) == (1, 800, 9)
-    assert [event.values for event in archive.of(ev.Metric, 0)] == [[1], [0.5], [2], [2.5]]
+    assert [event.values for event in archive.of(ev.Metric, 0)] == [[0], [1], [0.5], [2], [2.5], [7], [9], [5]]
 
 
 def test_everything__properties(tmp_path):

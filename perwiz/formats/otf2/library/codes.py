@@ -18,6 +18,14 @@ STRING, SIGNED, UNSIGNED = range(3)
 """Types of parameters."""
 UINT64, INT64, DOUBLE, LOCATION = 4, 8, 10, 13
 """Types of metric values and attributes."""
+ACCUMULATED, ABSOLUTE, RELATIVE = range(3)
+"""What values of a counter are, the low four bits of its mode: since some instant, at one, since the one before or until the next."""
+NEXT = 3
+"""The timing of such a value, the high bits of the mode: until the next."""
+SYNCHRONOUS, ASYNCHRONOUS = 1, 2
+"""When values come: with other records, or at any time."""
+SCOPE_LOCATION = 0
+"""What a metric instance is about: one location."""
 _EXCHANGES = ("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw")
 _REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Scan", "Exscan", "Reduce_scatter_block")
 OPERATIONS = ("Barrier", *_EXCHANGES, *_REDUCTIONS)

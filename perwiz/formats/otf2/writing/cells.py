@@ -179,6 +179,10 @@ class Cells:
         for column, name in enumerate(("kind", "reference", "amount")):
             rows[name][places[what == gaps.PARAMETER]] = self._parameter_cells[record[what == gaps.PARAMETER], column]
         self._others(rows, places[what == gaps.RECORD], record[what == gaps.RECORD])
+        table, read = self._trace.region_counters, what == gaps.COUNTER
+        row = record[read] % max(len(table), 1)
+        values = np.where(record[read] < len(table), table.entered[row], table.left[row])
+        self._metrics(rows, places[read], table.counter[row], values)
 
     def _regions(self, rows: Events, places: Ints, boundary: Ints) -> None:
         count = len(self._trace.regions)

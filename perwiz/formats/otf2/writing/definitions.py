@@ -43,6 +43,8 @@ _ROLES |= dict.fromkeys(
 )
 _PARADIGM_OF_PROCESSES = 0
 _UNTIMED = (1 << 64) - 1
+_AT_A_POINT = 16
+"""The timing of values that are those of one instant."""
 
 
 def operation(op: int) -> int:
@@ -95,10 +97,14 @@ class Definitions:
         return self._parameters.setdefault((name, kind), len(self._parameters))
 
     def _counter_types(self) -> I8:
-        table, out = self._trace.counters, np.full(len(self._trace.counter_names), codes.INT64)
-        for values in (table.entered, table.returned):
+        trace, out = self._trace, np.full(len(self._trace.counter_names), codes.INT64)
+        of_calls, of_regions = trace.counters, trace.region_counters
+        for counter, values in (
+            *((of_calls.counter, of_calls.entered), (of_calls.counter, of_calls.returned)),
+            *((of_regions.counter, of_regions.entered), (of_regions.counter, of_regions.left)),
+        ):
             whole = (np.abs(values) < 1 << 62) & (np.floor(values) == values)
-            out[table.counter[~whole]] = codes.DOUBLE
+            out[counter[~whole]] = codes.DOUBLE
         return out
 
     def all(self, end: int, events: list[int]) -> Iterator[tuple[Any, ...]]:
@@ -151,10 +157,11 @@ class Definitions:
             parts = re.fullmatch(r"(.*) \[(.*)\]", text, re.DOTALL)
             name, unit = parts.groups() if parts else (text, "#")
             kind = int(self.counter_types[ref])
-            other_type, absolute_point, decimal, synchronous, unknown = 0, 17, 1, 1, 0
+            other_type, decimal, unknown = 0, 1, 0
+            mode = _AT_A_POINT | codes.ABSOLUTE if ref in self._trace.levels else codes.ACCUMULATED
             strings = self.strings.of(name), self.strings.of("")
-            yield "MetricMember", ref, *strings, other_type, absolute_point, kind, decimal, 0, self.strings.of(unit)
-            yield "MetricClass", ref, *numbers([ref]), synchronous, unknown
+            yield "MetricMember", ref, *strings, other_type, mode, kind, decimal, 0, self.strings.of(unit)
+            yield "MetricClass", ref, *numbers([ref]), codes.SYNCHRONOUS, unknown
 
     def _windows(self) -> list[int]:
         """Return the windows that records name; what they are the trace does not know."""
@@ -196,7 +203,7 @@ class Definitions:
             out["PATHS"] = _columns(trace.paths)
         if self._texts() != list(trace.texts):
             out["TEXTS"] = json.dumps(list(trace.texts))
-        if len(np.unique(trace.counters.counter)) < len(trace.counter_names):
+        if len(np.unique(np.append(trace.counters.counter, trace.region_counters.counter))) < len(trace.counter_names):
             out["COUNTERS"] = json.dumps(list(trace.counter_names))
         return out
 

@@ -15,8 +15,13 @@ from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-BOUNDARY, NUMBER, PARAMETER, RECORD = range(4)
-"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record."""
+BOUNDARY, NUMBER, PARAMETER, RECORD, COUNTER = range(5)
+"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record, the value
+of a counter before a region is entered, or left (row + number of these)."""
+
+
+_PLACES = 5
+"""So many kinds of items stand at a boundary: counters before it, what is behind it in the order of its key."""
 
 
 def kinds(trace: Trace) -> I8:
@@ -68,12 +73,14 @@ class Gaps:
     def _between(self, records: Ints) -> Items:
         boundaries = self._boundaries()
         count, regions = len(boundaries.step), len(self._trace.regions)
-        key = 4 * np.arange(count)
+        key = _PLACES * np.arange(count) + 1
         pieces: list[tuple[Items, Ints]] = [(boundaries, key)]
         numbered = np.flatnonzero((boundaries.row < regions) & self._numbered()[boundaries.row % max(regions, 1)]) if regions else key[:0]
         if len(numbered):
             extra = boundaries.take(numbered)
             pieces.append((dataclasses.replace(extra, what=np.full(len(numbered), NUMBER, "u1")), key[numbered] + 1))
+        if len(self._trace.region_counters):
+            pieces.append(self._counters(boundaries))
         if len(self._trace.parameters):
             pieces.append(self._parameters(boundaries))
         if len(records):
@@ -83,6 +90,15 @@ class Gaps:
         step, what, rows, time = (np.concatenate([getattr(piece, name) for piece, _ in pieces]) for name in ("step", "what", "row", "time"))
         order = np.lexsort((np.concatenate([place for _, place in pieces]), step))
         return Items(step[order], what[order], rows[order], time[order], sum(piece.moved for piece, _ in pieces))
+
+    def _counters(self, boundaries: Items) -> tuple[Items, Ints]:
+        """Return the values of counters and their places, each before the boundary it was read at."""
+        table, count = self._trace.region_counters, len(self._trace.regions)
+        place = np.empty(2 * count, "i8")
+        place[boundaries.row] = np.arange(2 * count)
+        at = place[np.concatenate([table.region, table.region.astype("i8") + count])]
+        what = np.full(len(at), COUNTER, "u1")
+        return Items(boundaries.step[at], what, np.arange(len(at), dtype="i4"), boundaries.time[at], 0), _PLACES * at
 
     def _numbered(self) -> Mask:
         """Return which region instances do not have the number that counting gives."""
@@ -146,7 +162,7 @@ class Gaps:
         behind = np.empty(len(table), "i8")
         kernel.place(boundaries.step, inner, step.astype("i8"), table.region, behind)
         time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
-        return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), 4 * behind + 2
+        return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), _PLACES * behind + 3
 
     def _others(self, rows: Ints, boundaries: Items) -> tuple[Items, Ints]:
         """Return records between calls and their places among the boundaries."""
@@ -167,4 +183,4 @@ class Gaps:
         behind[order] = np.cumsum(order < len(boundaries.step)) - 1
         moved = int((time != records.time[rows]).sum())
         place = np.maximum.accumulate(behind[len(boundaries.step) :]) if len(rows) else behind
-        return Items(step.astype("i8"), np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, moved), 4 * place + 3
+        return Items(step.astype("i8"), np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, moved), _PLACES * place + 4
