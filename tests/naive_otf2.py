@@ -98,7 +98,10 @@ class Location:
         return next((what for _, what in reversed(self.open) if isinstance(what, Region)), None)
 
     def record(self, kind, time, a, b, c, d, f, request):
-        """Take one record; return what other models' records get: calls so far, whether one is open, the innermost region, of METRIC regions so far, else None."""
+        """Take one record; return what records of other models get: calls so far, whether one is open, the innermost region, else None.
+
+        Those of METRIC get the number of regions so far, too.
+        """
         if self.clock is not None and time < self.clock:
             self.backwards += 1
         self.clock = time if self.clock is None else max(time, self.clock)

@@ -17,6 +17,7 @@ examples:
   perwiz info run.alog --regions      the regions perwiz predict can balance or scale
   perwiz info run.alog --iterations   what the program does again and again, how long each time
   perwiz info run.alog --iterations 10..90        what is in these
+  perwiz info run.otf2 --counters     instructions, cycles, cache misses ... where they were counted
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -29,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--regions", action="store_true", help="list the user regions")
     meaning = "list what repeats, with its warm-up and trend; with A..B, such as 10..90, 10.. or 12: only what is in these iterations"
     parser.add_argument("--iterations", type=options.chosen, nargs="?", const=True, metavar="A..B", help=meaning)
+    parser.add_argument("--counters", action="store_true", help="list what hardware counters counted, by call path and by process")
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -51,6 +53,10 @@ def run(args: argparse.Namespace) -> int:
     files.check([], [args.trace, args.model], args.plot)
     replay = replayed(files.read(args.trace, None if listed else args.iterations), model, args.clock)
     found = find(replay.trace) if listed or args.plot else None
-    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found)
+    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters)
     outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found else {}
-    return files.finish(args, info, lambda info: report.text(info, args.regions, args.waits > 0), info.health.incomplete, outputs)
+
+    def text(info: InfoDocument) -> str:
+        return report.text(info, args.regions, args.waits > 0, args.counters)
+
+    return files.finish(args, info, text, info.health.incomplete, outputs)

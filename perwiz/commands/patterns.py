@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.commands.cube import check_output
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.causes import explain
-    from perwiz.patterns.analysis.efficiency import computation
+    from perwiz.patterns.analysis.efficiency import computation, work
     from perwiz.patterns.analysis.worth import worth
     from perwiz.patterns.library import BUILT_IN, OF_SHMEM, OF_THREADS
     from perwiz.patterns.library.grid import TWINS
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.cube, [args.trace, args.reference, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    computed = None if args.reference is None else computation(tied_part(files.read(args.reference)))
+    compared = None if args.reference is None else tied_part(files.read(args.reference))
     replay = replayed(arranged(files.read(args.trace, args.iterations), args.topology), options.machine(args), args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
@@ -99,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
     with Progress("what the waits are worth", noun="set of call sites") as progress:
         gains = worth(replay, findings, progress)
     document = report.document(replay, findings, gains, pattern, args.rows, explained)
-    if computed is not None and document.efficiencies:
-        document.reference = reference(replay, document.efficiencies, args.reference, computed)
+    if compared is not None and document.efficiencies:
+        document.reference = reference(replay, document.efficiencies, args.reference, computation(compared), work(compared))
     shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
     return files.finish(
         args,

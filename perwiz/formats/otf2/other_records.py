@@ -100,7 +100,8 @@ class OtherRecords:
         call = Counters(*_around(row, counter, value, len(names), (of_call & ~self.inside[rows], of_call & self.inside[rows])))
         turn, region = np.divmod(row, max(len(regions), 1))
         ends = of_region & (turn == 0), of_region & (turn == 1)
-        return Counted(call, RegionCounters(*_around(region, counter, value, len(names), ends)), tuple(names), tuple(sorted(levels)), untied)
+        inside = RegionCounters(*_around(region, counter, value, len(names), ends))
+        return Counted(call, inside, tuple(names), tuple(sorted(levels)), untied)
 
     def _boundaries(self, rows: I8, regions: Regions) -> tuple[Mask, Mask, I8]:
         """Return which records stand before the entry or return of a call, which before a boundary of a region, and the row of that.

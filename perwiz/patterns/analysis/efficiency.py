@@ -24,7 +24,8 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import LOCAL
 from perwiz.loggps.weigh import CUT, timeline_of
-from perwiz.patterns.analysis import delays
+from perwiz.patterns.analysis import counters, delays
+from perwiz.patterns.analysis.counters import NOT_COUNTED, Counted, Work, counted
 from perwiz.patterns.callpaths import CallTree, call_tree
 from perwiz.patterns.idle import first_threads
 from perwiz.patterns.library import basics
@@ -60,6 +61,8 @@ class Efficiency:
     """ns: of the program from its first to its last instant, of a region the longest of all processes."""
     ideal: int
     """The same on an ideal network."""
+    work: Work = NOT_COUNTED
+    """Instructions and cycles of the same computation."""
 
     @property
     def load_balance(self) -> float:
@@ -101,15 +104,23 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
     hosts = run.trace.locations.kind != STREAM
+    tree, window = severity.tree, window_of(run.trace)
+    counts = counted(run.trace, tree=tree)
     program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], run.makespan, makespan(run.graph, time))
-    out = [*(dataclasses.replace(some, useful=some.useful[hosts]) for some in between(run, best.calls)), program]
-    tree = severity.tree
+inner = counted(run.trace, window, tree) if window and counts else None
+    out = [dataclasses.replace(some, useful=some.useful[hosts], work=_work(inner, hosts)) for some in between(run, best.calls)]
+    out.append(dataclasses.replace(program, work=_work(counts, hosts)))
     computed = tree.inclusive(full(severity, "comp"))
     for node in first_level(tree):
-        lengths = (_longest(run, tree, node, regions) for regions in (run.trace.timeline.regions, best.regions))
-        counted = hosts if computed[node, hosts].any() else ~hosts | hosts.all()
-        out.append(Efficiency(tree.full_name(node), True, computed[node, counted], *lengths))
+        length, shortest = (_longest(run, tree, node, regions) for regions in (run.trace.timeline.regions, best.regions))
+        chosen = hosts if computed[node, hosts].any() else ~hosts | hosts.all()
+        out.append(Efficiency(tree.full_name(node), True, computed[node, chosen], length, shortest, _work(counts, chosen, node)))
     return out
+
+
+def _work(counts: Counted | None, locations: Mask, node: int = 0) -> Work:
+    """Return what computation took on some locations, in a call path and those below it."""
+    return NOT_COUNTED if counts is None else counts.work(node).of(np.flatnonzero(locations))
 
 
 def whole(run: Run) -> Efficiency:
@@ -140,12 +151,12 @@ def _computed(trace: Trace, since: int, until: int) -> I8:
     return out[trace.locations.kind != STREAM]
 
 
-def window_of(run: Run) -> Times | None:
+def window_of(trace: Trace) -> Times | None:
     """Return, per location, when its process was between MPI_Init and MPI_Finalize, and it was there itself.
 
     None if not the first thread of every process calls each once.
     """
-    trace, calls, there = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
+    calls, there = trace.timeline.calls, trace.timeline.locations
     threads, first = np.flatnonzero(trace.locations.kind == PROCESS), first_threads(trace)
     starts, ends = (np.flatnonzero(chosen[trace.calls.op]) for chosen in (START, FINALIZE))
     if not len(threads) or (first == NONE).any() or any(not np.array_equal(trace.calls.location[call], threads) for call in (starts, ends)):
@@ -165,12 +176,12 @@ def inside(run: Run, window: Times, chosen: Mask) -> I8:
 
 def between(run: Run, best: Times) -> list[Efficiency]:
     """Return the efficiency of the part between MPI_Init and MPI_Finalize, of all locations; nothing if there is none."""
-    window = window_of(run)
+    window = window_of(run.trace)
     if window is None:
         return []
     first, last = (np.flatnonzero(chosen[run.trace.calls.op]) for chosen in (START, FINALIZE))
-    spans = (int(times.enter[last].max() - times.leave[first].min()) for times in (run.trace.timeline.calls, best))
-    return [Efficiency(BETWEEN, False, window.leave - window.enter - inside(run, window, ANY), *spans)]
+    span, shortest = (int(times.enter[last].max() - times.leave[first].min()) for times in (run.trace.timeline.calls, best))
+    return [Efficiency(BETWEEN, False, window.leave - window.enter - inside(run, window, ANY), span, shortest)]
 
 
 def ideal(run: Run, routines: Mask | None = None) -> I8:
@@ -218,6 +229,11 @@ def _longest(run: Run, tree: CallTree, node: int, times: Times) -> int:
 def computation(trace: Trace) -> I8:
     """Return the computation of every location, ns."""
     return np.asarray(basics.times(View(trace), call_tree(trace))["comp"].value.sum(axis=0))
+
+
+def work(trace: Trace) -> Work:
+    """Return what computation took between MPI_Init and MPI_Finalize, of all the run where that is not told; see counters.work."""
+    return counters.work(trace, window_of(trace))
 
 
 def scaling(useful: I8, reference: I8) -> float:

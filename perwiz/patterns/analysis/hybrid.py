@@ -102,7 +102,7 @@ def hybrid(run: Run) -> Hybrid | None:
     if not len(first) or not (trace.locations.kind == THREAD).any():
         return None
     both, only_mpi = _ideal(run, ANY), _ideal(run, operations.OF_PROCESSES)
-    window = window_of(run) or trace.timeline.locations
+    window = window_of(trace) or trace.timeline.locations
     outside = (window.leave - window.enter - inside(run, window, operations.OF_PROCESSES))[first]
     parallel = [_parallel(run, window, location) for location in first.tolist()]
     return Hybrid(

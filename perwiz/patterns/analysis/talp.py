@@ -185,7 +185,7 @@ def talp(run: Run) -> Talp | None:
     first = np.flatnonzero(trace.locations.kind == PROCESS)
     if not len(first) or (first_threads(trace) == NONE).any():
         return None
-    window = window_of(run) or trace.timeline.locations
+    window = window_of(trace) or trace.timeline.locations
     hosts = trace.locations.kind != STREAM
     of = members(trace)
     behind = of.behind(len(trace.calls))

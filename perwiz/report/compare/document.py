@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
+from perwiz.patterns.analysis import counters, efficiency
 from perwiz.report import blocks, spans
 from perwiz.report import machine as machines
 from perwiz.report.compare import records
@@ -76,6 +77,7 @@ def document(comparison: Comparison, found: Reasons, calls: int, most: float | N
         steps=_steps(comparison),
         routines=_routines(comparison),
         furthest=furthest(comparison, calls),
+        scaling=counters.scaling(*(efficiency.work(side.trace) for side in (comparison.second, comparison.first))),
     )
 
 

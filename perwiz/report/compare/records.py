@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType, field
 
+from perwiz.patterns.analysis.counters import Scaling
 from perwiz.report.records import (
     RESERVED,
     Call,
@@ -271,3 +272,6 @@ class CompareDocument(Document, kw_only=True):
     routines: list[Routine]
     furthest: list[FurthestCall]
     """Those whose durations differ most, largest difference first."""
+    scaling: Scaling | None
+    """How the computation of the second run scales from that of the first, from MPI_Init to MPI_Finalize where both are told, else of all
+    the run; null if one of them did not count instructions and cycles."""

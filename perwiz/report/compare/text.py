@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perwiz import words
-from perwiz.report import blocks, spans
+from perwiz.report import blocks, counts, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run
@@ -55,6 +55,7 @@ def text(comparison: CompareDocument) -> str:
     routines = [(row.routine, row.first_ns, row.second_ns, row.difference_ns) for row in comparison.routines]
     lines += _table("routine", routines, said, "routines, time of all processes")
     lines += _furthest(comparison.furthest, said)
+    lines += counts.scaling_lines(comparison.scaling, (said.first, said.second))
     lines += ["", *words.facts(machines.facts(comparison.machine, comparison.model))] if comparison.machine and comparison.model else []
     return "\n".join([*lines, *_health(comparison, said)])
 

@@ -9,6 +9,7 @@ import numpy as np
 from perwiz import __version__
 from perwiz.formats.cube.cube import (
     DOUBLE,
+    DTYPES,
     GAIN,
     INCOMPLETE,
     SECONDS,
@@ -26,6 +27,7 @@ from perwiz.formats.cube.cube import (
     compact,
 )
 from perwiz.patterns import metrics as searched
+from perwiz.patterns.analysis.counters import counted
 from perwiz.patterns.analysis.worth import Worth
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.search import Findings
@@ -41,6 +43,7 @@ _GAIN = (
     " gain, on the location that waits most there; gains do not add up, so the root has what makes the total that of all call paths at"
     " once. Of the makespan, not of the time of all processes"
 )
+_COUNTED = "what the counter counted, in calls and outside of them"
 _UNITS = {searched.NS: SECONDS, searched.BYTES: "bytes", searched.TIMES: "occ"}
 _ROLES = {
     **dict.fromkeys((operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, operations.SENDRECV), "point2point"),
@@ -86,14 +89,15 @@ def cube(run: Run, findings: Findings, worth: Worth | None = None) -> Cube:
         gains = _gains(run, findings, worth, order)
         metrics += [_gain(severity, name) for name in gains]
         cells |= {GAIN + name: part for name, part in gains.items()}
+    counts = _counters(trace, severity.tree, order, {metric.name for metric in metrics})
     return Cube(
-        metrics=tuple(metrics),
+        metrics=(*metrics, *(metric for metric, _ in counts)),
         regions=tuple(regions),
         paths=tuple(paths),
         places=tuple(places),
         groups=tuple(groups),
         locations=tuple(_locations(trace, order, groups)),
-        cells=compact(cells),
+        cells=compact(cells | {metric.name: part for metric, part in counts}),
         carts=tuple(_carts(trace, order)),
         attributes=_attributes(run),
     )
@@ -208,6 +212,20 @@ def _severities(severity: Severity, order: I8) -> tuple[list[Metric], dict[str, 
             value = part.value[:, order]
             cells[metric.name] = Cells(part.node, value / 1e9 if timed else value.astype("i8" if kind == SIGNED else "u8"))
     return metrics, cells
+
+
+def _counters(trace: Trace, tree: CallTree, order: I8, taken: set[str]) -> list[tuple[Metric, Cells]]:
+    """Return each counter as a metric of its own, with what it counted: whole numbers where all are. Names that are taken get a mark."""
+    found, out = counted(trace, tree=tree), list[tuple[Metric, Cells]]()
+    for name, value in zip(found.names, found.values, strict=True) if found else ():
+        rows = np.flatnonzero(value.any(axis=1)).astype("i4")
+        least, whole = value.min(initial=0), bool((value == np.rint(value)).all())
+        kind = DOUBLE if not whole else SIGNED if least < 0 else UNSIGNED
+        title, _, unit = name.removesuffix("]").partition(" [")
+        metric = Metric(f"counter {title}" if title in taken else title, title, unit=unit or "#", type=kind, meaning=_COUNTED)
+        taken.add(metric.name)
+        out.append((metric, Cells(rows, value[rows][:, order].astype(DTYPES[kind]))))
+    return out
 
 
 def _gain(severity: Severity, name: str) -> Metric:

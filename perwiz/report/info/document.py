@@ -9,10 +9,11 @@ import numpy as np
 
 from perwiz import words
 from perwiz.loggps.machine import Machine
-from perwiz.report import blocks
+from perwiz.report import blocks, counts
 from perwiz.report.blocks import Facts
 from perwiz.report.info import iterations
 from perwiz.report.info.iterations import IterationsOf
+from perwiz.report.counts import Counters
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2, Mask
@@ -23,8 +24,8 @@ from perwiz.whatif import health, selectors
 from perwiz.whatif.waits import Waits
 
 _NAME = 40
-_INITS = tuple(operations.OPS[op] for op in operations.INITS)
 """Columns of the name of a region."""
+_INITS = tuple(operations.OPS[op] for op in operations.INITS)
 
 
 class Communicator(Record):
@@ -104,12 +105,23 @@ class InfoDocument(TraceDocument, kw_only=True):
     """The longest."""
     iterations: IterationsOf | msgspec.UnsetType = msgspec.UNSET
     """Only if asked for."""
+    counters: Counters | None
+    """Null if there are none, or nobody asked for them."""
 
 
 def document(
-    trace: Trace, state: health.Health, waits: Waits, most: int, machine: Machine, found: Iterations | None = None
+    trace: Trace,
+    state: health.Health,
+    waits: Waits,
+    most: int,
+    machine: Machine,
+    found: Iterations | None = None,
+    counters: bool = False,
 ) -> InfoDocument:
-    """Return what a trace is, with at most `most` waits, told from work under the model of a machine, and with its iterations, if given."""
+    """Return what a trace is, with at most `most` waits, told from work under the model of a machine.
+
+    With its iterations, if given, and its counters on request.
+    """
     times = trace.timeline.calls
     sizes = trace.communicators.sizes().tolist()
     return InfoDocument(
@@ -134,6 +146,7 @@ def document(
         regions=_regions(trace),
         waits=blocks.longest(trace, waits, most),
         iterations=msgspec.UNSET if found is None else iterations.iterations_of(trace, found),
+        counters=counts.document(trace) if counters else None,
     )
 
 
@@ -189,8 +202,8 @@ def _sums(routine: U2, values: I8) -> I8:
     return sums
 
 
-def text(info: InfoDocument, regions: bool, waits: bool) -> str:
-    """Return the document as text for a terminal, with the tables of regions and of waits if asked for."""
+def text(info: InfoDocument, regions: bool, waits: bool, counters: bool = False) -> str:
+    """Return the document as text for a terminal, with the tables of regions, of waits and of counters if asked for."""
     made_by = "" if info.made_by == "measured" else f", {words.shown(info.made_by)}"
     lines = [f"{words.shown(info.trace)}: {info.format}{made_by}{blocks.mark(info.health)}", "", *words.facts(_facts(info, regions))]
     lines += ["", *blocks.health_lines(info.health)]
@@ -202,6 +215,8 @@ def text(info: InfoDocument, regions: bool, waits: bool) -> str:
         lines += ["", *_region_lines(info.regions)]
     if waits:
         lines += ["", *(["longest waits", *blocks.wait_lines(info.waits, "wait")] if info.waits else ["no call waits"])]
+    if counters:
+        lines += ["", *counts.lines(info.counters)]
     return "\n".join(lines)
 
 

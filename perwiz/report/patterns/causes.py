@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
-from perwiz.patterns.analysis import efficiency
+from perwiz.patterns.analysis import counters, efficiency
 from perwiz.patterns.analysis.causes import Explained
+from perwiz.patterns.analysis.counters import Work
 from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.patterns.library.collectives import START
-from perwiz.report import blocks
+from perwiz.report import blocks, counts
 from perwiz.report.blocks import Facts
 from perwiz.report.patterns.hybrid import shown
 from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
@@ -137,8 +138,8 @@ def _program(rows: Sequence[Efficiencies]) -> Efficiencies:
     return next(row for row in rows if row.name == efficiency.PROGRAM)
 
 
-def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8) -> Reference:
-    """Return how a run scales from a reference run, whose computation per process is given; `rows` are the efficiencies."""
+def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8, work: Work) -> Reference:
+    """Return how a run scales from a reference run, whose computation per process, and what it took, is given; `rows` are efficiencies."""
     share = efficiency.scaling(efficiency.computation(run.trace), computation)
     return Reference(
         trace=path,
@@ -146,6 +147,7 @@ def reference(run: Run, rows: Sequence[Efficiencies], path: str, computation: I8
         computation_ns=int(computation.sum()),
         computation_scaling=share,
         global_efficiency=share * _program(rows).parallel,
+        counted=counters.scaling(efficiency.work(run.trace), work),
     )
 
 
@@ -153,7 +155,8 @@ def reference_line(reference: Reference) -> str:
     """Return what a reference run says."""
     scaled, whole = shown(reference.computation_scaling).rstrip(), shown(reference.global_efficiency).rstrip()
     processes = words.several(reference.processes, "process")
-    return f"against {words.shown(reference.trace)} of {processes}: computation scaling {scaled}, global efficiency {whole}"
+    counted = f" ({counts.factors(reference.counted)})" if reference.counted else ""
+    return f"against {words.shown(reference.trace)} of {processes}: computation scaling {scaled}{counted}, global efficiency {whole}"
 
 
 def _efficiencies(part: Efficiency) -> Efficiencies:
@@ -169,6 +172,9 @@ def _efficiencies(part: Efficiency) -> Efficiencies:
         transfer=part.transfer,
         communication=part.communication,
         parallel=part.parallel,
+        ipc=part.work.ipc,
+        frequency_ghz=part.work.frequency_ghz,
+        instruction_balance=part.work.instruction_balance,
     )
 
 
@@ -188,11 +194,12 @@ def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
             words.duration(row.time_ns),
             words.duration(row.ideal_ns),
             *map(shown, (row.load_balance, row.serialisation, row.transfer, row.communication, row.parallel)),
+            *counts.rates(row, kept[0]),
         ]
         for row in kept
     ]
     estimate = words.duration(_program(rows).estimated_ideal_ns or 0)
     guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {estimate}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
-    head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel"]
+    head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel", *counts.heads(kept[0])]
     return [*words.table(head, lines, spare=(2, 1, 6)), *more, guess]

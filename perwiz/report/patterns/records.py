@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from perwiz.patterns.analysis.counters import Scaling
 from perwiz.report.records import (
     Call,
     Cost,
@@ -156,6 +157,12 @@ class Efficiencies(Record):
     """max_useful / time."""
     parallel: Cost
     """mean_useful / time."""
+    ipc: Cost | None = None
+    """Instructions per cycle of computation; this and the two below null where these were not counted."""
+    frequency_ghz: Cost | None = None
+    """Cycles per ns of computation."""
+    instruction_balance: Cost | None = None
+    """Mean of the instructions of a process in computation / the most of any."""
     estimated_ideal_ns: Natural | None = None
     """Ideal without a replay, of the program: each process's own time less its transfer."""
 
@@ -219,6 +226,8 @@ class Reference(Record):
     """Computation of the reference / of this run, all processes together."""
     global_efficiency: Cost
     """Parallel efficiency of the program * computation_scaling."""
+    counted: Scaling | None = None
+    """Null if one of the runs did not count instructions and cycles."""
 
 
 class MetahostWaits(Record):

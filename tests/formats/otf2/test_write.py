@@ -602,7 +602,8 @@ def test_everything__events(written):
     line = [(type(event).__name__, event.time) for event in archive.events[0]]
     assert line == [
         *(("Metric", 0), ("Enter", 0), ("ParameterInt", 0), ("Metric", 10), ("Metric", 10), ("Enter", 10), ("RmaPut", 15)),
-        *(("Metric", 20), ("Metric", 20), ("Leave", 20), ("Metric", 25), ("Enter", 25), ("ParameterInt", 25), ("Metric", 30), ("Leave", 30)),
+        *(("Metric", 20), ("Metric", 20), ("Leave", 20), ("Metric", 25), ("Enter", 25), ("ParameterInt", 25)),
+        *(("Metric", 30), ("Leave", 30)),
         *(("ParameterUnsignedInt", 30), ("MeasurementOnOff", 35), ("Metric", 40), ("Leave", 40)),
     ]
     (put,) = archive.of(ev.RmaPut)

@@ -16,8 +16,8 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
 BOUNDARY, NUMBER, PARAMETER, RECORD, COUNTER = range(5)
-"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record, the value
-of a counter before a region is entered, or left (row + number of these)."""
+"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record, the
+value of a counter before a region is entered, or left (row + number of these)."""
 
 
 _PLACES = 5

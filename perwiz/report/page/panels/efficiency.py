@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.patterns.analysis import efficiency
+from perwiz.report import counts
 from perwiz.report.balance import document as balances
 from perwiz.report.balance.document import Step
 from perwiz.report.blocks import as_recorded
@@ -48,11 +49,13 @@ def _block(title: str, note: str, tables: list[PanelData], legend: PanelData | N
 def _efficiencies(states: WaitStates) -> PanelData:
     regions = efficiency.efficiencies(states.run, states.findings.severity)
     keys = ("load_balance", "serialisation", "transfer", "parallel")
+    whole = regions[0].work
     rows = [
         [
             words.shown(part_name(row.name, row.region, regions[0].name), _NAME),
             words.duration(row.time),
             *(_part(getattr(row, key)) for key in keys),
+            *counts.rates(row.work, whole),
         ]
         for row in regions[:_REGIONS]
     ]
@@ -60,7 +63,7 @@ def _efficiencies(states: WaitStates) -> PanelData:
         "load balance x serialisation x transfer = parallel; transfer: against a replay on an ideal network, above 100 % where a region"
         " waits longer there; below 80 %: !"
     )
-    head = ["part", "time", "load balance", "serialisation", "transfer", "parallel"]
+    head = ["part", "time", "load balance", "serialisation", "transfer", "parallel", *counts.heads(whole)]
     return _block("Parallel efficiency", note, [table(head, rows, caption=fewer(len(rows), len(regions)))])
 
 
