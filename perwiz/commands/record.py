@@ -69,8 +69,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PATH", help="directory to record to, must not be there yet; of --profile: a file")
     parser.add_argument("--profile", action="store_true", help="count only: no trace, one record of the whole run")
     parser.add_argument("--to", choices=("file", "syslog", "both"), help="where that record goes (default: file)")
-    names = "instructions, cycles, cache-misses, branch-misses, task-clock, page-faults"
-    parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these inside and outside MPI, too: {names}")
+    names = "instructions, cycles, cache-misses, branch-misses, task-clock, page-faults, context-switches"
+    parser.add_argument("--counters", metavar="NAMES", help=f"count up to four of these as calls and regions begin and end, too: {names}")
     parser.add_argument(
         "--mpicc", metavar="FILE", help="compiler wrapper of the program's MPI (default: the one beside mpiexec; of OpenSHMEM oshcc)"
     )
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         of_traces = "--openmp", "--openmp-runtime", "--pthreads", "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
         _refuse(args, *of_traces, because="is not for --profile: nothing is timed against other processes")
         return _profile(args, command, mpicc)
-    _refuse(args, "--to", "--counters", because="is only for --profile")
+    _refuse(args, "--to", because="is only for --profile")
     if not command or not args.output:
         missing = "a directory (-o)" if command else "a command (-- mpiexec ...)"
         raise UsageError(f"perwiz record: {missing} is missing; see perwiz record --help")
@@ -199,7 +199,7 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
     from perwiz.formats.recorded import files as recorded_files
     from perwiz.formats.recorded import sites as recorded_sites
     from perwiz.formats.recorded.read import MODEL
-    from perwiz.record import build, launch, openmp, programs
+    from perwiz.record import build, counters, launch, openmp, programs
 
     launch.check(command)
     if args.openmp_runtime and not args.openmp:
@@ -208,7 +208,11 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
         raise UsageError("perwiz record: --openmp and --pthreads are not for smpirun: it runs processes as threads of its own")
     if args.openmp and args.pthreads:
         raise UsageError("perwiz record: --pthreads is not for --openmp: its threads are those of POSIX, too")
-    settings = _settings(args)
+    if args.counters and programs.simulates(command[0]):
+        raise UsageError("perwiz record: --counters is not for smpirun: it runs processes as threads of its own")
+    wanted = counters.asked(args.counters)
+    counters.check(wanted)
+    settings = _settings(args) | ({"PERWIZ_COUNTERS": ",".join(wanted)} if wanted else {})
     runtime, why = openmp.runtime(command, args.openmp_runtime) if args.openmp else ("", "")
     front = str(build.built(mpicc, build.PTHREADS)) if args.pthreads else ""
     library = ":".join(filter(None, (front, _library(command, mpicc), runtime)))
@@ -220,7 +224,8 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
     finally:
         any_recorded = launch.recorded(folder)
     nothing = [f"{args.output}: {_nothing(mpicc, args.openmp)}"]
-    lines = launch.outcome(args.output, recorded_files.stopped(folder), args.openmp, bool(mpicc)) if any_recorded else nothing
+    stopped = recorded_files.stopped(folder)
+    lines = launch.outcome(args.output, stopped, args.openmp, bool(mpicc), bool(wanted)) if any_recorded else nothing
     _say([why] * bool(why) + launch.ended(code, command) + lines)
     if any_recorded:
         if measured:

@@ -46,8 +46,11 @@ static void recording_begins(void)
     if (!visible(token ? token : "")) {
         fprintf(stderr, "perwiz: %s: not this run's directory; the program is not recorded\n", pw_folder);
         pw_state = OVER;
-    } else if (open_definitions())
-        pw_state = OVER;
+    } else {
+        events_asked();
+        if (open_definitions())
+            pw_state = OVER;
+    }
     if (pw_state == OVER)
         return;
     write_process(pw_started, 0, "", (const int[]){0, 0}, "single");
@@ -55,6 +58,7 @@ static void recording_begins(void)
     put(&line, "{\"comm\":0,\"parent\":-1,\"nth\":0,\"how\":\"world\",\"ranks\":[0,1,1]}");
     write_line(&line);
     write_modules();
+    write_counters();
     openmp_regions();
     pthread_key_create(&pw_ending, end_thread);
     pthread_atfork(NULL, NULL, in_child);

@@ -93,17 +93,53 @@ static void stop(Thread *me, int reason)
     say_stopped(me, reason);
     file_close(&me->calls);
     file_close(&me->parts);
+    file_close(&me->counts);
     me->depth = 1 << 20; /* so that nothing is outermost */
 }
 
 static __attribute__((noinline)) void roll(Thread *me);
 static __attribute__((noinline)) void mark(Thread *me, int64_t from);
 
+/* Row k of a file of counts belongs to row k of the calls: the values as it began, and as it ended. */
+
+static char pw_counts_descr[96];
+
+/* Make the file of this thread; if events cannot be counted there is none. Return 0, or -1 with errno. */
+static int counts_open(Thread *me)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/counts-%06d.%d.npy", pw_folder, pw_first + pw_rank, me->number);
+    events_begin(me);
+    if (me->events < 0)
+        return 0;
+    snprintf(pw_counts_descr, sizeof pw_counts_descr, "[('entered','<i8',(%d,)),('returned','<i8',(%d,))]", pw_event_count, pw_event_count);
+    return file_open(&me->counts, path, pw_counts_descr, 2 * (size_t)pw_event_count * sizeof(int64_t));
+}
+
+/* Write the row; return 0, or -1 with errno. */
+static __attribute__((noinline)) int counts_put(Thread *me)
+{
+    size_t size = (size_t)pw_event_count * sizeof(int64_t);
+    if (me->counts.fd < 0)
+        return 0;
+    memcpy(me->counts.next, me->before, size);
+    memcpy(me->counts.next + size, me->after, size);
+    me->counts.next += 2 * size;
+    if (LIKELY(me->counts.next < me->counts.end))
+        return 0;
+    me->late = now();
+    return file_roll(&me->counts);
+}
+
 /* The row is complete; `count` is the call's argument of that name. */
 static inline void commit_of(Thread *me, int64_t count)
 {
     if (UNLIKELY(pw_profiling)) {
         count_call(me, count);
+        return;
+    }
+    if (UNLIKELY(pw_event_count) && counts_put(me)) {
+        stop(me, errno);
         return;
     }
     me->calls.next += sizeof(Call);
@@ -124,6 +160,7 @@ static __attribute__((noinline)) void mark(Thread *me, int64_t from)
     if (call == NULL || pw_profiling)
         return;
     *call = (Call){.enter = from, .leave = now(), .peer = NOBODY, .tag = NOBODY, .comm = NOBODY, .op = OP_MARK};
+    events_at_once(me);
     me->depth++;
     commit(me);
 }
@@ -152,10 +189,11 @@ static __attribute__((noinline)) Thread *start_thread(void)
     Thread *me = memory(NULL, sizeof *me);
     memset(me, 0, sizeof *me);
     me->number = __atomic_fetch_add(&pw_thread_count, 1, __ATOMIC_RELAXED);
-    me->calls.fd = me->parts.fd = -1;
+    me->calls.fd = me->parts.fd = me->counts.fd = me->events = -1;
     if (pw_profiling)
         count_thread(me, from);
-    else if (open_file(me, &me->calls, "calls", pw_calls_descr, sizeof(Call)) || open_file(me, &me->parts, "parts", pw_parts_descr, sizeof(Part))) {
+    else if (open_file(me, &me->calls, "calls", pw_calls_descr, sizeof(Call)) || open_file(me, &me->parts, "parts", pw_parts_descr, sizeof(Part)) ||
+             (pw_event_count && counts_open(me))) {
         fprintf(stderr, "perwiz: %s: cannot be written: %s; a thread of rank %d is not recorded\n", pw_folder, strerror(errno), pw_first + pw_rank);
         stop(me, errno);
     }
@@ -176,6 +214,7 @@ static void end_thread(void *of)
         count_ended(me, now());
     file_close(&me->calls);
     file_close(&me->parts);
+    file_close(&me->counts);
     pw_me = NULL;
 }
 
@@ -203,6 +242,8 @@ static inline Call *leave(Thread *me, int code)
 {
     Call *call = (Call *)(void *)me->calls.next;
     call->leave = now();
+    if (UNLIKELY(pw_event_count))
+        events_read(me, me->after);
     call->flags = LIKELY(code == MPI_SUCCESS) ? 0 : FAILED;
     return call;
 }

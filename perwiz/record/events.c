@@ -1,16 +1,19 @@
-/* Events counted by the processor or the kernel for this thread, through perf_event_open: those of the program itself, not the kernel's. */
+/* Events counted by the processor or the kernel for this thread, through perf_event_open: those of the program itself, not the kernel's, but
+   where there are no others. counters.py has the same. */
 
 static const struct {
     const char *name;
     uint32_t type;
     uint64_t config;
+    int kernel; /* those of the kernel, too */
 } pw_known_events[] = {
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 0},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 0},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 0},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 0},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
 };
 
 static int pw_event_count; /* asked for, 0 once the kernel refuses */
@@ -36,7 +39,8 @@ static int event_open(int k, int group)
     what.size = sizeof what;
     what.type = pw_known_events[k].type;
     what.config = pw_known_events[k].config;
-    what.exclude_kernel = what.exclude_hv = 1;
+    what.exclude_kernel = what.exclude_hv = !pw_known_events[k].kernel;
+    what.disabled = group < 0; /* until all are there: those that join a running group may begin late */
     what.read_format = PERF_FORMAT_GROUP;
     return (int)syscall(SYS_perf_event_open, &what, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
@@ -48,6 +52,15 @@ static inline void events_read(Thread *me, int64_t *values)
     if (me->events >= 0 && read(me->events, got, sizeof got) > 0)
         for (int k = 0; k < pw_event_count; k++)
             values[k] = (int64_t)got[1 + k];
+}
+
+/* Read the group around what takes no time. */
+static inline void events_at_once(Thread *me)
+{
+    if (LIKELY(!pw_event_count))
+        return;
+    events_read(me, me->before);
+    memcpy(me->after, me->before, sizeof me->after);
 }
 
 /* Start counting the events of this thread. If the kernel does not allow it, no thread's are counted. */
@@ -63,5 +76,7 @@ static void events_begin(Thread *me)
         }
         me->events = k ? me->events : fd;
     }
+    if (me->events >= 0)
+        ioctl(me->events, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
     events_read(me, me->begun);
 }

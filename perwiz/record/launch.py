@@ -105,11 +105,11 @@ def exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False, of_mpi: bool = True) -> list[str]:
+def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False, of_mpi: bool = True, counters: bool = False) -> list[str]:
     """Return what is to be said after a run: a line for everything that makes the recording incomplete.
 
     `stopped` are, per error number, the ranks of which a thread had to stop recording; `threads`: those of OpenMP were asked for;
-    `of_mpi`: it is a program of MPI.
+    `of_mpi`: it is a program of MPI; `counters`: values of counters were asked for.
     """
     lines = []
     for number, ranks in stopped.items():
@@ -121,6 +121,9 @@ def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False, o
     if unfinished:
         who = f"{_ranks(unfinished)} did not come to MPI_Finalize" if of_mpi else "the program did not come to its end"
         lines.append(f"{who}; what was recorded until then is there")
+    uncounted = [rank for rank in files if counters and not pathlib.Path(folder, f"counts-{rank:06}.0.npy").exists()]
+    if uncounted:
+        lines.append(f"no counters of {_ranks(uncounted)}: the kernel there does not allow them (perwiz record --profile tells why)")
     silent = [rank for rank, path in files.items() if threads and rank not in unfinished and b'{"runtime":' not in path.read_bytes()]
     if silent:
         lines.append(f"no OpenMP runtime told of threads on {_ranks(silent)}; LLVM's and Intel's do (--openmp-runtime)")

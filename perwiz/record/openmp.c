@@ -70,7 +70,19 @@ static inline Call *openmp_row(Thread *me, int op, int64_t from, int64_t until, 
 {
     Call *call = (Call *)(void *)me->calls.next;
     *call = (Call){.enter = from, .leave = until, .site = site, .u.request = id, .peer = NOBODY, .tag = NOBODY, .comm = NOBODY, .op = (uint16_t)op};
+    if (until <= from)
+        events_at_once(me);
+    else if (UNLIKELY(pw_event_count))
+        events_read(me, me->after);
     return call;
+}
+
+/* What begins now will be a row when it ends. */
+static inline int64_t openmp_begun(Thread *me)
+{
+    if (UNLIKELY(pw_event_count))
+        events_read(me, me->before);
+    return now();
 }
 
 static inline void openmp_put(Thread *me, int op, int64_t from, int64_t until, int64_t id, uint64_t site)
@@ -119,6 +131,8 @@ static void idle_ends(Thread *me, int64_t until, int64_t team)
 {
     Call *call = (Call *)(void *)me->calls.next;
     call->leave = until > call->enter ? until : call->enter; /* another processor's clock may be behind by some ns */
+    if (UNLIKELY(pw_event_count))
+        events_read(me, me->after);
     call->u.request = team;
     me->omp.idle = 0;
     commit(me);
@@ -180,7 +194,7 @@ static void openmp_parallel_begin(OmptData *task, const void *frame, OmptData *p
     Omp *omp = &me->omp;
     if (omp->forks < NESTED) {
         Fork *fork = &omp->fork[omp->forks];
-        *fork = (Fork){__atomic_add_fetch(&pw_teams, 1, __ATOMIC_RELAXED), (uint64_t)(uintptr_t)site, now(), 0};
+        *fork = (Fork){__atomic_add_fetch(&pw_teams, 1, __ATOMIC_RELAXED), (uint64_t)(uintptr_t)site, openmp_begun(me), 0};
         parallel->ptr = fork;
     }
     omp->forks++;
@@ -234,7 +248,7 @@ static void openmp_implicit_task(int end, OmptData *parallel, OmptData *task, un
         Membership *in = &omp->team[--omp->teams];
         openmp_boundary(me, OP_END, WORK_PARALLEL, 0, 0);
         if (in->fork)
-            in->fork->ended = now();
+            in->fork->ended = openmp_begun(me);
         if (in->worker)
             idle_begins(me, now());
     }
@@ -246,7 +260,7 @@ static void wait_begins(Thread *me, int op, int64_t id, int64_t group, const voi
     Omp *omp = &me->omp;
     if (omp->waits < WAITS)
         omp->wait[omp->waits++] = (Wait){op, id, group, (uint64_t)(uintptr_t)site};
-    omp->since = now();
+    omp->since = openmp_begun(me);
 }
 
 static void wait_over(Thread *me)
@@ -359,7 +373,7 @@ static void openmp_mutex_acquire(int kind, unsigned hint, unsigned implementatio
     Thread *me = openmp_enter();
     if (!me)
         return;
-    me->omp.asked = now();
+    me->omp.asked = openmp_begun(me);
     openmp_leave(me);
 }
 

@@ -121,3 +121,16 @@ static void close_files(void)
         close(pw_definitions);
     pw_definitions = -1;
 }
+
+/* Write what is counted, in the order of the values in a row. */
+static void write_counters(void)
+{
+    Line line = {0};
+    if (!pw_event_count)
+        return;
+    put(&line, "{\"counters\":[");
+    for (int k = 0; k < pw_event_count; k++)
+        put(&line, "%s\"%s\"", k ? "," : "", pw_known_events[pw_events[k]].name);
+    put(&line, "]}");
+    write_line(&line);
+}

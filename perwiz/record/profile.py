@@ -8,11 +8,8 @@ import tempfile
 from typing import NamedTuple
 
 from perwiz.errors import UsageError
-from perwiz.record import launch
+from perwiz.record import counters, launch
 
-EVENTS = ("instructions", "cycles", "cache-misses", "branch-misses", "task-clock", "page-faults")
-"""What can be counted inside and outside MPI, as in events.c."""
-MOST_EVENTS = 4
 DEFAULT_FILE = "perwiz-profile.txt"
 
 
@@ -30,13 +27,9 @@ class Target(NamedTuple):
     """Whether the record's file was not there before."""
 
 
-def open_target(to: str, file: str | None, counters: str | None) -> Target:
+def open_target(to: str, file: str | None, given: str | None) -> Target:
     """Return where the record goes, after making sure that it can. Raises UsageError if not."""
-    wanted = [name for name in (counters or "").split(",") if name]
-    unknown = [name for name in wanted if name not in EVENTS]
-    if unknown or len(wanted) > MOST_EVENTS:
-        what = unknown[0] if unknown else counters
-        raise UsageError(f"--counters {what}: must be at most {MOST_EVENTS} of {', '.join(EVENTS)}")
+    wanted = counters.asked(given)
     if to == "syslog" and file:
         raise UsageError(f"{file}: nothing is written to a file with --to syslog; it must be --to file or --to both")
     name = "" if to == "syslog" else file or DEFAULT_FILE

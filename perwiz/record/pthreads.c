@@ -23,7 +23,7 @@ static void begun_unlock(void) { __atomic_store_n(&pw_begun_lock, 0, __ATOMIC_RE
 SHOWN int64_t perwiz_thread_time(void)
 {
     Thread *me = pw_me;
-    return me && !me->depth && !pw_profiling && pw_state == ON ? now() : 0;
+    return me && !me->depth && !pw_profiling && pw_state == ON ? openmp_begun(me) : 0;
 }
 
 /* Write a call of threads that began at a time and ends now, or, at once, with that. */

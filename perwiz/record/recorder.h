@@ -191,7 +191,7 @@ typedef struct {
 } Omp;
 
 typedef struct Thread {
-    File calls, parts;
+    File calls, parts, counts;
     Counter *table; /* of the region this thread is in; counters only */
     Counter *tables[PHASES];
     int64_t walls[PHASES], since; /* time in the regions; since when it is in this one */
@@ -199,7 +199,7 @@ typedef struct Thread {
     int nested;
     Call spare; /* the call that is being counted, and one of its requests */
     Part spare_part;
-    int64_t begun[EVENTS], before[EVENTS], inside[EVENTS]; /* events when the thread began, before this call, and in MPI */
+    int64_t begun[EVENTS], before[EVENTS], after[EVENTS], inside[EVENTS]; /* events when the thread began, around this call, and in MPI */
     int events;                                            /* file descriptor of their group */
     int depth; /* MPI inside MPI is not recorded */
     int number;

@@ -50,6 +50,7 @@ static void boundary(int op, int region, void *site)
         return;
     }
     call->leave = call->enter;
+    memcpy(me->after, me->before, sizeof me->after);
     call->flags = 0;
     call->peer = region;
     commit(me);

@@ -155,12 +155,14 @@ static int tracing_begins(int64_t since)
         return 0;
     if (with_others)
         read_first();
+    events_asked();
     int failed = open_definitions(), any = failed;
     if (!failed) {
         introduce_process(since);
         if (with_others)
             comm_new(MPI_COMM_WORLD, NOBODY, 0, "world");
         write_modules();
+        write_counters();
         openmp_regions();
     }
     if (with_others) {

@@ -15,7 +15,7 @@ import pytest
 
 import mpis
 from perwiz import cli
-from perwiz.record import build, profile
+from perwiz.record import build, counters
 
 slow = pytest.mark.slow
 WORKLOADS = [("halo", 6), ("farm", 4), ("groups", 5), ("uneven", 4), ("overlap", 4), ("probes", 4), ("onesided", 3), ("threads", 3)]
@@ -268,14 +268,19 @@ def test_full_disk__a_former_record_is_whole(mpi, counted, built, tmp_path):
     [
         (["--profile"], "perwiz record: a command (-- mpiexec ...) is missing; see perwiz record --help"),
         (["--to", "file", "-o", "run", "--", "ls"], "perwiz record: --to is only for --profile"),
-        (["--counters", "cycles", "-o", "run", "--", "ls"], "perwiz record: --counters is only for --profile"),
+        (
+            ["--counters", "flops", "-o", "run", "--", "ls"],
+            "--counters flops: must be at most 4 of instructions, cycles, cache-misses, branch-misses, task-clock, page-faults,"
+            " context-switches",
+        ),
         (
             ["--profile", "--offsets", "flat", "--", "ls"],
             "perwiz record: --offsets is not for --profile: nothing is timed against other processes",
         ),
         (
             ["--profile", "--counters", "cycles,flops", "--", "ls"],
-            "--counters flops: must be at most 4 of instructions, cycles, cache-misses, branch-misses, task-clock, page-faults",
+            "--counters flops: must be at most 4 of instructions, cycles, cache-misses, branch-misses, task-clock, page-faults,"
+            " context-switches",
         ),
         (
             ["--profile", "--to", "syslog", "-o", "run", "--", "ls"],
@@ -296,4 +301,11 @@ def test_refused(words, message, capsys, monkeypatch, tmp_path):
 
 def test_events__the_recorder_knows_them_all():
     text = (build.HERE / "events.c").read_text(encoding="utf-8")
-    assert tuple(re.findall(r'\{"([\w-]+)", PERF', text)) == profile.EVENTS
+    found = re.findall(r'\{"([\w-]+)", PERF_TYPE_(\w+), PERF_COUNT_\w+_(\w+), (\d)\}', text)
+    kinds, known = ("HARDWARE", "SOFTWARE"), counters.EVENTS
+    assert [(name, kind, int(kernel)) for name, kind, _, kernel in found] == [
+        (name, kinds[event.type], event.kernel) for name, event in known.items()
+    ]
+    numbers = {"INSTRUCTIONS": 1, "CPU_CYCLES": 0, "CACHE_MISSES": 3, "BRANCH_MISSES": 5}  # linux/perf_event.h
+    numbers |= {"TASK_CLOCK": 1, "PAGE_FAULTS": 2, "CONTEXT_SWITCHES": 3}
+    assert [numbers[config] for _, _, config, _ in found] == [event.config for event in known.values()]

@@ -151,6 +151,12 @@ class Comparison(Definition, frozen=True):
     master: Int
 
 
+class Counted(Definition, frozen=True):
+    """What is counted as calls and regions begin and end, in the order of the values."""
+
+    counters: Annotated[list[str], Meta(min_length=1, max_length=64)]
+
+
 KINDS: dict[str, type[Definition]] = {kind.__struct_fields__[0]: kind for kind in Definition.__subclasses__()}
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import MARKER
-from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Definition, Marker, definition
+from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Counted, Definition, Marker, definition
 from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.kernels.recorded import CALL, PART
 
@@ -40,6 +40,8 @@ class Process:
     calls: list[Rows]
     """Per thread: its records."""
     parts: list[Rows]
+    counts: list[Rows]
+    """Per thread: the values of the counters around its records; none if nothing was counted."""
     fault: str
     """Which definition and all behind it could not be read, in words, or empty."""
 
@@ -107,7 +109,10 @@ def _process(path: str, about: About, definitions: list[Definition], threads: in
         [rows(os.path.join(folder, f"{kind}-{about.process:06}.{thread}.npy"), dtype) for thread in range(threads)]
         for kind, dtype in (("calls", CALL), ("parts", PART))
     )
-    return Process(path, about, definitions, [_used(records) for records in calls], parts, fault)
+    counted = next((len(line.counters) for line in definitions if isinstance(line, Counted)), 0)
+    dtype = np.dtype([(name, "<i8", (counted,)) for name in ("entered", "returned")])
+    counts = [rows(os.path.join(folder, f"counts-{about.process:06}.{thread}.npy"), dtype) for thread in range(threads * bool(counted))]
+    return Process(path, about, definitions, [_used(records) for records in calls], parts, counts, fault)
 
 
 def _definitions(path: str, rank: int) -> tuple[About | None, list[Definition], str]:

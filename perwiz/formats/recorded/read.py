@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats import one_sided
+from perwiz.formats.recorded import counters
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.definitions import Comparison
@@ -200,6 +201,7 @@ class Builder:
     def _assemble(self) -> Trace:
         locations, nodes, metahosts = self._locations()
         records, values = self._marks()
+        counted = counters.values(self.columns, self.regions)
         times = Times(self.columns["enter"], self.columns["leave"])
         return Trace(
             path=self.path,
@@ -235,6 +237,9 @@ class Builder:
             metahosts=metahosts,
             topologies=self.comms.topologies(),
             unfinished=self.traffic.unfinished,
+            counters=counted.calls,
+            region_counters=counted.regions,
+            counter_names=counted.names,
         )
 
 

@@ -38,6 +38,8 @@ class RegionInstances:
         self.never_end: list[int] = []
         self.not_open: list[int] = []
         """Locations of such records, one per record."""
+        self.ends: list[tuple[I8, I4]] = []
+        """Per location the records that begin its instances and end them, among those that begin or end one; -1 none."""
         parts = [self._of(columns, location) for location in range(len(columns.rest))]
         self.parallel = np.array(self._parallel, bool)
         self._join(columns, parts, start)
@@ -79,6 +81,7 @@ class RegionInstances:
         lost = kernel.nest(begins.astype("u1"), np.empty(len(opening) + 1, "i4"), parent, end)
         self.not_open += [location] * int(lost)
         self.never_end += [location] * int((end < 0).sum())
+        self.ends.append((opening, end))
         time = np.append(rows["enter"], last[1])
         return _LocationInstances(
             name=name,
