@@ -1,4 +1,5 @@
-/* Touches pages of memory, so many faults each: rank r in the region "touch" three times 100 (r + 1), thread t of a team 50 (t + 1). */
+/* Touches pages of memory, so many faults each: rank r in the region "touch" as often as the first
+   argument says, else three times, 100 (r + 1), thread t of a team 500 (t + 1). */
 #include <mpi.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,7 +27,8 @@ int main(int argc, char **argv)
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int k = 0; k < 3; k++) {
+    int times = argc > 1 ? atoi(argv[1]) : 3;
+    for (int k = 0; k < times; k++) {
         PRGN_BEGIN("touch");
         touch(100 * (rank + 1));
         PRGN_END;

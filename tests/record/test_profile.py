@@ -15,7 +15,7 @@ import pytest
 
 import mpis
 from perwiz import cli
-from perwiz.record import build, counters
+from perwiz.record import build, counters, profile
 
 slow = pytest.mark.slow
 WORKLOADS = [("halo", 6), ("farm", 4), ("groups", 5), ("uneven", 4), ("overlap", 4), ("probes", 4), ("onesided", 3), ("threads", 3)]
