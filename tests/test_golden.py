@@ -45,9 +45,10 @@ MORE = {
     "ring-ti-info": "info traces/ring-ti/trace --waits 3",
     "ring-ti-speed": "predict traces/ring-ti --speed rank:0=2 --waits 2",
     "npb-is-cube": "cube show traces/npb-is.S-4 --metric mpi_wait_nxn -n 5",
+    "ping-pong-counters": "info traces/ping-pong-otf2-papi --counters",
 }
 """Command lines with a golden of their own."""
-SLOW = {name for name in MORE if name.startswith("npb")}
+SLOW = {name for name in MORE if name.startswith(("npb", "ping"))}
 
 
 def cases():

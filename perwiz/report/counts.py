@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,76 +10,40 @@ import numpy as np
 from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.patterns.analysis.counters import Counted, Scaling, Work, counted
+from perwiz.patterns.analysis.counters import CYCLES, INSTRUCTIONS, Counted, Scaling, counted, plain
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Cost, Location, Record
-from perwiz.trace.arrays import F8
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 
-_PATHS = 20
-"""Rows of the table of call paths."""
-_PROCESSES = 16
+_ROWS = 20
+"""Rows of a table."""
 _PATH = 50
 """Columns of a call path in a table."""
 _TITLES = (("ipc", "IPC"), ("frequency_ghz", "GHz"), ("instruction_balance", "instruction balance"))
 """Names and titles of what instructions and cycles tell of computation."""
 
 
-class CountedAt(Location):
-    """What was counted on a process, thread or stream."""
-
-    total: float
-    per_second: float | None
-    """Null where no time was."""
-
-
-class CountedIn(Record):
-    """What a counter counted in a call path, those below it left out."""
+class CountedIn(Location):
+    """What was counted on a location in a call path, those below it left out."""
 
     call_path: str
     mpi: bool
     """It is a call, not computation."""
     time_ns: Cost
-    """Between the first reading and the last, all locations together."""
-    total: float
-    per_second: float | None
-    """Null where no time was."""
-    locations: list[CountedAt]
-    """Those with any."""
-
-
-class Counter(Record):
-    """A hardware counter."""
-
-    name: str
-    """With its unit in brackets, if it has one."""
-    total: float
-    """Of all call paths and locations."""
-    useful: float
-    """Of computation: outside of calls."""
-    call_paths: list[CountedIn]
-    """In the order of the call tree, those with none left out."""
-
-
-class Computed(Location):
-    """What computation took on a process or thread."""
-
-    time_ns: Cost
     """Between the first reading and the last."""
-    useful: dict[str, float]
-    """Per counter."""
-    ipc: Cost | None
-    frequency_ghz: Cost | None
+    counts: dict[str, float]
+    """By counter."""
 
 
 class Counters(Record):
     """What the counters of a run counted."""
 
-    counters: list[Counter]
-    processes: list[Computed]
-    """And threads."""
+    names: list[str]
+    """With their units in brackets, where they have one."""
+    counted: list[CountedIn]
+    """In the order of the call tree; where nothing was counted there is no row."""
     ipc: Cost | None
     """Instructions per cycle of computation; null where these were not counted."""
     frequency_ghz: Cost | None
@@ -137,12 +102,11 @@ def document(trace: Trace) -> Counters | None:
     found = counted(trace)
     if found is None:
         return None
-    hosts = np.flatnonzero(trace.locations.kind != STREAM)
-    work = found.work()
-    whole = work.of(hosts)
+    whole = found.work().of(np.flatnonzero(trace.locations.kind != STREAM))
+    any_value = np.logical_or.reduce([value != 0 for value in found.values])
     return Counters(
-        counters=[_counter(trace, found, row) for row in range(len(found.names))],
-        processes=[_computed(trace, found, work, row) for row in hosts.tolist()],
+        names=list(found.names),
+        counted=[_counted(trace, found, node, place) for node, place in np.argwhere(any_value).tolist()],
         ipc=whole.ipc,
         frequency_ghz=whole.frequency_ghz,
         instruction_balance=whole.instruction_balance,
@@ -151,43 +115,13 @@ def document(trace: Trace) -> Counters | None:
     )
 
 
-def _counter(trace: Trace, found: Counted, row: int) -> Counter:
-    value, tree = found.values[row], found.tree
-    return Counter(
-        name=found.names[row],
-        total=float(value.sum()),
-        useful=float(value[tree.op < 0].sum()),
-        call_paths=[_in_path(trace, found, value, node) for node in np.flatnonzero(value.any(axis=1)).tolist()],
-    )
-
-
-def _in_path(trace: Trace, found: Counted, value: F8, node: int) -> CountedIn:
-    time = found.time[node]
-    there = [
-        CountedAt(
-            **asdict(blocks.location(trace, row)),
-            total=float(value[node, row]),
-            per_second=_per_second(value[node, row], time[row]),
-        )
-        for row in np.flatnonzero(value[node]).tolist()
-    ]
-    total, whole = float(value[node].sum()), float(time.sum())
-    name, called = found.tree.full_name(node), bool(found.tree.op[node] >= 0)
-    return CountedIn(call_path=name, mpi=called, time_ns=whole, total=total, per_second=_per_second(total, whole), locations=there)
-
-
-def _per_second(value: float, ns: float) -> float | None:
-    return float(value) * 1e9 / float(ns) if ns > 0 else None
-
-
-def _computed(trace: Trace, found: Counted, work: Work, row: int) -> Computed:
-    one = work.of(np.array([row]))
-    return Computed(
-        **asdict(blocks.location(trace, row)),
-        time_ns=0.0 if one.time is None else float(one.time[0]),
-        useful={name: float(value[found.tree.op < 0, row].sum()) for name, value in zip(found.names, found.values, strict=True)},
-        ipc=one.ipc,
-        frequency_ghz=one.frequency_ghz,
+def _counted(trace: Trace, found: Counted, node: int, place: int) -> CountedIn:
+    return CountedIn(
+        **asdict(blocks.location(trace, place)),
+        call_path=found.tree.full_name(node),
+        mpi=bool(found.tree.op[node] >= 0),
+        time_ns=float(found.time[node, place]),
+        counts={name: float(value[node, place]) for name, value in zip(found.names, found.values, strict=True)},
     )
 
 
@@ -195,9 +129,12 @@ def lines(found: Counters | None) -> list[str]:
     """Return the tables of counters: by call path, those with most of the first counter first, and computation by process."""
     if found is None:
         return ["no counters"]
-    names = [words.shown(counter.name, 24) for counter in found.counters]
-    out = ["counters by call path, those below left out", *_path_lines(found, names)]
-    out += ["", "computation by process", *_process_lines(found, names)]
+    computed = sorted((row for row in found.counted if not row.mpi), key=lambda row: (row.rank, row.thread))
+    out = ["counters by call path, those below left out"]
+    out += _lines(found, "call path", [(words.shown(row.call_path, _PATH), row) for row in found.counted], per_second=True)
+    if computed:
+        out += ["", "computation by process"]
+        out += _lines(found, "rank", [(words.rank(row.rank, row.thread), row) for row in computed])
     facts = _facts(found)
     return [*out, "", *words.facts(facts)] if facts else out
 
@@ -218,34 +155,36 @@ def _facts(found: Counters) -> Facts:
     return facts
 
 
-def _path_lines(found: Counters, names: list[str]) -> list[str]:
-    paths: dict[str, dict[int, CountedIn]] = {}
-    for row, counter in enumerate(found.counters):
-        for part in counter.call_paths:
-            paths.setdefault(part.call_path, {})[row] = part
-    order = sorted(paths, key=lambda path: [-paths[path][row].total if row in paths[path] else 0.0 for row in range(len(names))])
-    cells = []
-    for path in order[:_PATHS]:
-        parts = paths[path]
-        any_part = next(iter(parts.values()))
-        each = [(_amount(parts[row].total), _amount(parts[row].per_second)) if row in parts else ("-", "-") for row in range(len(names))]
-        cells.append([words.shown(path, _PATH), words.duration(round(any_part.time_ns)), *(cell for pair in each for cell in pair)])
-    head = ["call path", "time", *(cell for name in names for cell in (name, "per s"))]
-    return [*words.table(head, cells, spare=(len(head) - 1,)), *blocks.more(order, len(cells), " call paths")]
-
-
-def _process_lines(found: Counters, names: list[str]) -> list[str]:
-    rated = [title for key, title in _TITLES[:2] if getattr(found, key) is not None]
-    cells = [
-        [
-            words.rank(row.rank, row.thread),
-            words.duration(round(row.time_ns)),
-            *(_amount(value) for value in row.useful.values()),
-            *(_number(getattr(row, key)) for key, _ in _TITLES[:2] if getattr(found, key) is not None),
+def _lines(found: Counters, head: str, rows: list[tuple[str, CountedIn]], per_second: bool = False) -> list[str]:
+    """Return a table of counts added up by the names given to the rows, those with most of the first counter first."""
+    sums: dict[str, list[float]] = {}
+    for name, row in rows:
+        sums[name] = [
+            float(a + b) for a, b in zip(sums.get(name, itertools.repeat(0.0)), (row.time_ns, *row.counts.values()), strict=False)
         ]
-        for row in found.processes[:_PROCESSES]
-    ]
-    return [*words.table(["rank", "time", *names, *rated], cells), *blocks.more(found.processes, len(cells))]
+    order = sorted(sums, key=lambda name: [-value for value in sums[name][1:]]) if per_second else list(sums)
+    cells, ratios = [], _ratios(found.names)
+    for name in order[:_ROWS]:
+        time, *values = sums[name]
+        rates = [[_amount(value * 1e9 / time if time else None)] * per_second for value in values]
+        counts = [cell for value, rate in zip(values, rates, strict=True) for cell in (_amount(value), *rate)]
+        cells.append([name, words.duration(round(time)), *counts, *(_number(_part(sums[name], *pair)) for _, pair in ratios)])
+    names = [cell for name in found.names for cell in (words.shown(name, 24), *["per s"] * per_second)]
+    lines = words.table([head, "time", *names, *(title for title, _ in ratios)], cells, spare=(2 + len(names),))
+    return [*lines, *blocks.more(order, len(cells))]
+
+
+def _ratios(names: list[str]) -> list[tuple[str, tuple[int, int]]]:
+    """Return the titles of the rates that counters tell, and which columns, time the first, they are the ratios of."""
+    column = {"time": 0}
+    for number, name in reversed(list(enumerate(names, start=1))):
+        column |= {kind: number for kind, known in (("instructions", INSTRUCTIONS), ("cycles", CYCLES)) if plain(name) in known}
+    told = (("IPC", ("instructions", "cycles")), ("GHz", ("cycles", "time")))
+    return [(title, (column[some], column[others])) for title, (some, others) in told if some in column and others in column]
+
+
+def _part(sums: list[float], some: int, others: int) -> float | None:
+    return sums[some] / sums[others] if sums[others] else None
 
 
 def _amount(value: float | None) -> str:
@@ -266,4 +205,4 @@ def scaling_lines(scaling: Scaling | None, names: Sequence[str]) -> list[str]:
         ["  frequency, GHz", _number(scaling.reference_ghz), _number(scaling.own_ghz), _percent(scaling.frequency)],
     ]
     title = f"how computation scales from the {names[0]} to the {names[1]} run: the product of the three below, above 100 % is faster"
-    return ["", title, *words.table(["scaling", *names, "of it"], rows)]
+    return ["", title, *words.table(["", *names, "scaling"], rows)]

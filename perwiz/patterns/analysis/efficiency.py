@@ -107,7 +107,7 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     tree, window = severity.tree, window_of(run.trace)
     counts = counted(run.trace, tree=tree)
     program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], run.makespan, makespan(run.graph, time))
-inner = counted(run.trace, window, tree) if window and counts else None
+    inner = counted(run.trace, window, tree) if window and counts else None
     out = [dataclasses.replace(some, useful=some.useful[hosts], work=_work(inner, hosts)) for some in between(run, best.calls)]
     out.append(dataclasses.replace(program, work=_work(counts, hosts)))
     computed = tree.inclusive(full(severity, "comp"))

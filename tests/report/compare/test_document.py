@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from build import CATALOGUE, Builder, hand_model
+from build import CATALOGUE, Builder, hand_model, table
 from documents import valid
 from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare import document as report
 from perwiz.report.compare.text import relative, text, too_far
+from perwiz.trace import tables
 from perwiz.trace.origin import Origin
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.compare.reasons import reasons
@@ -124,6 +125,7 @@ def test_document__by_hand():
             {"routine": "MPI_Recv", "first_calls": 1, "second_calls": 1, **times(1042, 442)},
             {"routine": "MPI_Barrier", "first_calls": 0, "second_calls": 2, **times(0, 20)},
         ],
+        "scaling": None,
         "furthest": [
             {
                 "call": "e1",
@@ -401,3 +403,41 @@ def test_text__of_80_columns():
     rows = lines[lines.index("what the change is made of, along the critical path of each run") + 1 :][:2]
     assert [row.split()[-1] for row in rows] == ["change", "%)"]
     assert max(map(len, rows)) <= 80
+
+
+def counting(scale, instructions, cycles):
+    """Return a run of one process that computes `scale` ns between two calls, with so many instructions and cycles."""
+    b = Builder(1)
+    b.call(0, "Comm_rank", at=(0, 10))
+    b.call(0, "Comm_rank", at=(10 + scale, 20 + scale))
+    columns = {
+        "call": [0, 0, 1, 1],
+        "counter": [0, 1, 0, 1],
+        "entered": [0, 0, instructions, cycles],
+        "returned": [0, 0, instructions, cycles],
+    }
+    names = ("instructions", "cycles")
+    return dataclasses.replace(b.trace("run"), counters=table(tables.Counters, **columns), counter_names=names)
+
+
+def test_scaling__is_the_product_of_its_factors():
+    """1000 ns, 2000 instructions, 1000 cycles become 500 ns, 1600 instructions, 1000 cycles: 2 = 1.25 * 0.8 * 2."""
+    block = document(counting(1000, 2000, 1000), counting(500, 1600, 1000))
+    found = block.scaling
+    assert (found.computation, found.instructions, found.ipc, found.frequency) == (2, 1.25, 0.8, 2)
+    assert (found.reference_ipc, found.own_ipc, found.reference_ghz, found.own_ghz) == (2, 1.6, 1, 2)
+    lines = text(block).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("how computation scales"))
+    assert lines[begin : begin + 6] == [
+        "how computation scales from the first to the second run: the product of the three below, above 100 % is faster",
+        "                  first  second  scaling",
+        "computation                      200.0 %",
+        "  instructions                   125.0 %",
+        "  IPC              2.00    1.60   80.0 %",
+        "  frequency, GHz   1.00    2.00  200.0 %",
+    ]
+
+
+def test_scaling__only_where_both_counted():
+    first = dataclasses.replace(counting(1000, 2000, 1000), counter_names=("instructions", "faults"))
+    assert document(first, counting(500, 1600, 1000)).scaling is None

@@ -13,6 +13,7 @@ from perwiz.formats.cube.cube import Region
 from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search
 from perwiz.report.cube import findings as cube_findings
+from perwiz.trace import tables
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
@@ -201,3 +202,23 @@ def test_streams():
     assert values(made, "device_comp") == {"kernel": [0, 6500e-9, 0]}
     regions = {region.name: (region.module, region.paradigm, region.role) for region in made.regions}
     assert regions["device_launch"] == ("devices", "unknown", "function")
+
+
+def test_counters__are_metrics():
+    """Of rank 1: 5 in solve before the receive, 4 in that, 2 behind it. A name that a metric has gets a mark."""
+    trace = dataclasses.replace(
+        late(),
+        counters=build.table(tables.Counters, call=[2, 2], counter=[0, 1], entered=[15, 1], returned=[19, 1.5]),
+        region_counters=build.table(tables.RegionCounters, region=[1, 1], counter=[0, 2], entered=[10, 1], left=[21, 4]),
+        counter_names=("PAPI_TOT_INS", "energy [J]", "time"),
+    )
+    made = cube(trace, gains=False)
+    assert [(metric.name, metric.title, metric.unit, metric.type, metric.parent) for metric in made.metrics[-3:]] == [
+        ("PAPI_TOT_INS", "PAPI_TOT_INS", "#", "UINT64", ""),
+        ("energy", "energy", "J", "DOUBLE", ""),
+        ("counter time", "time", "#", "DOUBLE", ""),
+    ]
+    assert values(made, "PAPI_TOT_INS") == {"solve": [0, 7], "solve/MPI_Recv": [0, 4]}
+    assert values(made, "energy") == {"solve/MPI_Recv": [0, 0.5]}
+    assert made.total("counter time") == 3
+    assert made.total("time") == pytest.approx(150e-6)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
-from build import CATALOGUE, Builder, hand_model
+from build import CATALOGUE, Builder, hand_model, table
 from documents import valid
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.report.info import document as overview
+from perwiz.report.records import to_json
+from perwiz.trace import tables
 from perwiz.whatif.health import health
 from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import waiting
 
 
-def document(trace, most=5, machine=None):
+def document(trace, most=5, machine=None, counters=False):
     machine = machine or Machine(hand_model(), given=True)
     weighted = replayed(trace, hand_model(), "none").weighted
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
-    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, machine)
+    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, machine, counters)
     valid(block, "info")
     return block
 
@@ -70,6 +73,7 @@ def test_document__by_hand():
             {"region": "solve", "parallel": False, "instances": 2, "steps": 1, "time_ns": 400, "mean_ns": 200, "largest_ns": 300},
         ],
         "waits": [{"call": "e1", **place, "wait_ns": 112}],
+        "counters": None,
     }
 
 
@@ -124,6 +128,64 @@ def test_text__only_what_was_asked_for():
     text = overview.text(document(program()), regions=False, waits=False)
     assert "regions       1, 2 instances; --regions lists them\n" in text
     assert text.endswith("MPI_Bsend      1   10 ns   2.4 %     0 ns  2.000 kB")
+
+
+def counting():
+    """Rank 1, in its receive from 0 to 150: 75 instructions and 300 cycles; then, to 300, 900 instructions, 600 cycles. Memory is no count.
+
+    Rank 0, from 0 to 100 in solve, 300 instructions, 200 cycles. One value was of nobody.
+    """
+    trace = program()
+    readings = [(1, 0, 0, 75), (1, 1, 0, 300), (1, 2, 5, 6)]
+    regions = [(0, 0, 0, 300), (0, 1, 0, 200), (1, 0, 0, 975), (1, 1, 0, 900)]
+    call, counter, entered, returned = zip(*readings, strict=True)
+    region, of_region, begun, left = zip(*regions, strict=True)
+    return dataclasses.replace(
+        trace,
+        counters=table(tables.Counters, call=call, counter=counter, entered=entered, returned=returned),
+        region_counters=table(tables.RegionCounters, region=region, counter=of_region, entered=begun, left=left),
+        counter_names=("instructions", "PAPI_TOT_CYC", "memory [B]"),
+        levels=(2,),
+        counts=dataclasses.replace(trace.counts, loose_counters=1),
+    )
+
+
+def test_counters__by_hand():
+    found = json.loads(to_json(document(counting(), counters=True)))["counters"]
+    assert (found["ipc"], found["frequency_ghz"], found["instruction_balance"]) == (1200 / 800, 800 / 250, 600 / 900)
+    assert (found["levels"], found["left_out"]) == (["memory [B]"], 1)
+    assert found["names"] == ["instructions", "PAPI_TOT_CYC"]
+    rows = [
+        (row["call_path"], row["rank"], row["thread"], row["mpi"], row["time_ns"], list(row["counts"].values())) for row in found["counted"]
+    ]
+    assert rows == [
+        ("solve", 0, 0, False, 100, [300, 200]),
+        ("solve", 1, 0, False, 150, [900, 600]),
+        ("solve/MPI_Recv", 1, 0, True, 150, [75, 300]),
+    ]
+
+
+def test_text__counters():
+    text = overview.text(document(counting(), counters=True), regions=False, waits=False, counters=True)
+    assert text[text.index("counters by call path") :].splitlines() == [
+        "counters by call path, those below left out",
+        "call path         time  instructions    per s  PAPI_TOT_CYC    per s   IPC   GHz",
+        "solve           250 ns          1200  4.8e+09           800  3.2e+09  1.50  3.20",
+        "solve/MPI_Recv  150 ns            75    5e+08           300    2e+09  0.25  2.00",
+        "",
+        "computation by process",
+        "rank    time  instructions  PAPI_TOT_CYC   IPC   GHz",
+        "0     100 ns           300           200  1.50  2.00",
+        "1     150 ns           900           600  1.50  4.00",
+        "",
+        "IPC           1.50 instructions per cycle of computation",
+        "GHz           3.20 cycles per ns of computation",
+        "instructions  66.7 % balanced: mean of a process by the most of any",
+        "levels        memory [B]: no counts, not added up",
+        "left out      1 value of other locations, or read at any time",
+    ]
+    without = overview.text(document(program(), counters=True), regions=False, waits=False, counters=True)
+    assert without.splitlines()[-1] == "no counters"
 
 
 def test_text__nothing_there():
