@@ -18,7 +18,8 @@ _ENDING = """
 Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if no call waited at the call
 sites where a pattern occurs: what `perwiz predict` prints for the option beside it. The delay cost of a call path is the waiting of
 others that comes from a process spending more time there than they; together the costs are the waiting. Efficiencies are those of POP;
-below 80 % they are marked (!); with several threads those of MPI and of the threads stand beside them. --of takes the names of --json
+below 80 % they are marked (!); with several threads those of MPI and of the threads stand beside them,
+with counters IPC and GHz. --of takes the names of --json
 and of `perwiz cube show`.
 
 examples:
