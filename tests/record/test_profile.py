@@ -301,7 +301,7 @@ def test_refused(words, message, capsys, monkeypatch, tmp_path):
 
 def test_events__the_recorder_knows_them_all():
     text = (build.HERE / "events.c").read_text(encoding="utf-8")
-    found = re.findall(r'\{"([\w-]+)", PERF_TYPE_(\w+), PERF_COUNT_\w+_(\w+), (\d)\}', text)
+    found = re.findall(r'\{"([\w-]+)", PERF_TYPE_(\w+), PERF_COUNT_[HS]W_(\w+), (\d)\}', text)
     kinds, known = ("HARDWARE", "SOFTWARE"), counters.EVENTS
     assert [(name, kind, int(kernel)) for name, kind, _, kernel in found] == [
         (name, kinds[event.type], event.kernel) for name, event in known.items()
