@@ -87,8 +87,9 @@ def test_law__samples(tmp_path, path):
     """What an archive knows beside ALOG it keeps, too: names, metahosts, where regions are defined."""
     trace = files.read(str(path))
     other = back(trace, tmp_path)
-    announced = {"defects": len(trace.defects), "counters": len(trace.counters), "counter_names": len(trace.counters)}
-    assert differences(trace, other) == [name for name in ("defects", "counters", "counter_names") if announced[name]]
+    announced = {"defects": len(trace.defects), "counters": len(trace.counters), "region_counters": len(trace.region_counters)}
+    announced["counter_names"] = len(trace.counter_names)
+    assert differences(trace, other) == [name for name, number in announced.items() if number]
     assert announced["defects"] or health(trace).holes == health(other).holes
 
 
