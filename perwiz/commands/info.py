@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
+
+if TYPE_CHECKING:
+    from perwiz.report.info.document import InfoDocument
 
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
 _ENDING = """

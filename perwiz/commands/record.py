@@ -24,12 +24,9 @@ examples:
   perwiz record -o run --calibrate -- mpiexec -n 16 ./app     what perwiz asks of the run then uses the model measured here
   perwiz record -o run -- mpiexec -n 4 python3 app.py
   perwiz record -o run --openmp -- mpiexec -n 2 ./app     its threads, too
-<<<<<<< HEAD
   perwiz record -o run --openmp -- ./app     a program of threads without MPI, from its beginning to its end
   perwiz record -o run -- oshrun -np 16 ./app     OpenSHMEM, too
-=======
   perwiz record -o run --counters instructions,cycles -- mpiexec -n 16 ./app     then: perwiz info run --counters
->>>>>>> 72840570 (Say what counters tell, and how to record them)
   perwiz record -o run -- smpirun -np 64 ... ./app     after: smpicc app.c $(perwiz record --print-flags --mpicc smpicc) -o app
 
 With --openmp the threads of OpenMP are locations of their own, with their teams, barriers, critical sections, locks and tasks; loops,

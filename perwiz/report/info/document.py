@@ -11,9 +11,9 @@ from perwiz import words
 from perwiz.loggps.machine import Machine
 from perwiz.report import blocks, counts
 from perwiz.report.blocks import Facts
+from perwiz.report.counts import Counters
 from perwiz.report.info import iterations
 from perwiz.report.info.iterations import IterationsOf
-from perwiz.report.counts import Counters
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2, Mask

@@ -102,7 +102,7 @@ class _Part:
             offsets=_rows(trace.offsets, clock[trace.offsets.location] != NONE, location=clock),
             readings=_rows(trace.readings, clock[trace.readings.location] != NONE, location=clock, master=clock),
             counters=_rows(trace.counters, calls[trace.counters.call], call=call),
-            region_counters=_rows(trace.region_counters, kept.regions[trace.region_counters.region], region=self._region),
+            region_counters=_rows(trace.region_counters, self._regions[trace.region_counters.region], region=self._region),
             parameters=self._parameters(),
             records=records,
             values=values,
