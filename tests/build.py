@@ -1102,6 +1102,7 @@ def windows():
     return b.trace()
 
 
+@listed
 def shmem():
     """Two PEs: the second waits for a put and for a lock, comes late to a barrier, and waits for what the first broadcasts."""
     b = Builder(2, work=100)

@@ -10,14 +10,15 @@ import numpy as np
 from build import Builder
 from perwiz.patterns.analysis import delays as real
 from perwiz.patterns.intervals import intervals
-from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, START, TEAMS
+from perwiz.patterns.library.collectives import BARRIER, EXCHANGE, FINALIZE, OF_PES, START, TEAMS
+from perwiz.patterns.library.rma import FENCE, FREE, MAKE
 from perwiz.patterns.pattern import View
 from perwiz.patterns.search import search
 
 WAITING = -1
 PAIRS = real.BETWEEN_TWO
 MESSAGES = ("mpi_latesender", "mpi_latereceiver")
-SYNCHRONISE = BARRIER | EXCHANGE | FINALIZE | TEAMS
+SYNCHRONISE = BARRIER | EXCHANGE | FINALIZE | OF_PES | TEAMS | MAKE | FREE | FENCE
 
 
 def chain():

@@ -187,7 +187,7 @@ def test_tables__text(capsys):
     assert cli.main(["tables"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "\ntimes        The times of one run, beside calls, regions or locations.\n" in out
+    assert "\ntimes           The times of one run, beside calls, regions or locations.\n" in out
     assert out.partition("\n\ntimes\n")[2].partition("\n\n")[0] == "  enter  i8  ns  entered\n  leave  i8  ns  left"
 
 

@@ -112,12 +112,12 @@ def test_quiet__is_taken_by_whatever_reports(name):
     actions = parser.of(command).actions()
     inner = next((action.choices[part].actions() for action in actions if part and action.choices), actions)
     options = {option for action in inner for option in action.option_strings}
-    assert ("--json" in options) == ("-q" in options) or name == "convert"
+    assert ("--json" in options) == ("-q" in options) or name in ("convert", "report")
     assert ("--quiet" in options) == ("-q" in options)
 
 
 QUIET = {
-    "tables": "locations    A process,",
+    "tables": "locations       A process,",
     "cube show {}": "metric ",
     "cube cmp {} {}": "equal\n",
     "cube diff {} {} --metric time": "metric ",

@@ -23,12 +23,12 @@ def test_flags__as_the_recorder_has_them():
     flags = enum("/* Flags of a record. */")
     assert list(flags) == [
         *("SENDS", "RECEIVES", "POSTS", "DONE", "ANY_SOURCE", "ANY_TAG", "FAILED", "CANCELLED", "MANY", "MODE", "FOUND", "FREED"),
-        *("PERSISTENT", "ACTIVE", "CANCELLING"),
+        *("EXCLUSIVE", "PERSISTENT", "ACTIVE", "CANCELLING"),
     ]
     known = {name: value for name, value in flags.items() if hasattr(records, name)}
-    assert len(known) == 10
+    assert len(known) == 11
     assert {name: getattr(records, name) for name in known} == known
-    assert sum(flags.values()) == records.RECORDED
+    assert sum({*flags.values()}) == records.RECORDED
     assert f"#define SYNCHRONOUS (3 << {records.MODE_SHIFT})" in RECORDER
 
 

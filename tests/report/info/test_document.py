@@ -23,7 +23,7 @@ def document(trace, most=5, machine=None, counters=False):
     machine = machine or Machine(hand_model(), given=True)
     weighted = replayed(trace, hand_model(), "none").weighted
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
-    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, machine, counters)
+    block = overview.document(trace, health(trace, weighted.graph.contradictions), waits, most, machine, None, counters)
     valid(block, "info")
     return block
 
