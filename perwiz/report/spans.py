@@ -59,7 +59,8 @@ def texts(span: Span, answer: int) -> list[str]:
         return [f"{text(span, answer)}{'; too few repetitions to tell how much the gain varies' if few else ''}"]
     drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
     costs = f"; {machine} as the machine may be" if " to " in machine else ""
-    mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn else ""
+    inside = span.gain.least_ns < span.gain.mean_ns < span.gain.most_ns
+    mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn and inside else ""
     return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}"]
 
 

@@ -20,7 +20,7 @@ static void *work(void *second)
         compute(2);
         pthread_mutex_unlock(&mutex);
     }
-    if (second && (is("detach") || is("cancel"))) /* for good */
+    if (second && (is("detach") || is("cancel") || is("kill"))) /* for good */
         pthread_mutex_lock(&held), compute(1000);
     if (is("give") && !second) {
         pthread_mutex_lock(&held);

@@ -243,5 +243,5 @@ def test_terminal__a_real_one_of_70_columns():
     os.close(there)
     assert run.returncode == 0
     lines = text.decode().splitlines()
-    assert lines[4] == "doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages"
+    assert lines[5] == "doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages"
     assert too_long(text.decode(), 70) == []

@@ -101,7 +101,7 @@ def test_openmp__ends_otherwise(of_openmp, how, code, unended, lasting):
     assert got == code
     assert said.endswith(unended) if unended else said.count("\n") == 1
     assert (trace.calls.op == operations.OP["omp_critical"]).sum() == 2
-    assert never_end(trace) == lasting
+    assert [location == 0 for location in never_end(trace)] == lasting
 
 
 def test_openmp__nested(of_openmp):
@@ -131,12 +131,14 @@ def test_posix__from_its_first_instant_to_its_end(of_posix):
     assert found["lock"] >= 1
 
 
-@pytest.mark.parametrize(("how", "code", "lasting"), [("detach", 0, [2]), ("kill", 137, [0, 2]), ("cancel", 0, []), ("give", 0, [])])
+@pytest.mark.parametrize(
+    ("how", "code", "lasting"), [("detach", 0, [False]), ("kill", 137, [True, False]), ("cancel", 0, []), ("give", 0, [])]
+)
 def test_posix__ends_otherwise(of_posix, how, code, lasting):
-    """A thread that is left, or killed, never ends; one that is cancelled does."""
+    """A thread that is left, or killed, never ends; one that is cancelled does. Which of two is the first to record is chance."""
     got, _, said, trace = of_posix(how)
     assert (got, said.endswith(UNENDED)) == (code, how == "kill")
-    assert never_end(trace) == lasting
+    assert [location == 0 for location in never_end(trace)] == lasting
 
 
 @pytest.mark.parametrize("model", ["omp", "pthread"])

@@ -136,12 +136,12 @@ class Builder:
 
         None if there are none of threads.
         """
-        of_mpi = operations.MPI[self.column["op"]]
-        if of_mpi.all():
+        of_processes = operations.OF_PROCESSES[self.column["op"]]
+        if of_processes.all():
             return None
         comm = self.column["comm"]
-        out = np.where(of_mpi | (comm == NONE), NONE, self.first.astype("i4")[self.column["location"]] + comm)
-        comm[~of_mpi] = NONE
+        out = np.where(of_processes | (comm == NONE), NONE, self.first.astype("i4")[self.column["location"]] + comm)
+        comm[~of_processes] = NONE
         return out
 
     def _messages(self) -> None:

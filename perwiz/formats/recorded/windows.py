@@ -14,12 +14,11 @@ from perwiz.trace.tables import Calls, Labels, Links, Locations, Times
 class Windows:
     """The links and labels of one-sided calls."""
 
-    texts = one_sided.EXCLUSIVE, one_sided.SHARED
-
     def __init__(self, columns: Columns, calls: Calls) -> None:
         self._columns, self._calls = columns, calls
         told = np.isin(calls.op, (*one_sided.OPENS, one_sided.LOCK)) & (calls.tag >= 0)
         self._call = np.flatnonzero(told).astype("i4")
+        self._locks = np.flatnonzero(calls.op[self._call] == one_sided.LOCK)
         groups, self._exclusive = [(np.empty(0, "i4"), np.empty(0, "i4"))], np.zeros(len(self._call), bool)
         for place in np.unique(calls.location[self._call]).tolist():
             mine = np.flatnonzero(calls.location[self._call] == place)
@@ -41,6 +40,11 @@ class Windows:
         part = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
         return np.repeat(call[opens], size), np.asarray(parts["peer"][part])
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the labels, if there are any."""
+        return (one_sided.EXCLUSIVE, one_sided.SHARED) if len(self._locks) else ()
+
     def links(self, times: Times, locations: Locations) -> Links:
         """Return the links."""
         columns = self._columns
@@ -51,5 +55,4 @@ class Windows:
 
     def labels(self, first: int) -> Labels:
         """Return which locks are exclusive and which are shared; the texts are in rows from `first` on."""
-        locks = self._calls.op[self._call] == one_sided.LOCK
-        return Labels(self._call[locks], np.where(self._exclusive[locks], first, first + 1).astype("i4"))
+        return Labels(self._call[self._locks], np.where(self._exclusive[self._locks], first, first + 1).astype("i4"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.whatif.sure.span import CLEAR, Answer, Answers, paired
+from perwiz.whatif.sure.span import CLEAR, Answer, Answers
 
 _THREE = 3
 
@@ -31,7 +31,7 @@ def places(answers: Answers, changes: Sequence[Answer]) -> list[Place]:
     """
     if not answers.told or not changes:
         return []
-    gains = [paired(answers.recorded.drawn, change.drawn) for change in changes]
+    gains = [answers.gains(change) for change in changes]
     runs = min(map(len, gains))
     table = np.stack([gain[:runs] for gain in gains])
     more = (table[None, :, :] > table[:, None, :]).sum(axis=1)

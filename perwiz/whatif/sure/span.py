@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
@@ -106,29 +107,47 @@ class Answers:
     noise: Noise
     recorded: Answer
     of: tuple[Answer, ...]
+    part: int
+    """ns after MPI_Init, if the trace shows it, else of the whole run: what is before does not vary."""
 
     @property
     def told(self) -> bool:
         """Whether enough repeats to tell how much gains vary, and runs were drawn."""
         return self.noise.varies is not None and self.noise.varies.stretches >= FEW and len(self.recorded.drawn) > 0
 
-    def gain(self, answer: Answer, times: Sequence[int]) -> Gain | None:
-        """Return how much an answer gains in drawn runs, and if it takes other times; None if fewer than FEW repetitions tell."""
+    def gains(self, answer: Answer) -> F8:
+        """Return how much an answer gains in drawn runs, ns.
+
+        Where what repeats differs for a reason, drawn runs are no longer like the recorded one. If they last longer, by more than half the
+        width of their interval, so much longer are their gains; and the gains are around another than that of the answer: they are moved to
+        it, but for half the width of theirs.
+        """
+        gains, now = paired(self.recorded.drawn, answer.drawn), self.recorded.makespan - answer.makespan
+        longer = self.recorded.drawn.mean() - self.recorded.makespan
+        if longer > _half(self.recorded.drawn):
+            gains = gains * (self.part / (self.part + longer))
+        off, wide = gains.mean() - now, _half(gains)
+        return gains - off + min(max(off, -wide), wide)
+
+    def gain(self, answer: Answer, times: Sequence[int], ends: tuple[int, int]) -> Gain | None:
+        """Return how much an answer gains in drawn runs, and if it takes other times; None if fewer than FEW repetitions tell.
+
+        Not more or less than another run would that lies between the `ends` of its span, ns.
+        """
         if not self.told:
             return None
-        gains = paired(self.recorded.drawn, answer.drawn)
-        now = self.recorded.makespan - answer.makespan
-        least, most = np.rint(np.quantile(gains, (CLEAR, 1 - CLEAR))).astype("i8").tolist()
-        recorded = self.recorded.makespan
-        return Gain(
-            min(least, now),
-            max(most, now),
-            len(gains),
-            round(gains.mean()),
-            recorded - max(times),
-            recorded - min(times),
-            round(gains.std(ddof=1)),
-        )
+        gains, recorded = self.gains(answer), self.recorded.makespan
+        now, least, most = recorded - answer.makespan, recorded - ends[1], recorded - ends[0]
+        drawn = np.clip([*np.quantile(gains, (CLEAR, 1 - CLEAR)), gains.mean()], least, most)
+        low, high, mean = np.rint(drawn).astype("i8").tolist()
+        deviation = round(gains.std(ddof=1))
+        return Gain(min(low, now), max(high, now), len(gains), mean, recorded - max(times), recorded - min(times), deviation)
+
+
+def _half(drawn: F8) -> float:
+    """Return half the width of the interval of what was drawn."""
+    least, most = np.quantile(drawn, (CLEAR, 1 - CLEAR))
+    return float(most - least) / 2
 
 
 def paired(before: F8, after: F8) -> F8:
@@ -147,7 +166,9 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
     most = EDGES_OF_ALL // (max(run.graph.edges, 1) * (len(questions) + 1))
     noise = noise_of(run, min(draws, max(most, FEWEST)))
     recorded, *found = (answer(noise, question, question(run.weighted)) for question in (_unchanged, *questions))
-    return Answers(noise, recorded, tuple(found))
+    after = selectors.after_init(run.trace)
+    part = after if after is not None and 0 < after < recorded.makespan else recorded.makespan
+    return Answers(noise, recorded, tuple(found), part)
 
 
 def _unchanged(weighted: Weighted) -> Weighted:
@@ -223,7 +244,7 @@ class _Found:
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), answers.gain(self._answer, times))
+        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), answers.gain(self._answer, times, (least, most)))
 
 
 def _makespan(possible: Possible) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -95,8 +97,31 @@ def test_graphs_of_other_sizes():
 def asked(recorded, *changes):
     """Return answers whose drawn makespans are given."""
     noise = noise_of(replayed(loop(*[80, 120, 100] * 4), hand_model()))
-    answers = [Answer(lambda weighted: weighted, 0, np.array(drawn, "f8")) for drawn in (recorded, *changes)]
-    return Answers(noise, answers[0], tuple(answers[1:]))
+    answers = [Answer(lambda weighted: weighted, round(np.mean(drawn)), np.array(drawn, "f8")) for drawn in (recorded, *changes)]
+    return Answers(noise, answers[0], tuple(answers[1:]), 20)
+
+
+def test_gains__of_runs_unlike_the_recorded_one():
+    """Recorded 20, changed 18, a gain of 2; drawn runs gain 9 to 11, by a width of 1.9: theirs lie around 2.95 then, not 10."""
+    answers = asked([20] * 20, [*range(9, 11), *[10] * 18])
+    answer = dataclasses.replace(answers.of[0], makespan=18)
+    gains = answers.gains(answer)
+    drawn = paired(answers.recorded.drawn, answer.drawn)
+    least, most = np.quantile(drawn, (0.05, 0.95))
+    assert gains == pytest.approx(drawn - drawn.mean() + 2 + (most - least) / 2)
+    told = answers.gain(answer, [18], (0, 40))
+    assert (told.least, told.most) == (2, round(2 + (most - least) / 2 + most - drawn.mean()))
+    told = answers.gain(answer, [18], (18, 18))
+    assert (told.least, told.most, told.mean) == (2, 2, 2)
+
+
+def test_gains__of_runs_that_last_longer():
+    """Recorded 20, drawn 40 without the change and 20 with it: the gain of 20 is that of twice as long a run, 10 of this one."""
+    answers = asked([20] * 4, [40] * 2 + [20] * 18)
+    recorded = dataclasses.replace(answers.recorded, drawn=np.full(20, 40.0))
+    answers = dataclasses.replace(answers, recorded=recorded)
+    answer = dataclasses.replace(answers.of[0], makespan=11)
+    assert answers.gains(answer).tolist() == [0] * 2 + [10] * 18
 
 
 def test_places():
