@@ -50,7 +50,7 @@ TERMS = (
     Term("recordings", "what the change gains in other recordings of the same run, and what part of that varies from one to another"),
     Term("log", "earlier predictions and what was measured then: how wide the range must be to hold nine of ten"),
     Term("for devices", "what a process computes to start its device and give it data, once: no work for others", ("start of a device",)),
-    Term("as the machine may be", "between what the gain lies if what the trace leaves open of the machine is at its ends", ("told by",)),
+    Term("as the machine may be", "between what the gain lies if what the trace leaves open of the machine is at its ends"),
     Term("limited by", "what the run loses beside computation: to imbalance, serialisation, transfer and a late start"),
     Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
     Term("polling", "tests and probes in vain, made again and again until something has come"),

@@ -101,7 +101,7 @@ def test_openmp__ends_otherwise(of_openmp, how, code, unended, lasting):
     assert got == code
     assert said.endswith(unended) if unended else said.count("\n") == 1
     assert (trace.calls.op == operations.OP["omp_critical"]).sum() == 2
-    assert [location == 0 for location in never_end(trace)] == lasting
+    assert never_end(trace) == lasting
 
 
 def test_openmp__nested(of_openmp):
