@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from perwiz.kernels import number
-from perwiz.trace.numbers import Numbers, paths
+from perwiz.trace.numbers import Numbers, distinct, paths
 
 KEYS = st.one_of(st.integers(-3, 3), st.sampled_from([2**62, -(2**62), 2**31, 2**40 + 1, -(2**31) - 1]))
 PAIRS = st.lists(st.tuples(KEYS, KEYS), max_size=15)
@@ -88,3 +88,10 @@ def test_running__twin(drawn):
     out = np.array(drawn, "i4")
     number.running(out, np.zeros(4, "i4"))
     assert out.tolist() == naive.running(drawn)
+
+
+@given(st.lists(KEYS, max_size=20), st.sampled_from(["i4", "i8"]))
+def test_distinct__as_numpy(keys, dtype):
+    values = np.array(keys, "i8").astype(dtype)
+    assert distinct(values).tolist() == np.unique(values).tolist()
+    assert distinct(values).dtype == values.dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.loggps.pairs import classes
+from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import held
@@ -36,7 +37,7 @@ def protocol(asker: Asker) -> list[Change]:
     """Return what gains if messages of a call site, or of all, did not hold their sender."""
     run, table = asker.run, asker.run.trace.messages
     edges = held(run.weighted, np.ones(len(table), bool))
-    messages = np.unique(run.graph.cause[edges])
+    messages = distinct(run.graph.cause[edges])
     messages = messages[table.send_done[messages] != NONE]
     if not len(messages):
         return []

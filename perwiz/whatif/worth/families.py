@@ -14,7 +14,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.numbers import Numbers, distinct
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -92,7 +92,7 @@ def _region(run: Run) -> Family:
         pairs.append(paths.region[outer].astype("i8") * len(paths) + inner)
         outer, inner = paths.parent[outer], inner[paths.parent[outer] >= 0]
         outer = outer[outer >= 0]
-    row, member = np.divmod(np.unique(np.concatenate(pairs)) if pairs else outer, max(len(paths), 1))
+    row, member = np.divmod(distinct(np.concatenate(pairs)) if pairs else outer, max(len(paths), 1))
     names = tuple(trace.names)
     return Family(names, tuple(_exact(trace, f"region:{name}", k) for k, name in enumerate(names)), trace.calls.path, row, member)
 
@@ -137,14 +137,14 @@ def _pair(run: Run) -> Family:
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
     keys, pair_of = np.unique(process[table.send] * ranks + process[table.receive_done], return_inverse=True)
     calls = np.concatenate([table.send, table.send_done, table.receive, table.receive_done]).astype("i8")
-    moved = np.unique((calls * max(len(keys), 1) + np.tile(pair_of, 4))[calls != NONE])
+    moved = distinct((calls * max(len(keys), 1) + np.tile(pair_of, 4))[calls != NONE])
     call, pair = np.divmod(moved, max(len(keys), 1))
     first = np.searchsorted(call, call)
     class_of, numbers = np.full(len(run.trace.calls), -1, "i4"), Numbers()
     for turn in range(int((np.arange(len(call)) - first).max(initial=-1)) + 1):
         rows = np.flatnonzero(np.arange(len(call)) - first == turn)
         class_of[call[rows]] = numbers.number(class_of[call[rows]], pair[rows])  # what has the same pairs up to here is one
-    row, member = np.divmod(np.unique(pair * max(numbers.count, 1) + class_of[call]), max(numbers.count, 1))
+    row, member = np.divmod(distinct(pair * max(numbers.count, 1) + class_of[call]), max(numbers.count, 1))
     ends = [divmod(key, ranks) for key in keys.tolist()]
     names = tuple(f"messages from rank {sender} to rank {receiver}" for sender, receiver in ends)
     return Family(names, tuple(f"pair:{sender}>{receiver}" for sender, receiver in ends), class_of, row, member)
