@@ -48,6 +48,8 @@ class Routine(Record):
     routine: str
     calls: Positive
     time_ns: Natural
+    init_ns: Natural
+    """Of it, while the process was in MPI_Init: also what threads and streams are idle meanwhile."""
     waiting_ns: Natural
     bytes_sent: Natural
 
@@ -78,7 +80,7 @@ class InfoDocument(TraceDocument, kw_only=True):
     processes_ns: Natural
     """From the first to the last instant of each process, all together."""
     init_ns: Natural
-    """Time in MPI_Init, all together: percentages are without it."""
+    """In calls while their process was in MPI_Init, all together: percentages are without it."""
     processes: Natural
     locations: Natural
     """Processes, threads and streams of devices: what has calls of its own."""
@@ -129,7 +131,7 @@ def document(
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
         processes_ns=int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum()),
-        init_ns=int((times.leave - times.enter)[selectors.init_calls(trace)].sum()),
+        init_ns=int(_in_init(trace).sum()),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         streams=int((trace.locations.kind == STREAM).sum()),
@@ -150,15 +152,32 @@ def document(
     )
 
 
+def _in_init(trace: Trace) -> I8:
+    """Return how long each call lasts while its process is in MPI_Init, ns."""
+    times, process = trace.timeline.calls, trace.locations.process
+    begin, end = np.zeros((2, int(process.max(initial=0)) + 1), "i8")
+    rows = selectors.init_calls(trace)
+    at = process[trace.calls.location[rows]]
+    begin[at], end[at] = times.enter[rows], times.leave[rows]
+    of = process[trace.calls.location]
+    return np.maximum(np.minimum(times.leave, end[of]) - np.maximum(times.enter, begin[of]), 0)
+
+
 def _routines(trace: Trace, waits: Waits) -> list[Routine]:
     """Return the routines, those with most time first."""
     times, routine = trace.timeline.calls, trace.calls.op
     calls = np.bincount(routine, minlength=len(operations.OPS))
-    time, waiting, sent = (_sums(routine, values) for values in (times.leave - times.enter, waits.time, trace.calls.bytes_sent))
+    values = (times.leave - times.enter, _in_init(trace), waits.time, trace.calls.bytes_sent)
+    time, init, waiting, sent = (_sums(routine, value) for value in values)
     return [
-        Routine(routine=operations.OPS[k], calls=int(calls[k]), time_ns=int(time[k]), waiting_ns=int(waiting[k]), bytes_sent=int(sent[k]))
-        for k in sorted(np.flatnonzero(calls).tolist(), key=lambda k: (-time[k], k))
+        Routine(operations.OPS[k], int(calls[k]), int(time[k]), int(init[k]), int(waiting[k]), int(sent[k]))
+        for k in sorted(np.flatnonzero(calls).tolist(), key=lambda k: (-_told(operations.OPS[k], int(time[k]), int(init[k])), k))
     ]
+
+
+def _told(routine: str, time: int, init: int) -> int:
+    """Return the time of a routine that percentages are about, ns: of MPI_Init all of it."""
+    return time if routine in _INITS else time - init
 
 
 def _regions(trace: Trace) -> list[Region]:
@@ -266,8 +285,8 @@ def _routine_lines(info: InfoDocument) -> list[str]:
         [
             row.routine,
             str(row.calls),
-            words.duration(row.time_ns),
-            "-" if row.routine in _INITS else words.percent(row.time_ns, info.processes_ns - info.init_ns),
+            words.duration(told := _told(row.routine, row.time_ns, row.init_ns)),
+            "-" if row.routine in _INITS else words.percent(told, info.processes_ns - info.init_ns),
             words.duration(row.waiting_ns),
             words.size(row.bytes_sent),
         ]

@@ -66,8 +66,8 @@ def test_document__by_hand():
         "messages": {"matched": 1, "bytes": 2000},
         "collectives": 0,
         "routines": [
-            {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "waiting_ns": 112, "bytes_sent": 0},
-            {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "waiting_ns": 0, "bytes_sent": 2000},
+            {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "init_ns": 0, "waiting_ns": 112, "bytes_sent": 0},
+            {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "init_ns": 0, "waiting_ns": 0, "bytes_sent": 2000},
         ],
         "regions": [
             {"region": "solve", "parallel": False, "instances": 2, "steps": 1, "time_ns": 400, "mean_ns": 200, "largest_ns": 300},
@@ -115,6 +115,23 @@ def test_routines__those_with_most_time_first():
     b.call(1, "Probe", work=90_000)
     rows = document(b.trace()).routines
     assert [(row.routine, row.waiting_ns > 0) for row in rows] == [("MPI_Probe", False), ("MPI_Barrier", True)]
+
+
+def test_routines__idle_in_init_is_of_init():
+    """A thread idles from 0 to 1500, to 1000 while its process is in MPI_Init: 500 of the 3200 ns of all that are not in it."""
+    b = Builder(2)
+    thread = b.thread(0)
+    b.call(0, "Init", at=(0, 1000))
+    b.call(1, "Init", at=(0, 800))
+    b.compute(0, 500)
+    b.link("fork", b.call(0, "omp_fork", at=(1500, 1500)), b.call(thread, "omp_idle", at=(0, 1500)))
+    for location, length in ((0, 500), (1, 1200), (thread, 500)):
+        b.compute(location, length)
+    block = document(b.trace())
+    assert [(row.routine, row.time_ns, row.init_ns) for row in block.routines[:2]] == [("MPI_Init", 1800, 1800), ("omp_idle", 1500, 1000)]
+    assert (block.processes_ns - block.init_ns, block.init_ns) == (3200, 2800)
+    line = next(line for line in overview.text(block, regions=False, waits=False).splitlines() if line.startswith("omp_idle"))
+    assert line.split()[1:6] == ["1", "500", "ns", "15.6", "%"]
 
 
 def test_text__what_nothing_tells_of_the_model():
