@@ -38,8 +38,8 @@ page.panel("timeline", {async draw(box, doc) {
   function differs(one) {
     const gain = lines[0].makespan - one.makespan;
     if (one === lines[0]) return "";
-    return gain ? (gain > 0 ? ", " : ", ") + time(Math.abs(gain)) + (gain > 0 ? " shorter (" : " longer (") +
-      page.share(Math.abs(gain)) + ")" : ", equally long";
+    const part = one.run === lines[0].run ? " (" + page.share(Math.abs(gain)) + ")" : " from the first instant to the last";
+    return gain ? ", " + time(Math.abs(gain)) + (gain > 0 ? " shorter" : " longer") + part : ", equally long";
   }
 
   const panes = [pane(0), pane(1)];
