@@ -1,4 +1,4 @@
-/* Waits of one-sided communication, of 20 ms each, between ranks 0 and 1 on the memory of one of them; rank 2 waits in a barrier meanwhile. */
+/* Waits of one-sided communication, of 60 ms each, between ranks 0 and 1 on the memory of one of them; rank 2 waits in a barrier meanwhile. */
 #include <mpi.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@ static MPI_Win win;
 
 static void compute(void)
 {
-    for (double end = PMPI_Wtime() + 0.02; PMPI_Wtime() < end;)
+    for (double end = PMPI_Wtime() + 0.06; PMPI_Wtime() < end;)
         ;
 }
 
