@@ -1,4 +1,4 @@
-"""Recorded one-sided programs that wait 60 ms for a reason: the patterns and the what-ifs name it, at least a third of it on any machine."""
+"""Recorded one-sided programs that wait 60 ms for a reason: the patterns and the what-ifs name it, at least a third on any machine."""
 
 import pathlib
 import shutil
