@@ -55,10 +55,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--plot: draws how long iterations take, must be given with --iterations")
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    replay = replayed(files.read(args.trace, None if listed else args.iterations), model, args.clock)
+    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model), args.clock)
     found = find(replay.trace) if listed or args.plot else None
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters)
-    outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found else {}
+    outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found is not None else {}
 
     def text(info: InfoDocument) -> str:
         return report.text(info, args.regions, args.waits > 0, args.counters)

@@ -95,6 +95,8 @@ POINT_TO_POINT = (KIND >= SEND) & (KIND <= PROBE)
 """Per op: sends, receives, or completes or looks for what does."""
 COLLECTIVE = (KIND >= N_TO_N) & (KIND <= PREFIX)
 """Per op: a collective operation, of processes over a communicator or of threads over their team."""
+ROOTED = (KIND == ONE_TO_N) | (KIND == N_TO_ONE)
+"""Per op: a collective with a root."""
 _POSTS = {"MPI_Start", "MPI_Startall", "MPI_Pready", "MPI_Comm_idup"}
 TALKS = (COLLECTIVE & OF_PROCESSES) | (POINT_TO_POINT & (KIND <= SENDRECV))
 """Per op: is on a communicator, which is the world where a file names none."""

@@ -76,7 +76,8 @@ def tied_part(trace: Trace) -> Trace:
     own = Kept(
         locations=keep,
         calls=calls,
-        ends=calls,
+        entered=calls,
+        returned=calls,
         requests=calls[trace.requests.posted_by],
         regions=keep[trace.regions.location],
         parameters=keep[trace.parameters.location],

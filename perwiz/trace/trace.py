@@ -255,6 +255,8 @@ class Trace:
     """How clocks were compared, from which the offsets are still to be found."""
     sources: tuple[str, ...] = ()
     """Per row of names `file:line` where the region is defined, or empty; none at all if no region has one."""
+    part: str = ""
+    """Of a part of a run which: `iterations 10..90`. Its processes begin where they are, at different times, and nobody waits for that."""
     metahosts: tuple[str, ...] = ()
     """Names of the metahosts; none if nobody names them."""
     topologies: tuple[Topology, ...] = ()

@@ -11,7 +11,7 @@ from documents import valid
 from perwiz.cli import main
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
-CPILOG, HALO = str(TRACES / "cpilog.alog"), str(TRACES / "halo-before")
+CPILOG, HALO, AFTER = (str(TRACES / name) for name in ("cpilog.alog", "halo-before", "halo-after"))
 
 
 @pytest.fixture
@@ -44,6 +44,40 @@ def test_every_question__of_some_iterations(asked, command):
     assert document.get("replay_error_ns", 0) == 0
 
 
+@pytest.mark.slow
+def test_machine__is_that_of_the_whole_run(asked):
+    """Of one iteration hardly a message tells anything; what all tell is known."""
+    whole, part = (json.loads(asked(f"predict {HALO} {word} --json")[1]) for word in ("", "--iterations 12"))
+    assert part["model"]["parameters"] == whole["model"]["parameters"]
+    assert part["model"]["source"] == whole["model"]["source"].replace("400 messages", "400 messages of the whole run")
+    assert (part["part"], "part" in whole) == ("iterations 12..12", False)
+
+
+@pytest.mark.slow
+def test_compare__both_runs(asked):
+    """From when the last process has begun: that 12 ms lie between the first and the last is no part of what they take."""
+    document = valid(json.loads(asked(f"compare {HALO} {AFTER} --iterations 10..12 --json")[1]), "compare")
+    assert [(document[side]["part"], document[side]["calls"]) for side in ("first", "second")] == [("iterations 10..12", 60)] * 2
+    assert (document["from"], document["first"]["whole_ns"], document["first"]["makespan_ns"]) == (
+        "begun",
+        48_206_982,
+        48_206_982 - 12_046_833,
+    )
+
+
+@pytest.mark.slow
+def test_cube_and_report(asked, tmp_path):
+    document = json.loads(asked(f"cube diff {HALO} {AFTER} --iterations 10..12 --json")[1])
+    visits = next(row for row in document["metrics"] if row["name"] == "visits")
+    assert (document["operands"], visits["operands"]) == ([f"{path} iterations 10..12" for path in (HALO, AFTER)], [60, 60])
+    assert asked(f"report {HALO} --iterations 10..12 --against {AFTER} -o {tmp_path}/a.html -q")[0] == 0
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"perwiz report {HALO} --against {AFTER} --iterations 10..12 -o" in page
+    assert asked(f"patterns {HALO} --cube {tmp_path}/a.cubex -q")[0] == 0
+    message = f"perwiz: --iterations 2: {tmp_path}/a.cubex is a Cube file, which has none, must be a trace\n"
+    assert asked(f"cube show {tmp_path}/a.cubex --iterations 2") == (2, "", message)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -53,10 +87,15 @@ def test_every_question__of_some_iterations(asked, command):
         *(
             (
                 f"predict {CPILOG} --iterations {word}",
-                f"argument --iterations: '{word}', must be numbers of iterations from 1, such as 10..90, 10.. or 12;"
+                f"argument --iterations: '{word}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12;"
                 " see perwiz predict --help",
             )
-            for word in ("0", "3..2", "..4", "a..b", "1...3", "2,3", "1..0", "12345678901")
+            for why, words in (
+                ("iterations count from 1, ", ("0", "0..3")),
+                ("the last comes before the first, ", ("3..2", "1..0")),
+                ("", ("..4", "a..b", "1...3", "2,3", "12345678901")),
+            )
+            for word in words
         ),
     ],
 )
@@ -68,6 +107,12 @@ def test_refused(asked, line, message):
 def test_plot(asked, tmp_path):
     code, out, _ = asked(f"info {HALO} --iterations --plot {tmp_path}/it.png -q")
     assert (code, "iterations    50, " in out, (tmp_path / "it.png").stat().st_size > 1000) == (0, True, True)
+
+
+def test_plot__of_none(asked, tmp_path):
+    trace = str(TRACES / "fpilog.log")
+    why = f"{tmp_path}/it.png: {trace} has no iterations to draw, nothing that lasts repeats 3 times or more"
+    assert asked(f"info {trace} --iterations --plot {tmp_path}/it.png") == (2, "", f"perwiz: {why}\n")
 
 
 @pytest.mark.slow

@@ -259,10 +259,12 @@ def _traffic(info: InfoDocument) -> Facts:
     """Return what is said of calls, messages and collectives."""
     if not info.calls:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
-    share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (info.time_ns - info.init_ns, info.waiting_ns))
+    inside = info.time_ns - info.init_ns
+    share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (inside, info.waiting_ns))
+    begun = f", and {words.duration(info.init_ns)} in MPI_Init" if info.init_ns else ""
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
-        ("calls", f"{info.calls}, {words.duration(info.time_ns)} in them ({share} {_of(info)})"),
+        ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
         ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}{unknown}"),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),

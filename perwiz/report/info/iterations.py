@@ -60,8 +60,8 @@ class IterationsOf(Record):
     """Iterations that all processes have; 0 if there are none."""
     why: str
     """Why there are none; empty if there are."""
-    kind: Literal["regions", "calls"] | None
-    """What repeats: instances of regions, or sequences of calls."""
+    kind: Literal["regions", "calls", "steps"] | None
+    """What repeats: instances of regions, sequences of calls, or collective calls of all processes, with which each ends."""
     body: list[str]
     """What an iteration of the first process consists of, in order, what follows itself once."""
     begin_ns: Natural
@@ -76,11 +76,17 @@ class IterationsOf(Record):
     incomplete: Natural
     """Processes that come to their end within one more."""
     warm_up: Natural
-    """The first so many take another time than the others."""
+    """The first so many take another time than the others, longer or shorter."""
+    told: Natural
+    """So many last as long as is known: of calls all but the last, which is taken to end with its last call."""
+    interrupted: Natural
+    """Iterations of the first process with something in them that the others do not have."""
+    between: list[str]
+    """What that is."""
     trend: TrendOf | None
     """Null of fewer than four."""
     median_ns: Natural
-    """Of the times behind the warm-up; that of the last is left out where it ends with its last call."""
+    """Of the times behind the warm-up, as far as they are known."""
     iterations: list[Iteration]
     others: list[Loop]
     """Of the first process, those that last longest first."""
@@ -101,15 +107,14 @@ def iterations_of(trace: Trace, found: Iterations) -> IterationsOf:
         most=int(found.counts.max(initial=0)),
         incomplete=found.incomplete,
         warm_up=its.warm_up if its else 0,
+        told=found.told if its else 0,
+        interrupted=found.interrupted,
+        between=list(found.between),
         trend=TrendOf(slope_ns=round(its.trend.slope, 3), p=round(its.trend.p, 6)) if its and its.trend else None,
-        median_ns=_median(its.time[its.usual].tolist()) if its else 0,
+        median_ns=round(its.median) if its else 0,
         iterations=_iterations(trace, its) if its else [],
         others=[Loop(body=list(other.body), iterations=other.iterations, time_ns=other.lasts) for other in found.others],
     )
-
-
-def _median(times: list[float]) -> int:
-    return round(sorted(times)[(len(times) - 1) // 2])
 
 
 def _iterations(trace: Trace, its: Course) -> list[Iteration]:
@@ -127,16 +132,26 @@ def facts(its: IterationsOf, makespan: int) -> Facts:
     lasts = its.end_ns - its.begin_ns
     of = "the makespan" if its.shares_of_ns == makespan else "the time after MPI_Init"
     span = f"{words.duration(lasts)}, {words.percent(lasts, its.shares_of_ns)} of {of}"
-    out = [("iterations", f"{its.found}, {span}: {_body(its.body)} {'again and again' if its.kind == 'regions' else 'repeat'}")]
+    out = [("iterations", f"{its.found}, {span}: {_repeats(its)}")]
+    if its.interrupted:
+        out.append(("interrupted", f"{its.interrupted} have more in them: {_body(its.between)}"))
     if its.fewest < its.most:
         out.append(("unequal", f"processes iterate {its.fewest} to {its.most} times; listed are those that all have"))
     if its.incomplete:
-        out.append(("incomplete", f"{words.several(its.incomplete, 'process')} end within one more, which is left out"))
+        end = "ends" if its.incomplete == 1 else "end"
+        out.append(("incomplete", f"{words.several(its.incomplete, 'process')} {end} within one more, which is left out"))
     out.append(("warm-up", _warm_up(its)))
     out.append(("trend", _trend(its)))
     others = [f"{_body(loop.body)}, {loop.iterations} times, {words.duration(loop.time_ns)}" for loop in its.others[:_OTHERS]]
     others += blocks.more(its.others, _OTHERS)
     return [*out, *(("" if k else "other loops", text) for k, text in enumerate(others))]
+
+
+def _repeats(its: IterationsOf) -> str:
+    body = _body(its.body)
+    if its.kind == "calls":
+        return f"{body} {'repeat' if len(set(its.body)) > 1 else 'repeats'}"
+    return f"each ends with {body} of all processes" if its.kind == "steps" else f"{body} again and again"
 
 
 def _body(names: list[str]) -> str:
@@ -148,26 +163,34 @@ def _body(names: list[str]) -> str:
 
 def _usual(its: IterationsOf) -> list[Iteration]:
     """Return those whose times are like each other."""
-    return its.iterations[its.warm_up : len(its.iterations) - (its.kind == "calls")]
+    return its.iterations[its.warm_up : its.told]
+
+
+def _firsts(its: IterationsOf) -> str:
+    return f"the first {its.warm_up}" if its.warm_up > 1 else "the first"
 
 
 def _warm_up(its: IterationsOf) -> str:
     if not its.warm_up:
-        return "none, the first takes as long as the others" if its.found >= _LEAST_TOLD else "not told by so few"
+        return "none, the first is not far from the others" if its.found >= _LEAST_TOLD else "not told by so few"
     first = its.iterations[: its.warm_up]
-    mean = words.duration(round(sum(one.time_ns for one in first) / len(first)))
-    which = f"the first {its.warm_up}, {mean} on average" if its.warm_up > 1 else f"the first, {mean}"
-    return f"{which}; the others {words.duration(its.median_ns)} (median)"
+    mean = round(sum(one.time_ns for one in first) / len(first))
+    long = f"{words.duration(mean)}{' on average' if its.warm_up > 1 else ''}; the others {words.duration(its.median_ns)} (median)"
+    if mean > its.median_ns:
+        return f"{_firsts(its)}, {long}"
+    return f"none, {_firsts(its)} {'take' if its.warm_up > 1 else 'takes'} less: {long}"
 
 
 def _trend(its: IterationsOf) -> str:
     if its.trend is None:
         return "not told by so few"
-    chance = f"p = {its.trend.p:.2g}" if its.trend.p >= 0.001 else "p < 0.001"
+    of_ten_thousand = its.trend.p * 10_000
+    often = f"{words.percent(round(of_ten_thousand), 10_000)}" if of_ten_thousand >= 10 else "less than 0.1 %"
+    chance = f"chance alone shows as much in {often} of such runs"
     if its.trend.p >= SURE or not its.trend.slope_ns:
-        return f"none ({chance})"
+        return f"none: {chance}, a trend is told below {words.percent(round(100 * SURE), 100)}"
     change = words.duration(abs(round(its.trend.slope_ns)))
-    return f"each takes {change} {'longer' if its.trend.slope_ns > 0 else 'less'} than the one before ({chance})"
+    return f"each takes {change} {'longer' if its.trend.slope_ns > 0 else 'less'} than the one before; {chance}"
 
 
 def lines(its: IterationsOf) -> list[str]:
@@ -178,7 +201,7 @@ def lines(its: IterationsOf) -> list[str]:
     rows = [
         ("first", its.iterations[0]),
         ("median", by_time[(len(by_time) - 1) // 2]),
-        ("last", its.iterations[-1]),
+        ("last", its.iterations[its.told - 1]),
         ("shortest", by_time[0]),
         ("longest", by_time[-1]),
     ]
@@ -191,6 +214,7 @@ def lines(its: IterationsOf) -> list[str]:
         ]
         for name, one in rows
     ]
-    left_out = ["the warm-up"] * bool(its.warm_up) + ["the last, which ends with its last call"] * (its.kind == "calls")
-    below = [f"median, shortest and longest without {' and '.join(left_out)}"] if left_out else []
+    below = [f"median, shortest and longest without {_firsts(its)}"] if its.warm_up else []
+    if its.told < its.found:
+        below.append(f"without number {its.found}: how long it takes behind its last call is not known")
     return [*words.table(["iteration", "number", "mean", "fastest process", "slowest process", "which"], cells), *below]

@@ -13,6 +13,8 @@ from perwiz.trace.parts.iterations import Iterations
 _FAR, _LITTLE = 3, 0.05
 """How far from the quartiles another time is: so many times their distance (the outer fences of Tukey, Exploratory Data Analysis, 1977),
 and so large a part of the median."""
+_LEAST, _BESIDE = 3, 8
+"""Times that can be a stretch of their own, and how many a warm-up is compared with at least."""
 _MOST = 500
 """Times of which all pairs are looked at; of more iterations, means of neighbours."""
 SURE = 0.01
@@ -37,17 +39,21 @@ class Course:
     """Mean of all processes."""
     least: I8
     """Of one process."""
-    middle: F8
-    """Median of all processes."""
     most: I8
     most_of: I8
     """The location that takes most."""
     warm_up: int
-    """The first so many take another time than the others."""
+    """The first so many take another time than those behind them, longer or shorter."""
     usual: slice
-    """The others; without the last, if that ends with its last call: what comes behind it is not told from what follows the loop."""
+    """The others that last as long as is known."""
     trend: Trend | None
     """Of these; None of fewer than four."""
+
+    @property
+    def median(self) -> float:
+        """That of the usual ones: the lower of the two in the middle, a time that one has."""
+        times = np.sort(self.time[self.usual])
+        return float(times[(len(times) - 1) // 2])
 
 
 def course(iterations: Iterations) -> Course:
@@ -55,23 +61,33 @@ def course(iterations: Iterations) -> Course:
     where = iterations.processes
     lasts = (iterations.stop - iterations.begin)[:, where]
     time = lasts.mean(axis=1)
-    told = len(time) - (iterations.kind == "calls")
-    warm = warm_up(time[:told])
+    warm = warm_up(time[: iterations.told])
     most_of = where[lasts.argmax(axis=1)]
-    usual = slice(warm, told)
-    return Course(time, lasts.min(axis=1), np.median(lasts, axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]))
+    usual = slice(warm, iterations.told)
+    return Course(time, lasts.min(axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]))
 
 
 def warm_up(time: F8) -> int:
-    """Return how many of the first times, a quarter of all at most, lie far from those behind that quarter.
+    """Return how many of the first times are a warm-up: a short beginning, behind which the times go on alike to the next change.
 
-    9 4 5 5 4 5 5 4: one, for 9 is far from 5.
+    They lie far from the times behind a tenth of all (three at least, a quarter at most; as many are looked at, or eight, not what a
+    later step brings). Three or more are one only as they draw near to what follows: else they are a stretch of their own, and the warm-up
+    is what its first times are to the rest of it.
+
+    9 4 5 5 4 5 5 4: one, for 9 is far from 5.   20 12 8 6 5 5 5 ...: four.   5 5 5 5 9 9 9 9 ...: none.   8 5 5 5 9 9 9 9 ...: one.
     """
-    quarter = len(time) // 4
-    low, middle, high = np.quantile(time[quarter:], (0.25, 0.5, 0.75)).tolist()
+    most = min(len(time) // 4, max(_LEAST, len(time) // 10))
+    if not most:
+        return 0
+    low, middle, high = np.quantile(time[most : most + max(_BESIDE, most)], (0.25, 0.5, 0.75)).tolist()
     far = max(_FAR * (high - low), _LITTLE * middle)
-    differs = (time[:quarter] < low - far) | (time[:quarter] > high + far)
-    return int(np.append(differs, False).argmin())
+    differs = (time[:most] < low - far) | (time[:most] > high + far)
+    count = int(np.append(differs, False).argmin())
+    if differs.sum() < _LEAST:
+        return count
+    off = np.abs(time[:count] - middle)
+    nearing = count >= _LEAST and 2 * off[count // 2 :].mean() <= off[: count // 2].mean()
+    return count if nearing else warm_up(time[: int(np.flatnonzero(differs)[-1]) + 1])
 
 
 def trend(time: F8) -> Trend | None:

@@ -37,42 +37,45 @@ def restricted(trace: Trace, chosen: Chosen) -> Trace:
     last = len(found) if chosen.last is None else chosen.last
     if not chosen.first <= last <= len(found):
         raise UsageError(f"{asked}{len(found)}, must be within 1..{len(found)}")
-    return dataclasses.replace(cut(trace, found, chosen.first - 1, last), path=f"{trace.path} iterations {chosen.first}..{last}")
+    part = f"iterations {chosen.first}..{last}"
+    return dataclasses.replace(cut(trace, found, chosen.first - 1, last), path=f"{trace.path} {part}", part=part)
 
 
 def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
     """Return the trace of the iterations `first` to `end` - 1, from 0, as a run of its own: its rows and times count from its start.
 
     Each process begins with the first and ends with the last of them. Threads and streams do so at the same times, and their calls that
-    last longer are cut there, as are regions. Messages, collectives and links stay if all their ends are inside and whole; a call that
-    loses one takes as long as recorded, as if it had no partner. `counts` says how many are lost.
+    last longer are cut there, as are regions. Messages, collectives and links stay if what they come about with and what they let return
+    are inside: a thread that is idle at the begin is still released by its team. A call that loses one takes as long as recorded, as if it
+    had no partner. `counts` says how many are lost.
 
         calls     a a b b b a b b b a     iterations a b b b, the second:
         messages    >-> >--->-> >->       one is inside, one begins before it
     """
     begin, stop = iterations.begin[first], iterations.stop[end - 1]
     times, window = trace.timeline, Times(begin, stop)
-    entered = np.clip(times.locations.enter, begin, stop)
-    ends = Times(entered, np.clip(times.locations.leave, entered, stop))
-    calls, uncut = _calls(trace, iterations.first[first], iterations.end[end - 1], ends)
+    start = np.clip(times.locations.enter, begin, stop)
+    ends = Times(start, np.clip(times.locations.leave, start, stop))
+    calls, entered, returned = _calls(trace, iterations.first[first], iterations.end[end - 1], ends)
     done = trace.requests.completed_by
     requests = calls[trace.requests.posted_by] & (calls[done] | (done == NONE))
     records, parameters = trace.records, trace.parameters
     kept = Kept(
         locations=np.ones(len(trace.locations), bool),
         calls=calls,
-        ends=uncut,
+        entered=entered,
+        returned=returned,
         requests=requests,
         regions=_inside(trace.regions.location, times.regions.enter, times.regions.leave, window),
         parameters=np.append(calls, False)[parameters.call],
         records=_inside(records.location, records.time, records.time, window),
     )
-    lost = ~whole(trace.messages, uncut)
+    lost = ~whole(trace.messages, entered, returned)
     counts = dataclasses.replace(
         trace.counts,
         cut_messages=_crossing(calls, [getattr(trace.messages, name)[lost] for name in ENDS]),
-        cut_collectives=_cut_collectives(trace, calls, uncut),
-        cut_links=_crossing(calls, [side[~whole(trace.links, uncut)] for side in (trace.links.cause, trace.links.effect)]),
+        cut_collectives=_cut_collectives(trace, calls, returned),
+        cut_links=_crossing(calls, [side[~whole(trace.links, entered, returned)] for side in (trace.links.cause, trace.links.effect)]),
     )
     clipped = Timeline(
         _clipped(times.calls, trace.calls.location, ends), _clipped(times.regions, trace.regions.location, ends), ends, times.origin
@@ -93,15 +96,14 @@ def _from_its_start(trace: Trace) -> Trace:
     )
 
 
-def _calls(trace: Trace, first: I8, end: I8, ends: Times) -> tuple[Mask, Mask]:
-    """Return which calls are inside at least in part, and which of them are whole; bool per call."""
+def _calls(trace: Trace, first: I8, end: I8, ends: Times) -> tuple[Mask, Mask, Mask]:
+    """Return which calls are inside at least in part, which of them are entered inside, and which return there; bool per call."""
     times, location = trace.timeline.calls, trace.calls.location
     row = np.arange(len(location))
     inside = (row >= first[location]) & (row < end[location])
     before = np.flatnonzero((row + 1 == first[location]) & (times.leave > ends.enter[location]))
     inside[before] = True
-    uncut = inside & (times.enter >= ends.enter[location]) & (times.leave <= ends.leave[location])
-    return inside, uncut
+    return inside, inside & (times.enter >= ends.enter[location]), inside & (times.leave <= ends.leave[location])
 
 
 def _inside(location: I4, enter: I8, leave: I8, ends: Times) -> Mask:
@@ -123,9 +125,9 @@ def _crossing(inside: Mask, ends: list[I4]) -> int:
     return int(any_.sum())
 
 
-def _cut_collectives(trace: Trace, inside: Mask, uncut: Mask) -> int:
+def _cut_collectives(trace: Trace, inside: Mask, returned: Mask) -> int:
     members = trace.members
-    lost = ~whole_collectives(trace, uncut)[members.collective]
+    lost = ~whole_collectives(trace, returned)[members.collective]
     return len(np.unique(members.collective[lost & inside[members.call]]))
 
 

@@ -1,7 +1,8 @@
 """The iterations of a program: what all processes do again and again, one iteration of each beside the same of the others.
 
 Looked for are, in this order: instances of the regions at the top of the call path that repeat; sequences of calls that repeat with their
-partners and sizes; sequences of calls whatever these are. The first counts that lasts nearly as long as the one that lasts longest.
+partners and sizes; sequences of calls whatever these are. The first counts that lasts nearly as long as the one that lasts longest; in it,
+the loop inside that is nearly all of it, and only interrupted. If none is one of all processes, there are the collective calls of these.
 Each process has its own sequence. That iterations of two belong together shows in messages and collectives: both ends of nearly all are
 in the same iteration, or in neighbours.
 """
@@ -9,13 +10,15 @@ in the same iteration, or in neighbours.
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
 from perwiz import words
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.parts.loops import LEAST, Kind, Loop, loops, processes, tokens
+from perwiz.trace.parts.interrupted import finer, interruptions
+from perwiz.trace.parts.loops import LEAST, Folded, Kind, Loop, folded, processes, tokens
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -40,8 +43,8 @@ class Other:
 class Iterations:
     """The iterations that all processes have: arrays of two dimensions, a row an iteration, a column a location."""
 
-    kind: Kind | None
-    """What repeats; None if there are no iterations."""
+    kind: Literal["regions", "calls", "steps"] | None
+    """What repeats: regions, calls, or collective calls of all processes, with which each ends; None if there are no iterations."""
     body: tuple[str, ...]
     """Names of the regions or routines of one iteration of the first process, in order, one that follows itself once."""
     first: I8
@@ -62,9 +65,18 @@ class Iterations:
     """Loops of the first process that are not taken, the longest first: those that last a twentieth as long or more."""
     why: str = ""
     """Why there are none."""
+    interrupted: int = 0
+    """Iterations of the first process with something in them that the others do not have."""
+    between: tuple[str, ...] = ()
+    """Names of what that is."""
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def told(self) -> int:
+        """How many last as long as is known: of calls all but the last, for what comes behind its last call may be its own or not."""
+        return len(self) - (self.kind == "calls")
 
 
 def find(trace: Trace) -> Iterations:
@@ -72,19 +84,38 @@ def find(trace: Trace) -> Iterations:
     where = processes(trace)
     found = []
     for given in tokens(trace, where):
-        its = loops(given)
-        chosen = _chosen(its, where)
-        found.append((sum(loop.lasts for loop in chosen.values()), given.kind, its, chosen))
-    best = max(lasts for lasts, *_ in found)
-    if best <= _MATTERS * _computed(trace, where):
+        whole = folded(given)
+        chosen = _chosen(whole.loops, where)
+        found.append((sum(loop.lasts for loop in chosen.values()), whole, chosen))
+    most = max(lasts for lasts, *_ in found)
+    if most <= _MATTERS * _computed(trace, where):
         return _none(trace, f"nothing that lasts repeats {LEAST} times or more")
+    *others, steps = found
+    best = max(lasts for lasts, *_ in others)
     whys = []
-    for lasts, kind, its, chosen in sorted(found, key=lambda one: one[0] < _NEARLY * best):
-        result = _together(trace, kind, where, chosen) if lasts else "nothing repeats"
+    for lasts, whole, chosen in [*sorted(others, key=lambda one: one[0] < _NEARLY * best), *[steps] * (steps[0] >= _NEARLY * most)]:
+        result = _finest(trace, whole, where, chosen) if lasts else "nothing repeats"
         if isinstance(result, Iterations):
-            return dataclasses.replace(result, others=_others(trace, kind, its[int(where[0])], chosen[int(where[0])]))
+            return result
         whys.append(result)
     return _none(trace, whys[0])
+
+
+def _finest(trace: Trace, whole: Folded, where: I8, chosen: dict[int, Loop]) -> Iterations | str:
+    """Return the iterations that a loop of each process makes, or one that is nearly all of it; or why it makes none."""
+    kind, at = whole.given.kind, int(where[0])
+    result = _together(trace, kind, where, chosen)
+    now, its, taken = whole, chosen, chosen.get(at)
+    while kind != "routines" and len(its) == len(where) and (inner := finer(now, its)):
+        now, its = inner.folded, inner.chosen
+        better = _together(trace, kind, where, its)
+        if isinstance(better, Iterations):
+            taken = its[at]
+            more, rows = interruptions(whole.given, now.given, taken, at)
+            result = dataclasses.replace(better, interrupted=int(more.sum()), between=tuple(dict.fromkeys(_names(trace, kind, rows))))
+    if isinstance(result, str) or taken is None:
+        return result
+    return dataclasses.replace(result, others=_others(trace, kind, whole.loops[at], taken))
 
 
 def _computed(trace: Trace, where: I8) -> int:
@@ -131,7 +162,8 @@ def _together(trace: Trace, kind: Kind, where: I8, chosen: dict[int, Loop]) -> I
         rows = slice(low - behind, low - behind + number)
         first[:, at], end[:, at], begin[:, at], stop[:, at] = loop.first[rows], loop.end[rows], loop.begin[rows], loop.stop[rows]
     incomplete = sum(loop.cut or less for loop, less in zip(all_, shorter, strict=True))
-    out = Iterations(kind, _names(trace, kind, all_[0]), first, end, begin, stop, where, counts, incomplete, others=())
+    told, names = "calls" if kind == "routines" else kind, _names(trace, kind, all_[0].body)
+    out = Iterations(told, names, first, end, begin, stop, where, counts, incomplete, others=())
     _follow(trace, out)
     if (share := _shared(trace, out)) < _NEARLY:
         unequal = f", {often}" if counts.min() < counts.max() else ""
@@ -190,18 +222,20 @@ def _shared(trace: Trace, iterations: Iterations) -> float:
     return float(np.mean(np.abs(number[one] - number[other])[inside] <= 1)) if inside.any() else 1.0
 
 
-def _names(trace: Trace, kind: Kind, loop: Loop) -> tuple[str, ...]:
-    """Return what the rows of a loop are called, in order, one that follows itself once."""
+def _names(trace: Trace, kind: Kind, rows: I8) -> tuple[str, ...]:
+    """Return what rows of regions or calls are called, in order, one that follows itself once."""
     if kind == "regions":
-        names = [trace.names[name] for name in trace.region_names[loop.body].tolist()]
+        names = [trace.names[name] for name in trace.region_names[rows].tolist()]
     else:
-        names = [operations.OPS[op] for op in trace.calls.op[loop.body].tolist()]
+        names = [operations.OPS[op] for op in trace.calls.op[rows].tolist()]
     return tuple(name for name, before in zip(names, [None, *names], strict=False) if name != before)
 
 
-def _others(trace: Trace, kind: Kind, its: list[Loop], chosen: Loop) -> tuple[Other, ...]:
-    """Return the loops beside the chosen one that last long enough to be named."""
-    least = _MATTERS * chosen.lasts
+def _others(trace: Trace, kind: Kind, its: list[Loop], taken: Loop) -> tuple[Other, ...]:
+    """Return the loops that last long enough to be named, and not while the iterations that are taken do."""
+    begin, stop = taken.begin[0], taken.stop[-1]
+    beside = its if taken in its else [loop for loop in its if loop.stop[-1] <= begin or loop.begin[0] >= stop]
+    least = _MATTERS * taken.lasts
     return tuple(
-        Other(_names(trace, kind, loop), len(loop.first), loop.lasts) for loop in its if loop is not chosen and loop.lasts >= least
+        Other(_names(trace, kind, loop.body), len(loop.first), loop.lasts) for loop in beside if loop is not taken and loop.lasts >= least
     )

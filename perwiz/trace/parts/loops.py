@@ -17,7 +17,13 @@ from perwiz.trace.trace import Trace
 
 LEAST = 3
 """Repetitions that make a loop."""
-Kind = Literal["regions", "calls"]
+_FORK, _JOIN = operations.OP["omp_fork"], operations.OP["omp_join"]
+_CLOSE = [_JOIN, operations.OP["omp_implicit_barrier"]]
+"""What a team does last."""
+_LEAST_STEPS = 5
+"""Of steps: many a program comes to a barrier three times."""
+Kind = Literal["regions", "calls", "routines", "steps"]
+"""Of what processes do: regions; calls with partners and sizes; calls whatever these are; the collective calls of all processes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,7 +34,7 @@ class Tokens:
     letter: I4
     """The same for the same."""
     late: Mask
-    """Completes something: no iteration begins with it if it can begin later."""
+    """Completes something, or closes a team: no iteration begins with it if it can begin later."""
     location: I8
     row: I8
     """Of regions or calls."""
@@ -57,6 +63,12 @@ class Loop:
     """All iterations together, ns."""
     cut: bool
     """The process comes to its end within one more, which is no row."""
+    rows: I8
+    """Of what repeats (`Repeats`), in order of time."""
+    place: I8
+    """Per iteration: its first token."""
+    behind: I8
+    """And behind its last one."""
 
 
 def processes(trace: Trace) -> I8:
@@ -68,17 +80,17 @@ def processes(trace: Trace) -> I8:
 
 
 def tokens(trace: Trace, locations: I8) -> Iterator[Tokens]:
-    """Yield what the processes at some locations do: entries of regions, calls with partners and sizes, calls whatever these are.
+    """Yield what the processes at some locations do, one after the other, of each kind.
 
     Regions are those that are entered often and in no other that is. Calls that only look whether something has come are none: they are
-    made until it has.
+    made until it has. Steps end with the collective calls of all processes, in which these do not differ, whatever else each does.
     """
     here = np.zeros(len(trace.locations), bool)
     here[locations] = True
     regions, times = trace.regions, trace.timeline.regions
     row = np.flatnonzero(here[regions.location] & _top(trace, here)[regions.path])
-    letter = regions.path[row]
-    yield _tokens("regions", letter, np.zeros(len(row), bool), row, regions.location, regions.first_call[row], regions.end_call[row], times)
+    never, first, end = np.zeros(len(row), bool), regions.first_call[row], regions.end_call[row]
+    yield _with_teams(trace, _tokens("regions", regions.path[row], never, row, regions.location, first, end, times))
     calls, times = trace.calls, trace.timeline.calls
     kind = operations.KIND[calls.op]
     row = np.flatnonzero(here[calls.location] & (kind != operations.TEST) & (kind != operations.PROBE))
@@ -90,8 +102,40 @@ def tokens(trace: Trace, locations: I8) -> Iterator[Tokens]:
     done = np.full(len(calls) + 1, NONE, "i8")
     done[trace.requests.completed_by[::-1]] = posted[trace.requests.posted_by[::-1]]
     told = Numbers().number(posted[row], done[row])
-    for each in (told, letter):
-        yield _tokens("calls", each, kind[row] == operations.COMPLETE, row, calls.location, row, row + 1, times)
+    late = (kind[row] == operations.COMPLETE) | np.isin(calls.op[row], _CLOSE)
+    each: I4
+    name: Kind
+    for name, each in (("calls", told), ("routines", letter)):
+        yield _tokens(name, each, late, row, calls.location, row, row + 1, times)
+    size = _of_all(trace, here)[row]
+    of_all = np.flatnonzero(size != NONE)
+    row, letter = row[of_all], Numbers().number(letter[of_all], size[of_all])
+    yield _tokens("steps", letter, np.zeros(len(row), bool), row, calls.location, row, row + 1, times)
+
+
+def _with_teams(trace: Trace, given: Tokens) -> Tokens:
+    """Return regions, those of a team from the call that opens it right before to that which closes it right behind."""
+    op, where, times = trace.calls.op, np.append(trace.calls.location, NONE), trace.timeline.calls
+    op = np.append(op, operations.OP["MPI_Init"])
+    before, behind = given.first - 1, given.end
+    opened = (op[before] == _FORK) & (where[before] == given.location)
+    closed = opened & (op[behind] == _JOIN) & (where[behind] == given.location)
+    enter, leave = given.times.enter.copy(), given.times.leave.copy()
+    enter[opened], leave[closed] = times.enter[before[opened]], times.leave[behind[closed]]
+    return dataclasses.replace(given, first=given.first - opened, end=given.end + closed, times=Times(enter, leave))
+
+
+def _of_all(trace: Trace, here: Mask) -> I8:
+    """Return, per call, the most bytes that any sends in its collective, if all processes take part; -1 else, and of one process alone."""
+    members = trace.members
+    rows = np.flatnonzero(here[trace.calls.location[members.call]])
+    number, call = members.collective[rows], members.call[rows]
+    size = np.zeros(len(trace.collectives), "i8")
+    np.maximum.at(size, number, trace.calls.bytes_sent[call])
+    size[np.bincount(number, minlength=len(size)) != max(int(here.sum()), 2)] = NONE
+    out = np.full(len(trace.calls), NONE, "i8")
+    out[call] = size[number]
+    return out
 
 
 def _tokens(kind: Kind, letter: I4, late: Mask, row: I8, location: I4, first: I4 | I8, end: I4 | I8, times: Times) -> Tokens:
@@ -112,29 +156,38 @@ def _top(trace: Trace, here: Mask) -> Mask:
     return np.asarray(often & ~inside)
 
 
-def loops(given: Tokens) -> dict[int, list[Loop]]:
-    """Return, per location that has any, its loops that are in no other, those that last longest first."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Folded:
+    """What processes do, what of it repeats, and the loops that this makes."""
+
+    given: Tokens
+    found: Repeats
+    loops: dict[int, list[Loop]]
+    """Per location that has any: those that are in no other, the longest lasting first."""
+
+
+def folded(given: Tokens) -> Folded:
+    """Return what repeats in what processes do."""
     found = fold(given.letter, given.location, given.late)
-    rows = np.flatnonzero(_outermost(found))
+    rows = np.flatnonzero(outermost(found.begin[found.first[:-1]], found.end, found.words))
     lane = given.location[found.begin[found.first[rows]]]
     group = Numbers().number(lane, found.word[rows])
     words = np.bincount(group, found.words[rows])
     order = np.lexsort((found.end[rows], group))
-    order = order[words[group[order]] >= LEAST] if len(order) else order
+    order = order[words[group[order]] >= (_LEAST_STEPS if given.kind == "steps" else LEAST)] if len(order) else order
     out: dict[int, list[Loop]] = {}
     for its in np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
         out.setdefault(int(lane[its[0]]), []).append(_loop(given, found, rows[its]))
-    return {where: sorted(its, key=lambda loop: -loop.lasts) for where, its in sorted(out.items())}
+    return Folded(given, found, {where: sorted(its, key=lambda loop: -loop.lasts) for where, its in sorted(out.items())})
 
 
-def _outermost(found: Repeats) -> Mask:
-    """Return which rows are in no other of LEAST words or more."""
-    begin = found.begin[found.first[:-1]]
-    order = np.lexsort((-found.end, begin))
-    reach = np.where(found.words[order] >= LEAST, found.end[order], 0)
+def outermost(begin: I8, end: I8, words: I8) -> Mask:
+    """Return which of what repeats from some places to others is in no other of LEAST words or more."""
+    order = np.lexsort((-end, begin))
+    reach = np.where(words[order] >= LEAST, end[order], 0)
     before = np.append(0, np.maximum.accumulate(reach)[:-1])[: len(order)]
     out = np.empty(len(order), bool)
-    out[order] = found.end[order] > before
+    out[order] = end[order] > before
     return out
 
 
@@ -143,12 +196,9 @@ def _loop(given: Tokens, found: Repeats, rows: I8) -> Loop:
     words = found.words[rows]
     behind = words.cumsum()
     place = found.begin[np.repeat(found.first[rows] - behind + words, words) + np.arange(behind[-1])]
-    last = behind - 1
     follows = np.append(place[1:], 0)
-    follows[last] = found.end[rows]
-    first, end = given.first[place], given.first[np.minimum(follows, len(given.first) - 1)]
-    begin, stop = given.times.enter[place], given.times.enter[np.minimum(follows, len(given.first) - 1)]
-    end[last], stop[last] = given.end[found.end[rows] - 1], given.times.leave[found.end[rows] - 1]
+    follows[behind - 1] = found.end[rows]
+    first, end, begin, stop = (_steps if given.kind == "steps" else _spans)(given, place, follows, behind - 1)
     rest = int(found.rest[rows[-1]])
     lane = given.location[place[0]]
     return Loop(
@@ -159,4 +209,24 @@ def _loop(given: Tokens, found: Repeats, rows: I8) -> Loop:
         stop=stop,
         lasts=int((stop - begin).sum()),
         cut=rest > follows[-1] and (rest == len(given.row) or given.location[rest] != lane),
+        rows=rows,
+        place=place,
+        behind=follows,
     )
+
+
+def _spans(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I8, I8, I8, I8]:
+    """Return (first call, behind the last, begin, end) of iterations of which some are the last in a row: from each to the next."""
+    behind = np.minimum(follows, len(given.first) - 1)
+    first, end, begin, stop = given.first[place], given.first[behind], given.times.enter[place], given.times.enter[behind]
+    end[last], stop[last] = given.end[follows[last] - 1], given.times.leave[follows[last] - 1]
+    return first, end, begin, stop
+
+
+def _steps(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I8, I8, I8, I8]:
+    """Return the same of steps: from behind the call that ends what is before to behind the last of its own."""
+    before = np.maximum(place - 1, 0)
+    alone = (place == 0) | (given.location[before] != given.location[place])
+    first = np.where(alone, given.first[place], given.end[before])
+    begin = np.where(alone, given.times.enter[place], given.times.leave[before])
+    return first, given.end[follows - 1], begin, given.times.leave[follows - 1]

@@ -24,8 +24,10 @@ class Kept:
 
     locations: Mask
     calls: Mask
-    ends: Mask
-    """Calls that keep their messages, collectives and links, if all ends of these do."""
+    entered: Mask
+    """Calls that keep what they cause as they are entered: messages sent, links."""
+    returned: Mask
+    """Calls that keep what they do not return before: the other ends of these, and collectives; if all their ends do."""
     requests: Mask
     """Those that a call posts that stays; where what completes one does not, nobody knows what does."""
     regions: Mask
@@ -41,21 +43,27 @@ def part(trace: Trace, kept: Kept) -> Trace:
     return _Part(trace, kept).trace()
 
 
-def whole(table: Messages | Links, ends: Mask) -> Mask:
-    """Return which messages or links have ends in these calls alone, bool per row; an end that is not known does not count."""
+def whole(table: Messages | Links, entered: Mask, returned: Mask) -> Mask:
+    """Return which messages or links come about in calls `entered` and end in some `returned`, bool per row; unknown ends do not count.
+
+    A send has to be both: what holds it to its end is its own message.
+    """
+    sides = [("send", entered), *((name, returned) for name in ENDS)]
+    if isinstance(table, Links):
+        sides = [("cause", entered), ("effect", returned)]
     out = np.ones(len(table), bool)
-    for name in ("cause", "effect") if isinstance(table, Links) else ENDS:
+    for name, calls in sides:
         call = getattr(table, name)
-        out &= ends[call] | (call == NONE)
+        out &= calls[call] | (call == NONE)
     return out
 
 
-def whole_collectives(trace: Trace, ends: Mask) -> Mask:
-    """Return the same of collectives, bool per row: all members begin and end in these calls."""
+def whole_collectives(trace: Trace, returned: Mask) -> Mask:
+    """Return the same of collectives, bool per row: all members return in these calls."""
     members = trace.members
     out = np.ones(len(trace.collectives), bool)
     for call in (members.call, members.done):
-        out[members.collective[~ends[call] & (call != NONE)]] = False
+        out[members.collective[~returned[call] & (call != NONE)]] = False
     return out
 
 
@@ -93,8 +101,8 @@ class _Part:
                 trace.unfinished, calls[trace.unfinished.call] & self._requests[trace.unfinished.request], call=call, request=self._request
             ),
             regions=self._region_table(),
-            messages=_rows(trace.messages, whole(trace.messages, self._kept.ends), **dict.fromkeys(ENDS, call)),
-            links=_rows(trace.links, whole(trace.links, self._kept.ends), cause=call, effect=call),
+            messages=_rows(trace.messages, whole(trace.messages, self._kept.entered, self._kept.returned), **dict.fromkeys(ENDS, call)),
+            links=_rows(trace.links, whole(trace.links, self._kept.entered, self._kept.returned), cause=call, effect=call),
             collectives=collectives,
             members=members,
             timeline=self._timeline(),
@@ -124,7 +132,7 @@ class _Part:
         return out
 
     def _collectives(self) -> tuple[Collectives, Members]:
-        trace, kept = self._trace, whole_collectives(self._trace, self._kept.ends)
+        trace, kept = self._trace, whole_collectives(self._trace, self._kept.returned)
         members = kept[trace.members.collective]
         table = _rows(trace.members, members, collective=_numbers(kept), call=self._call, done=self._call)
         first = np.append(0, np.cumsum(members))[trace.collectives.first_member[kept]].astype("i4")

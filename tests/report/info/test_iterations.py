@@ -53,6 +53,9 @@ def test_document__by_hand():
         "shares_of_ns": 640,
         "incomplete": 0,
         "warm_up": 1,
+        "told": 4,
+        "interrupted": 0,
+        "between": [],
         "trend": None,
         "median_ns": 105,
         "iterations": [
@@ -68,7 +71,7 @@ def test_text__by_hand():
     assert facts == [
         "iterations    8, 1.052 us, 79.6 % of the makespan: step again and again",
         "warm-up       the first, 305 ns; the others 101 ns (median)",
-        "trend         each takes 2 ns less than the one before (p = 0.0069)",
+        "trend         each takes 2 ns less than the one before; chance alone shows as much in 0.7 % of such runs",
         "other loops   write, 3 times, 270 ns",
     ]
     assert table == [
@@ -78,8 +81,57 @@ def test_text__by_hand():
         "last            8   95 ns            90 ns           100 ns      1",
         "shortest        8   95 ns            90 ns           100 ns      1",
         "longest         3  107 ns           102 ns           112 ns      1",
-        "median, shortest and longest without the warm-up",
+        "median, shortest and longest without the first",
     ]
+
+
+def test_text__a_shorter_first_is_no_warm_up():
+    facts, table = text(steps(50, 52, *[100] * 8))
+    assert facts[1:] == [
+        "warm-up       none, the first 2 take less: 56 ns on average; the others 105 ns (median)",
+        "trend         none: chance alone shows as much in 100.0 % of such runs, a trend is told below 1.0 %",
+    ]
+    assert table[-1] == "median, shortest and longest without the first 2"
+
+
+def test_text__interrupted():
+    """A query behind the third, tenth and twentieth of 30 steps: it is in three of them."""
+    b = Builder(1)
+    for number in range(30):
+        with b.region(0, "step"):
+            b.compute(0, 1000)
+        if number in (2, 9, 19):
+            with b.region(0, "query"):
+                b.compute(0, 1)
+    assert text(b.trace())[0][1] == "interrupted   3 have more in them: query"
+
+
+def calls(times):
+    """Return the trace of so many barriers, 1000 ns from one to the next, 10 ns long; and 500 ns behind the last."""
+    b = Builder(2, latency=0)
+    for number in range(times):
+        b.barrier(at=[(1000 * number, 1000 * number + 10)] * 2)
+    b.compute(0, 500)
+    return b.trace("run.alog")
+
+
+def test_text__the_last_of_calls_is_left_out():
+    """Whether the 500 ns behind the last of six barriers are its own nobody knows."""
+    assert told(calls(6)).told == 5
+    assert text(calls(6))[0][0] == "iterations    6, 5.010 us, 90.9 % of the makespan: MPI_Barrier repeats"
+    assert text(calls(6))[1][1:] == [
+        "first           1  1.000 us         1.000 us         1.000 us      0",
+        "median          3  1.000 us         1.000 us         1.000 us      0",
+        "last            5  1.000 us         1.000 us         1.000 us      0",
+        "shortest        1  1.000 us         1.000 us         1.000 us      0",
+        "longest         5  1.000 us         1.000 us         1.000 us      0",
+        "without number 6: how long it takes behind its last call is not known",
+    ]
+
+
+def test_text__steps():
+    its = dataclasses.replace(find(calls(6)), kind="steps")
+    assert report.facts(report.iterations_of(calls(6), its), 1)[0][1].endswith(": each ends with MPI_Barrier of all processes")
 
 
 def test_text__few_and_many_names():
@@ -100,7 +152,7 @@ def test_text__unequal_and_incomplete():
     its = dataclasses.replace(find(steps(100, 100, 100)), counts=np.array([3, 4]), incomplete=1)
     facts = report.facts(report.iterations_of(steps(100, 100, 100), its), 1)
     assert ("unequal", "processes iterate 3 to 4 times; listed are those that all have") in facts
-    assert ("incomplete", "1 process end within one more, which is left out") in facts
+    assert ("incomplete", "1 process ends within one more, which is left out") in facts
 
 
 def test_text__none():
@@ -132,6 +184,18 @@ def test_plot__says_what_it_shows(tmp_path):
     first, second = (pathlib.Path(tmp_path / name).read_text(encoding="utf-8") for name in ("a.svg", "b.svg"))
     assert first == second
     assert ("#dddddd" in first, "FillBetween" in first) == (True, True)
+
+
+@pytest.mark.slow
+def test_plot__draws_what_the_table_tells(monkeypatch, tmp_path):
+    """The line goes through the means of the five whose end is known, and the dashes lie at their median."""
+    from matplotlib.axes import Axes
+
+    drawn = {}
+    monkeypatch.setattr(Axes, "plot", lambda _, x, y, *more, **kept: drawn.update(line=(x.tolist(), y.tolist())))
+    monkeypatch.setattr(Axes, "axhline", lambda _, y, **kept: drawn.update(dashes=y))
+    plot(calls(6), find(calls(6)), str(tmp_path / "it.png"))
+    assert drawn == {"line": ([1, 2, 3, 4, 5], [1] * 5), "dashes": 1}
 
 
 def test_plot__nothing_to_draw(tmp_path):

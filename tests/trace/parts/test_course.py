@@ -47,8 +47,19 @@ def test_course__the_last_of_calls_does_not_count():
         ([9, 5, 5, 5], 1),
         ([104, 100, 100, 100], 0),
         ([5, 1, 9, 2, 8, 3, 7, 4], 0),
+        ([20, 12, 8, 6, *[5] * 60], 4),
+        ([5] * 10 + [9] * 90, 0),
+        ([9] * 6 + [5] * 94, 0),
+        ([8, *[5] * 9, *[9] * 90], 1),
+        ([9, 8, *[5] * 8, *[9] * 90], 2),
+        ([9, *[5] * 29, *[9] * 70], 1),
+        ([9] * 3 + [5] * 20, 0),
+        ([20, *range(100, 200)], 1),
     ],
-    ids=["one", "two", "a quarter at most", "not the first", "shorter", "too few", "few", "hardly longer", "all differ"],
+    ids=[
+        *("one", "two", "a quarter at most", "not the first", "shorter", "too few", "few", "hardly longer", "all differ", "nearing"),
+        *("a step behind ten", "a longer stretch", "a step behind it", "as after the step", "a step later", "three alike", "a drift"),
+    ],
 )
 def test_warm_up(times, expected):
     assert warm_up(np.array(times, float)) == expected

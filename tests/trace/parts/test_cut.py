@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model, table
 from perwiz.errors import UsageError
+from perwiz.patterns.analysis import efficiency
 from perwiz.trace import operations, tables
 from perwiz.trace.parts.cut import Chosen, cut, restricted
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.tables import NONE, THREAD
+from perwiz.trace.tables import FORK, JOIN, NONE, THREAD
+from perwiz.whatif import selectors
 from perwiz.whatif.run import replayed
 
 
@@ -108,6 +110,44 @@ def test_cut__regions_and_calls_that_last_longer():
     assert part.regions.parent.tolist() == [NONE, 0]
     assert rows(part.timeline.regions) == [(0, 30), (0, 30)]
     assert rows(part.timeline.calls) == [(5, 10), (0, 30)]
+
+
+def test_cut__what_is_let_go_inside_is_still_waited_for():
+    """A worker is idle from 5 to 62: the fork at 60 lets it go, and it is idle again from 90, beyond the end. Of 40 to 95 both links stay.
+
+    From 61 on nothing inside lets it go: how long it is idle is work.
+    """
+    b = Builder(1)
+    worker = b.thread(0, THREAD)
+    fork, join = b.call(0, "omp_fork", at=(60, 61)), b.call(0, "omp_join", at=(91, 92))
+    idle, more = b.call(worker, "omp_idle", at=(5, 62)), b.call(worker, "omp_idle", at=(90, 120))
+    b.link("fork", fork, idle)
+    b.link("join", more, join)
+    trace = b.trace()
+    part = cut(trace, spans(trace, [40, 40], [95, 95]), 0, 1)
+    assert rows(part.timeline.calls) == [(20, 21), (51, 52), (0, 22), (50, 55)]
+    assert (rows(part.links), part.counts.cut_links) == ([(JOIN, 3, 1), (FORK, 0, 2)], 0)
+    assert replayed(part, hand_model(), "none").replay_error == 0
+    part = cut(trace, spans(trace, [61, 61], [95, 95]), 0, 1)
+    assert (rows(part.links), part.counts.cut_links) == ([(JOIN, 2, 0)], 1)
+
+
+def test_part__begins_where_its_processes_are():
+    """Rank 1 begins its second iteration 400 ns after rank 0, and each takes 1000: the part lasts 1400, of which nobody starts late.
+
+         0          1000
+    e0   barrier    e1 barrier ...
+          400          1400
+    """
+    b = Builder(2)
+    for k in range(5):
+        for rank in (0, 1):
+            b.call(rank, "Comm_rank", at=(1000 * k + 400 * rank, 1000 * k + 400 * rank + 10))
+    part = restricted(b.trace("run.alog"), Chosen(2, 2))
+    run = replayed(part, hand_model(), "none")
+    assert (part.part, run.makespan, selectors.after_init(part)) == ("iterations 2..2", 1400, 1000)
+    whole = efficiency.whole(run)
+    assert (whole.time, whole.ideal, whole.useful.tolist()) == (1000, 990, [990, 990])
 
 
 def test_cut__what_else_was_recorded():

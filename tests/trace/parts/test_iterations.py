@@ -119,6 +119,131 @@ def test_partners__tell_iterations_apart_where_routines_do_not():
     assert len(find(b.trace())) == 4
 
 
+def steps(b, times, query, query_lasts=1):
+    """Let rank 0 make so many steps of 100 ns, behind some of which (from 1) it makes a query."""
+    for number in range(1, times + 1):
+        with b.region(0, "step"):
+            b.compute(0, 100)
+        if number in query:
+            with b.region(0, "query"):
+                b.compute(0, query_lasts)
+
+
+@pytest.mark.parametrize("query", [(10, 20, 30), (7, 29), (3, 6, 30), (15,)], ids=["regularly", "never twice", "irregularly", "once"])
+def test_interrupted__is_one_loop(query):
+    """What comes seldom belongs to the iteration before: that lasts 1 ns more. Behind the last it belongs to none.
+
+    What comes less than three times is nothing that repeats: nobody looks at it.
+    """
+    b = Builder(1)
+    steps(b, 30, query)
+    found = find(b.trace())
+    inside = [number for number in query if number < 30]
+    seen = len(query) >= 3
+    assert (len(found), found.body) == (30, ("step",))
+    assert (found.interrupted, found.between) == ((len(inside), ("query",)) if seen else (0, ()))
+    assert (found.stop - found.begin)[:, 0].tolist() == [101 if number in inside else 100 for number in range(1, 31)]
+    assert found.others == ()
+
+
+def test_interrupted__by_several_things():
+    """A query behind every tenth of 120 steps, and an output behind every fortieth: eleven iterations have more in them."""
+    b = Builder(1)
+    for number in range(1, 121):
+        with b.region(0, "step"):
+            b.compute(0, 100)
+        for name, every in (("query", 10), ("output", 40)):
+            if number % every == 0 and number < 120:
+                with b.region(0, name):
+                    b.compute(0, 1)
+    b.compute(0, 10)
+    with b.region(0, "output"):
+        b.compute(0, 1)
+    found = find(b.trace())
+    assert (len(found), found.interrupted, found.between) == (120, 11, ("query", "output"))
+
+
+def test_interrupted__for_long_makes_a_loop_of_its_own():
+    """What interrupts takes 400 ns of 3400: an iteration is ten steps and that."""
+    b = Builder(1)
+    steps(b, 30, (10, 20, 30), 200)
+    assert (len(find(b.trace())), find(b.trace()).interrupted) == (3, 0)
+
+
+def test_interrupted__often_is_a_loop_of_its_own():
+    b = Builder(1)
+    steps(b, 30, range(3, 31, 3))
+    assert len(find(b.trace())) == 10
+
+
+def test_interrupted__in_the_middle():
+    """A barrier between message and answer of every tenth of 40 rounds."""
+    b = Builder(2, latency=0, per_byte=0, work=10)
+    for number in range(40):
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, 500)
+        if number % 10 == 9:
+            b.barrier()
+        b.send(1, 0)
+        b.recv(0, 1)
+        b.compute(0, 500)
+    found = find(b.trace())
+    assert (len(found), found.body, found.interrupted, found.between) == (40, ("MPI_Send", "MPI_Recv"), 4, ("MPI_Barrier",))
+    assert np.diff([found.first[:, 0], found.end[:, 0]], axis=0)[0].tolist() == ([2] * 9 + [3]) * 4
+
+
+def test_interrupted__by_messages_that_it_sends_itself_it_is_not():
+    """A solver: 25 inner iterations of a message each way and an Allreduce, then a message each way and a barrier."""
+    b = Builder(2, latency=0, per_byte=0)
+    for _ in range(4):
+        for inner in range(26):
+            ring(b, 1)
+            if inner < 25:
+                b.everyone("Allreduce")
+        b.barrier()
+    found = find(b.trace())
+    assert (len(found), found.interrupted, found.between) == (4, 0, ())
+
+
+def by_chance(b, orders):
+    """Let two ranks exchange messages in steps of 1000 ns that end with MPI_Allreduce: rank 0 receives (R) and sends (S) in this order."""
+    for number, order in enumerate(orders, 1):
+        for one in order:
+            for rank in (1, 0) if one == "R" else (0, 1):
+                (b.send if (rank == 0) == (one == "S") else b.recv)(rank, 1 - rank, work=1)
+        b.everyone("Allreduce", at=[(1000 * number, 1000 * number + 10)] * 2)
+    return b.trace()
+
+
+def test_steps__of_all_where_each_does_as_it_likes():
+    """A step begins where the barrier or the step before it has ended."""
+    b = Builder(2, latency=0, per_byte=0)
+    b.barrier(at=[(0, 10)] * 2)
+    found = find(by_chance(b, ("RS", "SR", "RSR", "SRS", "R")))
+    assert (found.kind, found.body, found.told) == ("steps", ("MPI_Allreduce",), 5)
+    calls, times = columns(found)
+    assert calls == [[(low, high), (low + 17, high + 17)] for low, high in ((1, 4), (4, 7), (7, 11), (11, 15), (15, 17))]
+    assert times == [[(1000 * k + 10, 1000 * k + 1010)] * 2 for k in range(5)]
+
+
+def test_steps__four_are_none():
+    b = Builder(2, latency=0, per_byte=0)
+    assert find(by_chance(b, ("RS", "SR", "RSR", "SRS"))).why == "nothing that lasts repeats 3 times or more"
+
+
+def test_teams__belong_to_their_region():
+    """The region of a team is entered behind its fork and left before its join: the iteration begins and ends with these."""
+    b = Builder(1)
+    for begin in range(0, 4000, 1000):
+        b.call(0, "omp_fork", at=(begin, begin + 10))
+        with b.region(0, "team", at=(begin + 20, begin + 500)):
+            b.call(0, "omp_implicit_barrier", at=(begin + 400, begin + 490))
+        b.call(0, "omp_join", at=(begin + 510, begin + 520))
+    found = find(b.trace())
+    assert columns(found) == ([[(0, 3)], [(3, 6)], [(6, 9)], [(9, 12)]], [[(0, 1000)], [(1000, 2000)], [(2000, 3000)], [(3000, 3520)]])
+
+
 def test_tags_that_count__are_not_looked_at():
     b = Builder(2)
     for tag in range(5):
