@@ -8,33 +8,31 @@ NEVER = cython.declare(cython.double, -1e300)
 
 def turn(
     pool: cython.const[cython.longlong][::1],
+    part: cython.const[cython.longlong][::1],
     first: cython.const[cython.longlong][::1],
-    kin: cython.const[cython.longlong][::1],
-    kins: cython.const[cython.longlong][::1],
+    behind: cython.const[cython.int][:, ::1],
     deviation: cython.const[cython.double][::1],
-    later: cython.const[cython.double][:, ::1],
-    other: cython.const[cython.double][:, ::1],
+    source: cython.const[cython.longlong][:, ::1],
     out: cython.double[:, ::1],
 ) -> None:
-    """Write per stretch and draw the deviation of another stretch: `later` in the run, of an `other` pool of those alike.
+    """Write per stretch and draw the deviation of another stretch of its pool: in part `source` of the run, a row per part, or next to it.
 
-    Both are parts of the whole, 0 to 1, a row for each part of the run; what is beyond the end goes on at the begin.
+    `behind` has per pool and part the first stretch not before it; if that is of another pool, it is the `first` of this one.
     """
     for i in range(len(pool)):
         p = pool[i]
-        place = i - first[p]
-        several = first[p + 1] - first[p]
-        part = place * len(later) // several
-        at: cython.double = (place + 0.5) / several
         for j in range(out.shape[1]):
-            source = p + cython.cast(cython.longlong, other[part, j] * kins[p])
-            if source >= kin[p] + kins[p]:
-                source -= kins[p]
-            count = first[source + 1] - first[source]
-            to = cython.cast(cython.longlong, (at + later[part, j]) * count)
-            if to >= count:
-                to -= count
-            out[i, j] = deviation[first[source] + to]
+            to: cython.longlong = behind[p, source[part[i], j]]
+            out[i, j] = deviation[to if to < first[p + 1] else first[p]]
+
+
+def reach(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1]) -> cython.longlong:
+    """Return by how many vertices the source of an edge is before its target, at most."""
+    most: cython.longlong = 0
+    for v in range(len(start) - 1):
+        for k in range(start[v], start[v + 1]):
+            most = max(most, v - source[k])
+    return most
 
 
 def sweep(
@@ -45,21 +43,51 @@ def sweep(
     more: cython.const[cython.double][::1],
     share: cython.const[cython.double][::1],
     deviation: cython.const[cython.double][:, ::1],
+    first: cython.const[cython.int][::1],
+    last: cython.const[cython.int][::1],
     time: cython.double[:, ::1],
+    out: cython.double[::1],
 ) -> None:
-    """Write into `time`, per vertex and run, the earliest time in several runs at once, a column each.
+    """Write the time from the earliest of some vertices to the latest of others, both sorted, in eight runs at once.
 
     A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
+    `time` is room for a power of two of vertices, more than `reach`, which the next ones take over; a column for each run.
     """
+    best = cython.declare(cython.double[8])
+    earliest = cython.declare(cython.double[8])
+    latest = cython.declare(cython.double[8])
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
+    begun: cython.Py_ssize_t = 0
+    ended: cython.Py_ssize_t = 0
+    mask = len(time) - 1
+    for j in range(8):
+        earliest[j] = -NEVER
+        latest[j] = NEVER
     for v in range(len(row)):
+        for j in range(8):
+            best[j] = NEVER
+        for k in range(start[v], start[v + 1]):
+            u = source[k] & mask
+            w: cython.double = weight[k]
+            for j in range(8):
+                best[j] = max(best[j], time[u, j] + w)
         at = row[v]
-        end = start[v + 1]
-        for j in range(time.shape[1]):
-            best = NEVER
-            for k in range(start[v], end):
-                best = max(best, time[source[k], j] + weight[k])
-            if at >= 0:
-                best += more[v] + share[v] * deviation[at, j]
-            time[v, j] = max(best, 0.0)
+        if at >= 0:
+            a = more[v]
+            b = share[v]
+            for j in range(8):
+                best[j] += a + b * deviation[at, j]
+        u = v & mask
+        for j in range(8):
+            time[u, j] = max(best[j], 0.0)
+        if begun < len(first) and v == first[begun]:
+            begun += 1
+            for j in range(8):
+                earliest[j] = min(earliest[j], time[u, j])
+        if ended < len(last) and v == last[ended]:
+            ended += 1
+            for j in range(8):
+                latest[j] = max(latest[j], time[u, j])
+    for j in range(8):
+        out[j] = latest[j] - earliest[j]

@@ -9,8 +9,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
 from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.sure import span as whatif
-from perwiz.whatif.sure.span import FEW
-from perwiz.whatif.sure.stretches import BLOCKS
+from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import FITTED, HELD
 
 _WORDS = {
@@ -27,6 +26,8 @@ _REPEATS = {"computation": "computation that repeats", "calls": "work in calls t
 _UNKNOWN = "nothing repeats, so how much it varies is not known"
 _MOST = 1.0
 """Part from which on what varies is a few long among many short ones: no number that says anything."""
+_LITTLE = 0.01
+"""Part of a gain below which it is not said by how much fitted costs may be off."""
 _ANY = 10**9
 """Bytes from which on no message is longer."""
 
@@ -39,10 +40,11 @@ def span(value: whatif.Span) -> Span:
         most_ns=value.most,
         sooner_ns=value.around.sooner,
         later_ns=value.around.later,
-        varies=Varies(varies.what, round(varies.relative, 6), varies.stretches) if varies else None,
+        varies=Varies(varies.what, round(varies.relative, 6), varies.stretches, varies.iterations) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
         gain=GainBetween(*dataclasses.astuple(value.gain)) if value.gain else None,
+        costs_ns=value.costs,
     )
 
 
@@ -55,13 +57,21 @@ def facts(span: Span | None, answer: int) -> Facts:
 def texts(span: Span, answer: int) -> list[str]:
     """Return the span of an answer, ns, in words, and how much the gain varies."""
     if span.gain is None:
-        few = span.varies is not None and span.varies.stretches < FEW
-        return [f"{text(span, answer)}{'; too few repetitions to tell how much the gain varies' if few else ''}"]
+        return [f"{text(span, answer)}{_few(span)}"]
     drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
-    costs = f"; {machine} as the machine may be" if " to " in machine else ""
     inside = span.gain.least_ns < span.gain.mean_ns < span.gain.most_ns
     mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn and inside else ""
-    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}"]
+    costs = f", +-{words.duration(span.costs_ns)} by costs" if span.costs_ns > _LITTLE * abs(span.gain.mean_ns) else ""
+    ends = f"; {machine} as the machine may be" if " to " in machine else ""
+    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}{ends}"]
+
+
+def _few(span: Span) -> str:
+    """Return why it is not told how much the gain varies; empty if nothing varies, or no runs were drawn."""
+    if span.varies is None or (span.varies.iterations or span.varies.stretches) >= FEW:
+        return ""
+    told = f"{span.varies.iterations} iterations are too few" if span.varies.iterations else "too few repetitions"
+    return f"; {told} to tell how much the gain varies"
 
 
 def _between(least: int, most: int) -> str:
@@ -76,7 +86,16 @@ def text(span: Span, answer: int) -> str:
     stops = f"; it could not run so {ifs}" if ifs else ""
     if least != most or span.others:
         return f"{least} to {most}: {_cause(span, answer)}{stops}"
-    return f"{_UNKNOWN if span.varies is None else 'nothing that the trace leaves open changes it'}{stops}"
+    return f"{_certain(span)}{stops}"
+
+
+def _certain(span: Span) -> str:
+    """Return why nothing else is said to be possible."""
+    if span.varies is None:
+        return _UNKNOWN
+    if span.gain is None and not _few(span):
+        return "no runs were drawn anew: how much it varies is not told"
+    return "nothing that the trace leaves open changes it"
 
 
 def _cause(span: Span, answer: int) -> str:
@@ -84,9 +103,17 @@ def _cause(span: Span, answer: int) -> str:
         first = span.others[0]
         return other(first) if first.changes in ([HELD], [FITTED]) else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
-    few = f", told by {words.several(span.varies.stretches, 'part')} of the run" if span.varies.stretches < BLOCKS else ""
+    few = f", told by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
     return f"{_REPEATS[span.varies.what]} varies{much}{few}"
+
+
+def _told(varies: Varies) -> str:
+    if varies.iterations < FEW:
+        return f"{words.several(varies.stretches, 'part')} of the run"
+    if varies.stretches < varies.iterations:
+        return f"{words.several(varies.stretches, 'block')} of its {varies.iterations} iterations"
+    return f"its {varies.iterations} iterations"
 
 
 def other(possible: Possible) -> str:

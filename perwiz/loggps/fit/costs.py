@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from perwiz import words
 from perwiz.kernels.names import NODE
 from perwiz.loggps.fit import shortest
+from perwiz.loggps.fit.errors import errors
 from perwiz.loggps.fit.lines import NEAR, fit_below, fit_line, fit_segments
 from perwiz.loggps.fit.shortest import CallTimes, Points
 from perwiz.loggps.fit.ways import Ways
@@ -37,6 +38,10 @@ _APART = 0.1
 """Part of its way that a message of one class of pairs takes longer at least than one of another with costs of its own."""
 
 
+_LATENCIES = 3
+"""L in the way of a message that waits for its receiver: REQ, ACK and data."""
+
+
 @dataclasses.dataclass(frozen=True)
 class FittedCosts:
     """Rows of the model, what tells them, and what nothing tells."""
@@ -48,6 +53,8 @@ class FittedCosts:
     """None if no message tells it."""
     seen: tuple[Seen, ...] = ()
     """By class of pairs, what the rows were laid through."""
+    off: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+    """By class of pairs and letter: standard errors, ns or ns per byte."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +114,9 @@ def fitted_costs(trace: Trace, ways: Ways, waits: Mask, base: Model, measured: b
     rows, estimates, unknown = (tuple(each for one in found for each in getattr(one, name)) for name in ("rows", "estimates", "unknown"))
     if asked is not None:
         estimates = (*estimates, Estimate("request_overheads", "", asked, usual.waiting.told, 0))
-    return FittedCosts((*everywhere(rows, usual.pairs), *rows), estimates, unknown, asked, tuple(seen))
+    off = {pairs: each for one in found for pairs, each in one.off.items()}
+    off = {"": off[usual.pairs], **off} if usual.pairs in off else off
+    return FittedCosts((*everywhere(rows, usual.pairs), *rows), estimates, unknown, asked, tuple(seen), off)
 
 
 def everywhere(rows: Sequence[Costs], usual: str) -> tuple[Costs, ...]:
@@ -201,9 +210,11 @@ def _fitted(seen: Seen, base: Model, handshake: Handshake, measured: bool) -> Fi
         row = _with(own, pairs=seen.pairs, **ends, L=min(own.L, max(seen.shortest - ends["o_s"] - ends["o_r"], 0.0)))
         return FittedCosts((row,), unknown=(_unknown(seen.pairs, {"L": (0.0, seen.shortest)}, _few(seen)),))
     rows = cost_rows(seen, own, handshake)
+    ways, latencies = (seen.eager, 1) if seen.eager.told else (seen.waiting, _LATENCIES)
+    off = errors(ways, latencies, seen.sending, seen.receiving, rows) if seen.told >= FEW else {}
     if measured:
-        return FittedCosts((*rows, *_beyond(seen, base)), _estimates(seen, rows[0]))
-    return FittedCosts(rows, _estimates(seen, rows[0]), tuple(_doubts(seen, rows[0])))
+        return FittedCosts((*rows, *_beyond(seen, base)), _estimates(seen, rows[0], off), off={seen.pairs: off})
+    return FittedCosts(rows, _estimates(seen, rows[0], off), tuple(_doubts(seen, rows[0])), off={seen.pairs: off})
 
 
 def _beyond(seen: Seen, base: Model) -> Iterator[Costs]:
@@ -230,13 +241,16 @@ def _few(seen: Seen) -> str:
     return f"bad evidence: {seen.messages - seen.told} of {seen.messages} messages {held}"
 
 
-def _estimates(seen: Seen, row: Costs) -> tuple[Estimate, ...]:
+def _estimates(seen: Seen, row: Costs, off: Mapping[str, float]) -> tuple[Estimate, ...]:
     """Return what messages tell of the first row of a class."""
     ways = seen.eager if seen.eager.told else seen.waiting
     by = {"L": ways, "o_s": seen.sending, "o_r": seen.receiving, "G": ways, "O_s": seen.sending, "O_r": seen.receiving}
     told = [(letter, points) for letter, points in by.items() if points.told and (letter[0] not in "GO" or points.wide)]
     key = {letter: key for key, letter in LETTERS.items()}
-    return tuple(Estimate(key[letter], seen.pairs, getattr(row, letter), points.told, 0) for letter, points in told)
+    return tuple(
+        Estimate(key[letter], seen.pairs, getattr(row, letter), points.told, 0, round(off[letter], 4) if off else None)
+        for letter, points in told
+    )
 
 
 def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
@@ -282,7 +296,7 @@ def requests(seen: Seen, own: Costs, acknowledge: int) -> int | None:
     if not seen.eager.told or not after.told or after.size[0] <= seen.eager.size[-1]:
         return None
     row = _eager_rows(seen.eager, _first_row(seen, seen.eager, own), own.G)[-1]
-    left = np.maximum(Handshake(0, acknowledge).rest(row, after) - 3 * row.L - row.G * (after.size - 1), 0.0)
+    left = np.maximum(Handshake(0, acknowledge).rest(row, after) - _LATENCIES * row.L - row.G * (after.size - 1), 0.0)
     near = after.size[0] <= _NEXT * max(int(seen.eager.size[-1]), 1)
     if row.o_r <= 0 or not (after.wide or near):
         return None
@@ -293,16 +307,16 @@ def cost_rows(seen: Seen, own: Costs, handshake: Handshake) -> tuple[Costs, ...]
     """Return the rows of a class of pairs: one for all sizes, and more where one line does not fit; `own` has what is not seen."""
     if not seen.eager.told:
         row = _first_row(seen, seen.waiting, own)
-        return tuple(_pieces(row, seen.waiting, handshake.rest(row, seen.waiting), 3, own.G))
+        return tuple(_pieces(row, seen.waiting, handshake.rest(row, seen.waiting), _LATENCIES, own.G))
     row = _first_row(seen, seen.eager, own)
     rows = _eager_rows(seen.eager, row, own.G)
     after, high = seen.waiting, int(seen.eager.size[-1])
     if after.told and after.size[0] > high:
         rest = handshake.rest(row, after)
-        off = np.abs(3 * rows[-1].L + rows[-1].G * (after.size - 1) - rest)
+        off = np.abs(_LATENCIES * rows[-1].L + rows[-1].G * (after.size - 1) - rest)
         if (off > _FITS * after.time).any():
-            known = max(float(rest[0]) - 3 * rows[-1].L, 0.0) / max(int(after.size[0]) - 1, 1)
-            rows += [_with(each, from_bytes=max(each.from_bytes, high + 1)) for each in _pieces(row, after, rest, 3, known)]
+            known = max(float(rest[0]) - _LATENCIES * rows[-1].L, 0.0) / max(int(after.size[0]) - 1, 1)
+            rows += [_with(each, from_bytes=max(each.from_bytes, high + 1)) for each in _pieces(row, after, rest, _LATENCIES, known)]
     return tuple(rows)
 
 

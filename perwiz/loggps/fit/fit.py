@@ -12,6 +12,7 @@ from perwiz.kernels.names import NODE
 from perwiz.loggps.fit.collectives import fitted_collectives
 from perwiz.loggps.fit.costs import Seen, fitted_costs
 from perwiz.loggps.fit.eager import Sizes
+from perwiz.loggps.fit.errors import others
 from perwiz.loggps.fit.protocol import protocol
 from perwiz.loggps.fit.ways import Ways, ways, with_right_clocks
 from perwiz.loggps.keys import ALL_PAIRS, CHOICES, CONVENTIONS, LETTERS, LIMITS, OF_ALL, PAIRS, PARAMETERS, SENDS, of_class
@@ -53,17 +54,19 @@ class SendersOfSize:
     held: int
 
 
-def fitted(trace: Trace, recorded: Model | None = None) -> Machine:
+def fitted(trace: Trace, recorded: Model | None = None, part: bool = False) -> Machine:
     """Return the machine of a trace; `recorded` is what was measured when it was recorded, which tells what the trace does not.
+
+    With `part` it says that it is that of a whole run, of which a part is asked about.
 
     Never refuses: a key that neither tells has the value of the default model, or the nearest one that the trace allows, and is listed as
     unknown with the ends between which it lies. Clocks are to be as `treat(trace, "linear")` leaves them. Takes time in proportion to
     messages and calls.
     """
-    return fit(trace, recorded).machine
+    return fit(trace, recorded, part).machine
 
 
-def fit(trace: Trace, recorded: Model | None = None) -> Fit:
+def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
     """Return the machine of a trace as `fitted` does, and what was seen of it."""
     trace = with_right_clocks(trace)
     seen, shown = ways(trace), protocol(trace)
@@ -86,20 +89,21 @@ def fit(trace: Trace, recorded: Model | None = None) -> Fit:
     model = dataclasses.replace(
         model,
         name=NAME,
-        source=_source(trace, seen, recorded),
+        source=_source(trace, seen, recorded, part),
         assumed=tuple(key for key in dict.fromkeys(assumed) if key not in told),
         costs=costs.rows,
         request_overheads=model.request_overheads if costs.request_overheads is None else costs.request_overheads,
         collectives=(*whole.costs, *(cost for cost in base.collectives if cost.kind not in {own.kind for own in whole.costs})),
     )
-    machine = Machine(model, tuple(_against(trace, seen, model, each) for each in estimates), unknown)
+    against = tuple(_against(trace, seen, model, each) for each in estimates)
+    machine = Machine(model, against, unknown, off=tuple(others(model, costs.off)))
     return Fit(machine, costs.seen, tuple(_senders(shown.sizes)))
 
 
-def _source(trace: Trace, seen: Ways, recorded: Model | None) -> str:
+def _source(trace: Trace, seen: Ways, recorded: Model | None, part: bool) -> str:
     """Return in words how many messages tell anything, and what the rest is."""
-    count = len(trace.messages)
-    told = f"{int(seen.tells.sum())} of {words.several(count, 'message')}" if count else "a run without messages"
+    count, whole = len(trace.messages), " of the whole run" if part else ""
+    told = f"{int(seen.tells.sum())} of {words.several(count, 'message')}{whole}" if count else "a run without messages"
     rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
     return f"fitted to {told}; the rest is {rest}"
 

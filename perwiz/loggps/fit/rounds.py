@@ -137,7 +137,7 @@ def _seen(pairs: str, samples: Samples, rounds: I8 | None = None) -> Seen:
     def points(name: str, which: Mask) -> Points:
         kept = which & regular(times[name])
         longest = np.minimum.accumulate(times[name][kept][::-1])[::-1]
-        return Points(samples.size[kept], longest, np.full(int(kept.sum()), samples.one.shape[1]), 0.0)
+        return Points(samples.size[kept], longest, np.full(int(kept.sum()), samples.one.shape[1]), np.zeros(int(kept.sum())), 0.0)
 
     eager = samples.size <= max(threshold, int(samples.size[0]))
     return Seen(

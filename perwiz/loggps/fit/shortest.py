@@ -19,6 +19,8 @@ OFTEN = 10
 """Messages of a size from which on one of them was hardly disturbed."""
 _OUTLIERS = 0.1
 """Share of places that may be too fast."""
+_NORMAL = 1.4826
+"""Standard deviation of a normal distribution over the median of its absolute deviations."""
 _SIZES = 64
 """Sizes looked at, at most."""
 
@@ -30,13 +32,15 @@ class Points:
     size: I8
     time: F8
     messages: I8
+    off: F8
+    """Standard errors of the times, ns: see `points`."""
     spread: float
     """By what part places differ (a process, a pair of them): half of them are nearer to the shortest time of a size."""
     places: float = 1.0
     """Of a size, typically."""
 
     def __getitem__(self, which: Mask) -> Points:
-        return Points(self.size[which], self.time[which], self.messages[which], self.spread, self.places)
+        return Points(self.size[which], self.time[which], self.messages[which], self.off[which], self.spread, self.places)
 
     @property
     def told(self) -> int:
@@ -65,6 +69,10 @@ def points(place: I4, size: I8, time: F8) -> Points:
 
     At most 64 sizes are kept: of those near each other the one of most messages.
 
+    The shortest of n times that get longer by chance lies above the shortest possible by as much as the next one lies above it, on average,
+    and varies by that (Robson and Whitlock, Biometrika 51, 1964). Of several places there is their difference, over the root of how many
+    these are. A size of one message is as uncertain, in proportion, as others are; one that takes the time of a longer one as that.
+
         place      0   0   0   1   1
         size       8   8  64   8  64
         time      30  20  50  25  15    size 8: 15 (what 64 bytes take), 64: 15; of ten places and more, not the least of all
@@ -76,13 +84,33 @@ def points(place: I4, size: I8, time: F8) -> Points:
     sizes, column, places = np.unique(groups.pairs[:, 1], return_inverse=True, return_counts=True)
     order = np.lexsort((least, column))
     first = np.cumsum(places) - places
-    shortest = least[order][first + (_OUTLIERS * np.maximum(places - 1, 0)).astype("i8")]
+    chosen = order[first + (_OUTLIERS * np.maximum(places - 1, 0)).astype("i8")]
+    shortest = least[chosen]
     messages = np.bincount(column[group], minlength=len(sizes))
     beyond = np.abs(np.log(np.maximum(least, 1.0) / np.maximum(shortest[column], 1.0)))
     spread = float(np.median(beyond)) if len(beyond) else 0.0
+    part = np.hypot(_next(group, time, chosen) / np.maximum(shortest, 1.0) - 1, _NORMAL * spread / places**0.5)
+    known = np.isfinite(part)
+    off = np.where(known, part, np.median(part[known]) if known.any() else 0.0) * shortest
     kept = _kept(sizes, messages)
     lowest = np.minimum.accumulate(shortest[kept][::-1])[::-1]
-    return Points(sizes[kept], lowest, messages[kept], spread, float(np.median(places)) if len(places) else 1.0)
+    own = np.where(shortest[kept] == lowest, np.arange(len(kept)), len(kept))
+    of = kept[np.minimum.accumulate(own[::-1])[::-1]]
+    return Points(sizes[kept], shortest[of], messages[kept], off[of], spread, float(np.median(places)) if len(places) else 1.0)
+
+
+def _next(group: I4, time: F8, chosen: I8) -> F8:
+    """Return the second shortest time of each chosen group, ns, not a number of one that has a single time."""
+    which = np.full(int(group.max(initial=-1)) + 1, -1)
+    which[chosen] = np.arange(len(chosen))
+    number = which[group]
+    rows = np.flatnonzero(number >= 0)
+    rows = rows[np.lexsort((time[rows], number[rows]))]
+    first = np.searchsorted(number[rows], np.arange(len(chosen)))
+    several = np.bincount(number[rows], minlength=len(chosen)) > 1
+    out = np.full(len(chosen), np.nan)
+    out[several] = time[rows[first[several] + 1]]
+    return out
 
 
 def _kept(sizes: I8, messages: I8) -> I8:

@@ -14,7 +14,7 @@ import numpy as np
 from perwiz.engines.sweep import critical_path
 from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
 from perwiz.loggps.costs import rest
-from perwiz.loggps.fit.eager import CLEAR, held_senders
+from perwiz.loggps.fit.eager import CLEAR, Held, held_senders
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, SYNCHRONOUS
@@ -58,6 +58,8 @@ class Doubts:
     """Per word: on the critical path of the recorded run, ns."""
     makespan: int
     """Of the recorded run, ns."""
+    held: Held | None
+    """What says that S of the model is too large; None if nothing does."""
 
     @property
     def against(self) -> list[str]:
@@ -99,7 +101,7 @@ def doubts_of(run: Run) -> Doubts:
         send = table.send[(table.bytes >= held.bytes) & ~waits & (table.send == table.send_done)]
         stood[send] = np.maximum(left[send] - explained[send], 0)
         counts["held"], changes["held"] = (held.messages, held.late), f"S_bytes={max(held.bytes - 1, 0)}"
-    cut = graph.cause[(graph.kind == RENDEZVOUS) & (weighted.weight == CUT)]
+    cut = graph.cause[(graph.kind == RENDEZVOUS) & (weighted.weight == CUT) & (lag != CUT)]
     limited = waits & (table.mode != SYNCHRONOUS) & (table.send_done != NONE)
     cut = cut[limited[cut]]
     if len(cut):
@@ -108,7 +110,7 @@ def doubts_of(run: Run) -> Doubts:
         counts["free"], changes["free"] = (len(cut), int(limited.sum())), f"S_bytes={most}"
     wrong = {"fast": fast, "slow": slow, "held": stood, "free": free}
     seen = {what: count for what, count in counts.items() if count[0]}
-    return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan)
+    return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan, held)
 
 
 def _on_path(wrong: I8, what: str, weighted: Weighted, time: I8) -> int:

@@ -6,13 +6,14 @@ anew, and where many processes wait for each other, the makespan is that of the 
 run may lie on that of another. A call that asks whether something has come is made until it has: that is waiting, and is not drawn.
 
 What happens at one time belongs together: a disturbance lasts, and while one process has the processor, others do not compute. So not
-single pieces are drawn but stretches of the run, of all processes at once: one takes as much longer than usual as another, counted
-around the end of the run to its begin (the circular block bootstrap of Politis and Romano, 1992), and each process as another did there.
-Inside it stays as recorded. Thirty stretches tell the variance of a sum however long the run is, if disturbances are shorter
-than they are (batch means: Schmeiser, Operations Research 30, 1982).
+single pieces are drawn but parts of the run, of all processes at once: its whole iterations, or thirtieths of a run without any. Each takes
+as much longer than usual as another, blocks of parts in a row as others in a row, counted around the end of the run to its begin (the
+circular block bootstrap of Politis and Romano, 1992; how long a block is, see `parts`). Inside of a part calls of one kind stay to each
+other as recorded. Thirty parts tell the variance of a sum however long the run is, if disturbances are shorter than they are (batch means:
+Schmeiser, Operations Research 30, 1982).
 
 Recorded and measured run are both such draws. So the measured makespan lies, 99 times of 100, within t * s * sqrt(2 + 1 / n) of the mean
-of n drawn ones, s their standard deviation and t the quantile of Student's distribution for as many stretches as the run has: the
+of n drawn ones, s their standard deviation and t the quantile of Student's distribution for as many blocks as the run has: the
 prediction interval for one further observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance
 of the recorded run on top. Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its
 half width at most, and it holds what lies as far around the answer, too.
@@ -32,19 +33,20 @@ from perwiz.loggps.weigh import Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
+from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, parts_of
 from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
 
-LEAST = 5
-"""Repetitions that anything needs to tell how much it varies."""
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
-EDGES, CELLS = 1_100_000_000, 4_000_000
-"""As many runs at once as fill so many cells with times, at least 4."""
-_STUDENT = (
+EDGES = 1_100_000_000
+TOGETHER = 8
+"""Runs swept at once."""
+STUDENT = (
     *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
     *(2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756),
 )
@@ -71,6 +73,13 @@ class Varies:
     """Standard deviation as part of the length, over all that repeats."""
     stretches: int
     """Of the run, LEAST to BLOCKS: so many times most of what is drawn is told."""
+    iterations: int = 0
+    """Of the program, which are what is drawn if they are FEW or more; 0 if it has none."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough iterations, or stretches of a run without, to tell how much a gain varies."""
+        return (self.iterations or self.stretches) >= FEW
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,7 +109,7 @@ class Noise:
         """Return how far another run may lie from an answer, given the makespans drawn of the same weighted graph."""
         if self.varies is None or not len(ends):
             return Around(0, 0)
-        wide = _STUDENT[self.varies.stretches - LEAST] * float(ends.std(ddof=1)) * (2 + 1 / len(ends)) ** 0.5
+        wide = STUDENT[self.varies.stretches - LEAST] * float(ends.std(ddof=1)) * (2 + 1 / len(ends)) ** 0.5
         off = min(max(float(ends.mean()) - answer, -wide), wide)
         return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
 
@@ -120,11 +129,12 @@ class Noise:
         stretch, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
         stretch[vertex], more[vertex], share[vertex] = self.stretch[row], self.more[row] * scale, self.share[row] * scale
         ends = np.empty(min(max(EDGES // graph.edges, FEWEST), self.draws))
-        together = max(CELLS // max(graph.vertices, len(self.stretches.times) + len(self.seldom)), 4)
-        for draws in np.array_split(np.arange(len(ends)), -(-len(ends) // together)):
-            time = np.empty((graph.vertices, len(draws)))
-            kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, self._deviation(draws), time)
-            ends[draws] = time[graph.ended].max(axis=0) - time[graph.begun].min(axis=0)
+        time = np.empty((1 << kernel.reach(graph.start, graph.source).bit_length(), TOGETHER))
+        first, last, out = np.sort(graph.begun), np.sort(graph.ended), np.empty(TOGETHER)
+        for begin in range(0, len(ends), TOGETHER):
+            deviation = self._deviation(np.arange(begin, begin + TOGETHER))
+            kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, deviation, first, last, time, out)
+            ends[begin : begin + TOGETHER] = out[: len(ends) - begin]
         return ends
 
     def _deviation(self, draws: I8) -> F8:
@@ -133,7 +143,7 @@ class Noise:
         return np.concatenate([self.stretches.drawn(draws), self.any[chosen.astype("i8")]])
 
 
-def noise_of(run: Run, draws: int = DRAWS) -> Noise:
+def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None) -> Noise:
     """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer.
 
     A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
@@ -152,8 +162,9 @@ def noise_of(run: Run, draws: int = DRAWS) -> Noise:
     kind = operations.KIND[trace.calls.op]
     usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
     told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
-    keys = _keys(trace, computed)
-    stretches, stretch = stretches_of(like, _processes(trace, keys), told, length, usual)
+    process = np.concatenate([np.repeat(np.arange(len(trace.locations)), np.diff(trace.first_calls) + 1), trace.calls.location])
+    parts = parts_of(trace, process, np.where(told, length - usual, 0), (like.max(initial=-1) + 1) * len(trace.locations), iterations)
+    stretches, stretch = stretches_of(like, process, told, length, usual, parts)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
     any_, common = _of_any(deviation[computes[told]], usual[told & computes])
     stretch[~computes & ~told] = NONE
@@ -169,14 +180,14 @@ def noise_of(run: Run, draws: int = DRAWS) -> Noise:
         more=np.where(told, share - length, 0),
         share=share,
         stretches=stretches,
-        seldom=keys[seldom[: len(computed)]],
+        seldom=_keys(trace, computed)[seldom[: len(computed)]],
         any=any_,
-        varies=_varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]]),
+        varies=_varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]], parts),
         draws=draws,
     )
 
 
-def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8) -> Varies | None:
+def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8, parts: Parts) -> Varies | None:
     """Return what varies most, given per row of what repeats by how much, and of how many stretches it is."""
     if not len(usual):
         return None
@@ -184,7 +195,9 @@ def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8) -> Varies |
     most = computes.any() and square[computes].sum() >= square[~computes].sum()
     rows = computes if most else ~computes
     relative = float(np.sqrt(square[rows].sum() / np.sum(usual[rows] ** 2)))
-    return Varies("computation" if most else "calls", relative, max(int(np.median(stretches)), LEAST))
+    number = int(np.median(stretches))
+    blocks = max(min((parts.number if 2 * number > parts.number else number) // parts.block, BLOCKS), LEAST)
+    return Varies("computation" if most else "calls", relative, blocks, parts.iterations)
 
 
 def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
@@ -259,14 +272,6 @@ def _calls(trace: Trace) -> tuple[I8, I8]:
 def _routines(trace: Trace) -> I8:
     """Return a number per call that stands for its routine and region."""
     return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
-
-
-def _processes(trace: Trace, keys: U8) -> I8:
-    """Return the process of each row in an order that does not hang on what processes are called: by when they compute."""
-    last = trace.first_calls[1:] + np.arange(len(trace.locations))
-    place = np.empty(len(last), "i8")
-    place[np.argsort(np.diff(keys.cumsum()[last], prepend=np.uint64(0)), kind="stable")] = np.arange(len(last))
-    return np.concatenate([np.repeat(place, np.diff(trace.first_calls) + 1), place[trace.calls.location]])
 
 
 def _keys(trace: Trace, length: I8) -> U8:

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.run import Start
 
 LEAST = 3
 """Recordings that it takes to say what lies between them."""
+_OTHER = 0.01
+"""Part of the calls, or of the instances of regions, from which on a program is another one that has these and the other has none."""
+_NAMED = 3
+"""Routines or regions named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +36,10 @@ def recordings(prediction: Prediction, others: Sequence[Trace], model: Start = N
     """Return what the hypotheses of a prediction gain in other recordings of the same program, too.
 
     Gains of 90 100 110, a variance of 100, where drawn runs have one of 36: 64 % lies between recordings.
-    Raises UsageError if a hypothesis does not fit one of them, and what `predict` raises.
+    Raises UsageError if one is of another program, or a hypothesis does not fit one of them, and what `predict` raises.
     """
+    for trace in others:
+        check_same_program(prediction.trace, trace)
     gains = [prediction.gain]
     for trace in others:
         try:
@@ -42,3 +50,36 @@ def recordings(prediction: Prediction, others: Sequence[Trace], model: Start = N
     if len(gains) < LEAST or told is None or not variance:
         return Recordings(tuple(gains), None)
     return Recordings(tuple(gains), max(1 - told.deviation**2 / variance, 0.0))
+
+
+def check_same_program(one: Trace, other: Trace) -> None:
+    """Raise UsageError if two recordings cannot be of one program: they have other numbers of processes, or other routines or regions.
+
+    What one of them calls seldom the other need not.
+    """
+    told = f"{other.path}: {{}}, must be of the same program as {one.path}"
+    here, there = (len(np.unique(trace.locations.process)) for trace in (one, other))
+    if here != there:
+        raise UsageError(told.format(f"has {words.several(there, 'process')}, not {here}"))
+    for done, used in (("calls", _routines), ("has region", _regions)):
+        counts, others = used(one), used(other)
+        for mine, theirs, text in ((others, counts, f"{done} {{}}, which the other does not"), (counts, others, "lacks {}")):
+            if lacking := [name for name, count in mine.items() if name not in theirs and count >= _OTHER * sum(mine.values())]:
+                raise UsageError(told.format(text.format(_listed(lacking))))
+
+
+def _listed(names: list[str]) -> str:
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join([*map(words.shown, names[:_NAMED]), *more])
+
+
+def _routines(trace: Trace) -> dict[str, int]:
+    """Return how often each routine is called."""
+    many = np.bincount(trace.calls.op, minlength=len(operations.OPS))
+    return {operations.OPS[op]: int(many[op]) for op in np.flatnonzero(many).tolist()}
+
+
+def _regions(trace: Trace) -> dict[str, int]:
+    """Return how many instances each region has."""
+    many = np.bincount(trace.region_names, minlength=len(trace.names))
+    return {trace.names[name]: int(many[name]) for name in np.flatnonzero(many).tolist()}

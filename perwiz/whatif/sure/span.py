@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,13 +17,13 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
-from perwiz.whatif.sure.variations import FITTED, HELD, Variation, held, single, varied
+from perwiz.whatif.sure.variations import FITTED, HELD, Variation, held, off, single, varied
 
-FEW = 8
-"""Repetitions that an interval of a gain needs."""
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
-EDGES_OF_ALL = 2_500_000_000
+_NINE = 1.645
+"""Standard deviations from the mean within which nine of ten of a normal distribution lie."""
+EDGES_OF_ALL = 4_000_000_000
 """Edges that drawn runs of all questions pass together."""
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
@@ -71,6 +73,8 @@ class Span:
     """Changes of the model under which the program could not run so."""
     gain: Gain | None = None
     """None if too little repeats."""
+    costs: int = 0
+    """By how much it may be off nine times of ten, as costs that were fitted are known no better, ns; not in `least` and `most`."""
 
     @property
     def known(self) -> bool:
@@ -113,7 +117,7 @@ class Answers:
     @property
     def told(self) -> bool:
         """Whether enough repeats to tell how much gains vary, and runs were drawn."""
-        return self.noise.varies is not None and self.noise.varies.stretches >= FEW and len(self.recorded.drawn) > 0
+        return self.noise.varies is not None and self.noise.varies.enough and len(self.recorded.drawn) > 0
 
     def gains(self, answer: Answer) -> F8:
         """Return how much an answer gains in drawn runs, ns.
@@ -189,13 +193,17 @@ def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), dou
     weights are read without.
     """
     found = [_Found(answer) for answer in answers.of]
-    for unknown, variation in single(run, (doubts or doubts_of(run)).against, hypotheses):
+    more = [*(doubts or doubts_of(run)).against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
+    for unknown, variation in single(run, more, hypotheses):
         for one in found:
             one.tell(unknown, variation)
     other = held(run)
     for one in found:
         if other is not None:
             one.tell("", other)
+    for weighted in off(run):
+        for one in found:
+            one.cost(weighted)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -213,6 +221,7 @@ class _Found:
         self._least: dict[str, Possible] = {}
         self._most: dict[str, Possible] = {}
         self._stops: list[str] = []
+        self._costs: list[int] = []
         for makespan in answer.others:
             self._keep("", Possible((FITTED,), makespan))
 
@@ -224,6 +233,11 @@ class _Found:
             self._stops.extend(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
             return
         self._keep(unknown, Possible(variation.changes, now))
+
+    def cost(self, weighted: Weighted) -> None:
+        """Ask again where a cost is smaller by its standard error: of few costs, an answer changes in proportion to each."""
+        with contextlib.suppress(UsageError):  # of another order of calls, which waits for itself there
+            self._costs.append(swept_makespan(self._answer.question(weighted)) - self._answer.makespan)
 
     def _keep(self, unknown: str, this: Possible) -> None:
         for side, sign in ((self._least, 1), (self._most, -1)):
@@ -244,7 +258,8 @@ class _Found:
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), answers.gain(self._answer, times, (least, most)))
+        gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self._costs))
+        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs)
 
 
 def _makespan(possible: Possible) -> int:

@@ -11,71 +11,79 @@ from perwiz.kernels import drawn as kernel
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE
-
-BLOCKS = 30
-"""Stretches of what repeats so often; of what does not each repetition is one."""
+from perwiz.whatif.sure.parts import BLOCKS, Parts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Stretches:
-    """What is alike on one process is a pool, of BLOCKS stretches or as many as it repeats, in the order of time.
-
-    Pools that are alike follow each other, those of each kind in one order of processes, so that they can be turned together.
-    """
+    """What is alike on one process is a pool, of a stretch for each part of the run in which it is."""
 
     times: F8
     """Per stretch: how many times as long as usual it took."""
     pool: I8
     """Per stretch."""
+    part: I8
+    """Per stretch: the part of the run."""
     first: I8
     """Per pool: its first stretch; and one more."""
-    kin: I8
-    """Per pool: the first of those alike."""
-    kins: I8
-    """Per pool: how many are alike."""
+    behind: I4
+    """Per pool and part: the first stretch not before it; the first of the next pool if there is none."""
+    block: int
+    """So many parts in a row are drawn together."""
 
     @cached_property
     def deviation(self) -> F8:
-        """Per stretch: how much longer than usual, as a part of that; times the root of n / (n - 1), for what is usual is of these n."""
-        several = np.maximum(np.diff(self.first), 2)
+        """Per stretch: how much longer than usual, as a part of that; times the root of n / (n - 1), for what is usual is of n blocks."""
+        several = np.maximum(np.diff(self.first) / self.block, 2)
         return np.maximum((self.times - 1) * (several / (several - 1))[self.pool] ** 0.5, -1)
 
     def drawn(self, draws: I8) -> F8:
         """Return the deviation per stretch and draw, given numbers of the draws.
 
-        It is that of another stretch, all pools turned by one part of the run and of the processes, for each BLOCKS-th of the run anew.
+        It is that of another part of the run, the same on all processes: each block of parts is one that begins anywhere, counted around
+        the end of the run to its begin.
         """
-        chance = mixed(np.arange(2 * BLOCKS, dtype="u8")[:, None] * np.uint64(1 << 32) + draws.astype("u8"))
-        later, other = ((chance >> np.uint64(11)) * 2.0**-53).reshape(2, BLOCKS, len(draws))
+        parts = self.behind.shape[1]
+        block, place = np.divmod(np.arange(parts), self.block)
+        chance = mixed((np.arange(block[-1] + 1, dtype="u8") << np.uint64(32))[:, None] + draws.astype("u8"))
+        begin = ((chance >> np.uint64(11)) * 2.0**-53 * parts).astype("i8")
         out = np.empty((len(self.pool), len(draws)))
-        kernel.turn(self.pool, self.first, self.kin, self.kins, self.deviation, later, other, out)
+        kernel.turn(self.pool, self.part, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
         return out
 
 
-def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8) -> tuple[Stretches, I4]:
+def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
-    Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: five stretches, 10/12 14/12 ... times.
+    Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five
+    stretches, 10/12 14/12 ... times. So is what repeats outside of the iterations, if it is mostly there.
     """
     numbers = Numbers()
     pool = numbers.number(like, process)
-    count = np.bincount(pool[told], minlength=numbers.count)
+    count, within = (np.bincount(pool[which], minlength=numbers.count) for which in (told, told & parts.inside))
     kept = np.flatnonzero(count)
-    kept = kept[np.lexsort(numbers.pairs[kept].T[::-1])]
-    several = np.minimum(count[kept], BLOCKS)
-    first = np.concatenate([[0], several.cumsum()])
     where = np.full(numbers.count, NONE, "i8")
     where[kept] = np.arange(len(kept))
+    part = np.where(2 * within[pool] >= count[pool], parts.of, _spread(like, process, told, pool, count, parts.number))
     row = where[pool]
-    all_, inside = np.bincount(pool, minlength=numbers.count), row >= 0
-    place, of = running(like, process).astype("i8"), all_[pool]
-    place[told], of[told] = running(like[told], process[told]), count[pool[told]]
+    code = row * parts.number + part
+    there = np.zeros((len(kept), parts.number), bool)
+    there.ravel()[code[told]] = True
+    behind = (there.cumsum().reshape(there.shape) - there).astype("i4")
+    first = np.append(0, there.sum(axis=1).cumsum())
     stretch = np.full(len(row), NONE, "i4")
-    stretch[inside] = first[row[inside]] + place[inside] * several[row[inside]] // of[inside]
+    known = row >= 0
+    stretch[known] = np.minimum(behind.ravel()[code[known]], first[row[known] + 1] - 1)
     took, needs = (np.bincount(stretch[told], weights[told], first[-1]) for weights in (length, usual))
-    alike, kin, kins = np.unique(numbers.pairs[kept, 0], return_index=True, return_counts=True)
-    group = np.repeat(np.arange(len(alike)), kins)
-    return Stretches(took / needs, np.repeat(np.arange(len(kept)), several), first, kin[group], kins[group]), stretch
+    return Stretches(took / needs, *np.divmod(np.flatnonzero(there), parts.number), first, behind, parts.block), stretch
+
+
+def _spread(like: I8, process: I8, told: Mask, pool: I4, count: I8, parts: int) -> I8:
+    """Return the part of each row if its pool is spread over the run evenly, in BLOCKS stretches or as many as it repeats."""
+    place, of = running(like, process).astype("i8"), np.bincount(pool)[pool]
+    place[told], of[told] = running(like[told], process[told]), count[pool[told]]
+    several = np.minimum(np.maximum(count, 1), min(BLOCKS, parts))[pool]
+    return place * several // of * parts // several
 
 
 def mixed(number: U8) -> U8:

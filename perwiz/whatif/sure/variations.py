@@ -6,11 +6,13 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
-from perwiz.whatif.run import Run, graph_of, protocol
+from perwiz.whatif.run import Protocol, Run, graph_of, protocol
 
 HELD = "order=held"
 """In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
@@ -33,10 +35,18 @@ def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] 
     Only what concerns a call of the trace: the others would say the same again. `hypotheses` are those that will be asked of them.
     """
     ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in run.machine.unknown for end in unknown.ends]
+    before = None
     for unknown, end in [*ends, *((change.partition("=")[0], change) for change in more)]:
-        variation = varied(run, (end,), hypotheses)
+        before = before or protocol(run.trace, run.machine.model, hypotheses)
+        variation = varied(run, (end,), hypotheses, before)
         if variation is not None:
             yield unknown, variation
+
+
+def off(run: Run) -> Iterator[Weighted]:
+    """Yield the recorded run with each of the costs that were fitted smaller by its standard error."""
+    for model in run.machine.off:
+        yield weigh(run.trace, run.trace.timeline, run.graph, model)
 
 
 def held(run: Run) -> Variation | None:
@@ -46,18 +56,16 @@ def held(run: Run) -> Variation | None:
     return Variation((HELD,), dataclasses.replace(weigh(run.trace, run.trace.timeline, run.graph, run.machine.model), held=True))
 
 
-def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = ()) -> Variation | None:
-    """Return the recorded run under a changed model; None if nothing in it changes by that.
+def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = (), before: Protocol | None = None) -> Variation | None:
+    """Return the recorded run under a changed model; None if nothing in it changes by that. `before` is its protocol, if that is known.
 
     Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
     """
     trace, old = run.trace, run.machine.model
     model = functools.reduce(Model.with_changes, changes, old)
-    before, now = (protocol(trace, each, hypotheses) for each in (old, model))
-    needed = now.waits | now.supposed
-    anew = bool((needed & ~(before.waits | before.supposed)).any()) or now.gaps > before.gaps
-    anew = anew or bool((needed & (now.mover != before.mover)).any())
-    same = (now.waits == before.waits).all() and (now.supposed == before.supposed).all()
+    before, now = before or protocol(trace, old, hypotheses), protocol(trace, model, hypotheses)
+    anew = now.gaps > before.gaps or bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
+    same = (now.waits == before.waits).all() and np.array_equal(now.supposed, before.supposed)
     if not anew and same and _same_costs(old, model):
         return None
     graph = graph_of(trace, model, hypotheses) if anew else run.graph

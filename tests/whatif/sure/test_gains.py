@@ -14,7 +14,7 @@ from build import Builder, hand_model
 from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
-from perwiz.whatif.sure import span
+from perwiz.whatif.sure import parts
 from perwiz.whatif.sure.noise import noise_of
 from perwiz.whatif.sure.places import Place, places
 from perwiz.whatif.sure.span import Answer, Answers, answered, paired
@@ -74,9 +74,9 @@ def test_balanced_steps_wait_for_the_latest_on_average():
 
 
 def test_too_few_repetitions():
-    """Behind the first step, which begins the program, seven repetitions are not enough; eight are."""
-    assert between(loop(*[80, 120, 100, 90, 110, 120, 80, 100]), "scale varied=0.5")[1] is None
-    assert between(loop(*[80, 120, 100, 90, 110, 120, 80, 100, 90]), "scale varied=0.5")[1] is not None
+    """Seven iterations are not enough; eight are."""
+    assert between(loop(*[80, 120, 100, 90, 110, 120, 80]), "scale varied=0.5")[1] is None
+    assert between(loop(*[80, 120, 100, 90, 110, 120, 80, 100]), "scale varied=0.5")[1] is not None
 
 
 def test_no_runs_drawn():
@@ -149,4 +149,4 @@ def test_interval_holds_the_answer(trace, question):
 
 
 def test_few_is_what_the_report_says():
-    assert span.FEW == 8
+    assert parts.FEW == 8

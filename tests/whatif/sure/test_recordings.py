@@ -7,7 +7,7 @@ import pytest
 from build import Builder, hand_model
 from perwiz.errors import UsageError
 from perwiz.whatif.predict import predict
-from perwiz.whatif.sure.recordings import recordings
+from perwiz.whatif.sure.recordings import check_same_program, recordings
 
 
 def loop(*lengths):
@@ -58,3 +58,52 @@ def test_refusal():
     with pytest.raises(UsageError) as error:
         asked(loop(10, 20), loop(10), question="zero-wait e1")
     assert str(error.value) == "built: e1: no such call, the trace has calls e0 to e0"
+
+
+ROUTINES = ["Wtime", "Comm_rank", "Comm_size", "Initialized", "Finalized"]
+
+
+def program(*names, processes=2, region="step"):
+    """Processes that call routines one after the other, ten times."""
+    b = Builder(processes)
+    for _ in range(10):
+        for process in range(processes):
+            with b.region(process, region):
+                for name in names:
+                    b.call(process, name)
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (program("Wtime", processes=3), "has 3 processes, not 2"),
+        (program("Wtime", "Comm_rank"), "calls MPI_Comm_rank, which the other does not"),
+        (program("Comm_rank"), "calls MPI_Comm_rank, which the other does not"),
+        (program("Wtime", region="\x1bloop"), "has region \\x1bloop, which the other does not"),
+    ],
+)
+def test_another_program(other, told):
+    with pytest.raises(UsageError) as error:
+        asked(program("Wtime"), other, question="speed rank:0=2")
+    assert str(error.value) == f"built: {told}, must be of the same program as built"
+
+
+def test_another_program__lacks_what_the_first_one_has():
+    with pytest.raises(UsageError) as error:
+        asked(program(*ROUTINES), program("Wtime"), question="speed rank:0=2")
+    assert str(error.value) == "built: lacks MPI_Initialized, MPI_Finalized, MPI_Comm_rank, 1 more, must be of the same program as built"
+
+
+def test_what_is_called_seldom_tells_no_other_program():
+    """One call of 101 is less than a hundredth."""
+    check_same_program(*(calls(100, last) for last in ("Wtime", "Comm_rank")))
+    with pytest.raises(UsageError, match="calls MPI_Comm_rank, which the other does not"):
+        check_same_program(*(calls(99, last) for last in ("Wtime", "Comm_rank")))
+
+
+def calls(many, last):
+    b = Builder(1)
+    for name in [*["Wtime"] * many, last]:
+        b.call(0, name)
+    return b.trace()

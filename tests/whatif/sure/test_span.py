@@ -11,7 +11,7 @@ from build import Builder, hand_model
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import changed_machine, replayed
 from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.span import Possible, span_under
 from perwiz.whatif.sure.variations import HELD, single
@@ -87,6 +87,26 @@ def test_another_network_has_a_span():
     """The latency of the other network is 500 whatever the recorded one was: the less that was, the longer the receiver works."""
     makespan, found = span(in_time(), "network L_ns=500", "speed rank:0=10", unknown=(LATENCY,))
     assert (makespan, found.least, found.most) == (520, 203, 530)
+
+
+def test_costs():
+    """On a network of L = 500 the message comes at 520: what the recorded L is more, the work behind it is less, 3 or 4 ns.
+
+    Together 5, in squares, and nine of ten times 1.645 times as much at most.
+    """
+    model = hand_model()
+    off = tuple(model.with_changes(change) for change in ("L_ns=13", "L_ns=14"))
+    asked = ["network L_ns=500", "speed rank:0=10"]
+    assert [predict(in_time(), asked, each).predicted.makespan for each in (model, *off)] == [520, 517, 516]
+    assert predict(in_time(), asked, Machine(model, off=off)).span.costs == 8
+    assert predict(in_time(), (), Machine(model, off=off)).span.costs == 0
+
+
+def test_costs__of_changes_of_the_fit():
+    """A key that is given is as sure as it is given."""
+    model = hand_model()
+    machine = Machine(model, off=tuple(model.with_changes(change) for change in ("L_ns=13", "o_r_ns=6")))
+    assert [other.costs for other in changed_machine(machine, "L_ns=9").off] == [model.with_changes("L_ns=9,o_r_ns=6").costs]
 
 
 def test_no_hypothesis():

@@ -1,0 +1,99 @@
+"""Parts of a run that are drawn anew: its whole iterations, so many in a row as hang together; or if it has none a thirtieth of it each.
+
+Where an iteration takes longer because the one before did, single ones that are drawn tell too small a variance of their sum. So blocks
+of consecutive ones are drawn, as long as the autocorrelation of what iterations take asks for (Politis and White, Econometric Reviews 23,
+2004, corrected by Patton, Politis and White, Econometric Reviews 28, 2009; of the circular block bootstrap).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.trace import Trace
+
+FEW = 8
+"""Iterations, or repetitions where there are none, that an interval needs."""
+LEAST = 5
+"""Parts, or blocks of them, that anything needs to tell how much it varies."""
+BLOCKS = 30
+"""Parts of a run without iterations."""
+CELLS = 1 << 17
+"""Stretches, of each pool one per part, from which on a part is several iterations."""
+_SIGNIFICANT = 2.0
+"""Times the root of log10(n) / n: a correlation below is none (Politis and White)."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of a run, in the order of time."""
+
+    number: int
+    block: int
+    """So many in a row are drawn together."""
+    of: I8
+    """Per row of Noise: its part, outside of all the nearest; all 0 if there are no iterations."""
+    inside: Mask
+    """Per row of Noise: whether it is in an iteration."""
+    iterations: int
+    """Of the program, 0 if it has none."""
+
+
+def parts_of(trace: Trace, process: I8, varied: F8, pools: int, found: Iterations | None = None) -> Parts:
+    """Return the parts of a run, given per row of Noise its location and how much longer than usual it took, ns; of so many pools.
+
+    Fewer than FEW iterations are none. `found` are those of the trace, looked for if not given.
+    """
+    found = find(trace) if found is None else found
+    many, rows = len(found), len(varied)
+    if many < FEW:
+        return Parts(BLOCKS, 1, np.zeros(rows, "i8"), np.zeros(rows, bool), many)
+    of, inside = _iteration(found, trace)
+    longer = np.bincount(of[inside] * len(trace.locations) + process[inside], varied[inside], many * len(trace.locations))
+    number = min(many, max(CELLS // max(pools, 1), BLOCKS))
+    block = max(round(block_length(longer.reshape(many, -1).astype("f8")) * number / many), 1)
+    return Parts(number, block, of * number // many, inside, many)
+
+
+def _iteration(found: Iterations, trace: Trace) -> tuple[I8, Mask]:
+    """Return per row of Noise the nearest iteration, and whether it is in it; computation is where the call behind it is."""
+    calls, many = np.empty(len(trace.calls), "i8"), len(found)
+    inside = np.empty(len(calls), bool)
+    for at in range(len(trace.locations)):
+        rows = np.arange(*trace.first_calls[at : at + 2])
+        place = np.searchsorted(found.first[:, at], rows, "right") - 1
+        calls[rows] = np.maximum(place, 0)
+        inside[rows] = (place >= 0) & (rows < found.end[calls[rows], at])
+    computed, within = np.full(len(calls) + len(trace.locations), many - 1), np.zeros(len(calls) + len(trace.locations), bool)
+    before = np.arange(len(calls)) + trace.calls.location
+    computed[before], within[before] = calls, inside
+    return np.concatenate([computed, calls]), np.concatenate([within, inside])
+
+
+def block_length(series: F8) -> int:
+    """Return how many consecutive values of series, a column each, are drawn together, so that the variance of their sum is told best.
+
+    The correlation is that of all columns together. Values that have none are drawn one or two at a time.
+    """
+    many = len(series)
+    most = min(math.ceil(min(3 * many**0.5, many / 3)), max(many // LEAST, 1))
+    off = series - series.mean(axis=0)
+    lags = min(math.ceil(many**0.5) + max(5, math.ceil(math.log10(many) ** 0.5)), many - 1)
+    covariance = np.array([np.sum(off[: many - lag] * off[lag:]) for lag in range(lags + 1)])
+    if covariance[0] <= 0:
+        return 1
+    several = max(5, math.ceil(math.log10(many) ** 0.5))
+    clear = np.abs(covariance[1:]) >= _SIGNIFICANT * (math.log10(many) / many) ** 0.5 * covariance[0]
+    quiet = (lag for lag in range(lags - several + 1) if not clear[lag : lag + several].any())
+    reach = min(2 * max(next(quiet, lags), 1), lags)
+    lag = np.arange(1, reach + 1)
+    window = np.minimum(2 * (1 - lag / reach), 1) if reach > 1 else np.ones(1)
+    weighed = window * covariance[1 : reach + 1]
+    bend, level = 2 * np.sum(lag * weighed), covariance[0] + 2 * np.sum(weighed)
+    if level <= 0:
+        return most
+    return min(max(math.ceil((2 * bend**2 / (4 / 3 * level**2)) ** (1 / 3) * many ** (1 / 3)), 1), most)
