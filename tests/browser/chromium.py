@@ -104,7 +104,7 @@ class Chromium:
 
     def frame(self) -> None:
         """Wait until what was asked for is painted."""
-        self.run("new Promise((done) => { setTimeout(done, 50); })")
+        self.run("new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 50); })")
 
     def mouse(self, kind: str, x: float, y: float, **more: object) -> None:
         """Move, press, release or turn the mouse: mouseMoved, mousePressed, mouseReleased, mouseWheel."""

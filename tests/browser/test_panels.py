@@ -187,7 +187,18 @@ def test_waits_curve_efficiency__rows_lead_to_the_timeline(browser, pages):
     quiet(browser)
 
 
-@pytest.mark.parametrize("panel", ["states", "waits", "messages", "curve"])
+def test_phases__rows_lead_to_the_timeline(browser, pages):
+    """The second phase of srtest is from window 79 on, 3.0 % of 412.6 ms long."""
+    opened(browser, pages["srtest"], "phases")
+    panel = browser.run("document.getElementById('panel-phases').innerText")
+    assert "7 in 100 windows: behaviour changes at windows 79, 82, 86, 92, 95, 98" in panel
+    assert browser.run("document.querySelectorAll('#panel-phases canvas').length") == 2
+    browser.click_on("#panel-phases tr.go", 2)
+    assert browser.run("[...document.querySelectorAll('#panel-phases tr.go')].length") == 7
+    quiet(browser)
+
+
+@pytest.mark.parametrize("panel", ["states", "waits", "messages", "curve", "phases"])
 def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
     """Something of a picture differs from its empty paper, and other colours are used in the dark."""
     opened(browser, pages["regions"], panel)

@@ -10,7 +10,7 @@ from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
 from perwiz.report.domino.document import document as domino_document
-from perwiz.report.domino.records import DominoDocument
+from perwiz.report.domino.records import DominoDocument, first_bound, first_line
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
@@ -104,7 +104,8 @@ def gathered(
     tell(2, 5)
     ranking = rank(run)
     ranked = domino_document(domino, ranking, ROWS)
-    first = [line.change for line in ranking.lines[:1] if ranked.answerable]
+    lines = ranking.lines[:1] if first_line(ranked) else ranking.bounds[:1] if first_bound(ranked) else ()
+    first = [line.change for line in lines]
     question = asked or [change.question for change in first]
     tell(3, 5)
     prediction = predict(trace, question, machine, clock=clock) if question else None

@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
-from perwiz.report import machine as machines
+from perwiz.report.domino.records import first_line
 from perwiz.report.domino.text import best
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
@@ -46,12 +46,13 @@ def head(report: Report) -> PanelData:
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
         "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
+        "by": "by the first change" if first_line(report.ranked) else "at best",
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
-        "shares": blocks.share_notes(whole, report.run.makespan),
+        "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
-        "doubts": [text for _, text in misfit.first(misfit.of_run(report.run), machines.machine(report.run.machine))],
+        "doubts": [text for _, text in misfit.first(report.ranked.misfit, report.ranked.machine, whole)],
         "waiting": int(report.run.waits.time.sum()),
         "replay_error": report.run.replay_error,
         "comparison": _comparison(report.comparison),

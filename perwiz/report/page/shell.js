@@ -146,7 +146,7 @@ const page = window.perwiz = (function () {
       const gain = head.recorded - head.predicted;
       answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ",
         node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")"),
-        asked ? "" : " by the first change");
+        asked ? "" : " " + head.by);
     }
     if (head.comparison) {
       const {off, whole, from} = head.comparison;

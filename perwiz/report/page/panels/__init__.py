@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from perwiz.report.page.analyses import Report
-from perwiz.report.page.panels import curve, efficiency, fixes, health, messages, states, waits
+from perwiz.report.page.panels import curve, efficiency, fixes, health, messages, phases, states, waits
 
 PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("fixes", "Fixes", fixes.document),
@@ -14,6 +14,7 @@ PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("waits", "Waits", lambda report: waits.document(report.run)),
     ("messages", "Messages", lambda report: messages.document(report.run)),
     ("efficiency", "Efficiency", lambda report: efficiency.document(report.states, report.critical)),
+    ("phases", "Over time", lambda report: phases.document(report.states)),
     ("curve", "Network", lambda report: curve.document(report.run)),
     ("health", "Health", health.document),
 )

@@ -21,7 +21,7 @@ _BREAKS = 12
 def document(run: Run) -> PanelData:
     """Return one curve for each parameter of the network."""
     whole = blocks.shares_of(run.trace, run.makespan)
-    notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan))]
+    notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan, run.trace.part))]
     curves = [_curve(curve_of(run, letter), name) for letter, name in PARAMETERS]
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(notes)}
 

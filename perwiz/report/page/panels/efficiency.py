@@ -7,7 +7,7 @@ from perwiz.patterns.analysis import efficiency
 from perwiz.report import counts
 from perwiz.report.balance import document as balances
 from perwiz.report.balance.document import Step
-from perwiz.report.blocks import as_recorded
+from perwiz.report.blocks import as_recorded, whole_of
 from perwiz.report.bound import document as bounds
 from perwiz.report.bound.document import BoundDocument
 from perwiz.report.critical import document as criticals
@@ -99,7 +99,7 @@ def _critical(path: CriticalDocument) -> PanelData:
         ("routine", [(part.routine, part) for part in path.routines]),
     ]
     tables = [_group(name, parts, whole) for name, parts in groups if len(parts) > (name == "region")]
-    note = f"{words.duration(whole)}{' after MPI_Init' if after else ''} in {ways}: {', '.join(kinds)}"
+    note = f"{whole_of(whole, path.part).removeprefix('the ') if after else words.duration(whole)} in {ways}: {', '.join(kinds)}"
     return _block("Critical path", note, tables, {"names": list(KINDS), "colours": list(_COLOURS)})
 
 

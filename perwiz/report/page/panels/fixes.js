@@ -2,18 +2,18 @@
 page.panel("fixes", {draw(box, data) {
   const {node, time, share, table} = page;
   const bar = (gain) => {
-    const most = Math.max(...data.changes.concat(data.ranked).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
+    const most = Math.max(...data.changes.concat(data.ranked, data.at_best).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
     out.style.width = Math.max(2, 90 * gain / most) + "px";
     return node("span", {class: "nowrap"}, out, time(gain));
   };
   const go = (call) => call === null ? undefined : () => page.show({call});
   const place = node("div", {class: "columns"});
   box.append(page.facts(data.answer), place);
-  if (data.ranked.length) {
-    place.append(node("div", {}, node("h3", {}, "What could be changed"), table(["gain", "", "makespan", "kind", "change", "what to do"],
-      data.ranked.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
-        time(row.makespan), row.kind, node("code", {class: "change"}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
-  }
+  const list = (rows, ...title) => rows.length && place.append(node("div", {}, ...title, table(["gain", "", "makespan", "kind", "change", "what to do"],
+    rows.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
+      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
+  list(data.ranked, node("h3", {}, "What could be changed"));
+  list(data.at_best, node("h3", {}, "What there is to gain at best"), node("p", {class: "quiet"}, data.at_best_note));
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
       data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain),

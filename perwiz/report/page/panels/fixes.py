@@ -16,12 +16,14 @@ _NAME = 80
 
 def document(report: Report) -> PanelData:
     """Return what could be changed, the calls that pay, and the domino path; times in ns, `id` the number of a call to show."""
-    ranked, lines = report.ranked, report.ranking.lines
+    ranked = report.ranked
     path = ranked.path
     return {
         "answer": _answer(ranked),
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
-        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, lines, strict=False)],
+        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, report.ranking.lines, strict=False)],
+        "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.ranking.bounds, strict=False)],
+        "at_best_note": "A wait goes only as far as what it waits for comes earlier, and no call takes no time.",
         "steps": [_step(row, path.trigger) for row in path.steps],
         "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
     }
@@ -33,12 +35,12 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
-        *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
+        *([label, fact] for label, fact in (limits(ranked.limits, ranked.part) if ranked.limits else [])),
         *([label, fact] for label, fact in for_devices(ranked)),
-        ["at best", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
+        ["no waits", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in pace(ranked)),
-        ["error", _error(ranked.replay_error_ns)],
+        ["replay", _error(ranked.replay_error_ns)],
     ]
 
 
@@ -49,7 +51,7 @@ def _span(span: Span | None, makespan: int) -> list[list[str]]:
 
 def _error(error: int) -> str:
     off = f"at most {words.duration(error)} off the recorded one" if error else "exactly the recorded one"
-    return f"the unchanged run, replayed, is {off}"
+    return f"the unchanged run is {off}"
 
 
 def _worth(row: Change | Ranked) -> PanelData:

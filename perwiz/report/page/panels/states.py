@@ -47,7 +47,7 @@ def document(states: WaitStates, budget: int = BUDGET) -> PanelData:
         most = most * 3 // 4
     return {
         "whole": whole,
-        "note": f" of the {words.duration(whole)} after MPI_Init" if whole != makespan else "",
+        "note": f" of {blocks.whole_of(whole, states.run.trace.part)}" if whole != makespan else "",
         "metrics": _metrics(kept),
         "tree": _tree(cube),
         "system": _system(cube.trace, order, block),

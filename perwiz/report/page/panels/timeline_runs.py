@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.report.domino.text import first_change
+from perwiz import words
+from perwiz.report.domino.records import first_bound, first_line
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
@@ -23,7 +24,7 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
     if clocks.correction:
         moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
     if prediction:
-        made_by = str(prediction.predicted.origin) if report.asked else f"predicted under the first change: {first_change(report.ranked)}"
+        made_by = str(prediction.predicted.origin) if report.asked else _first(report)
         moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
     runs, pairs = [Shown(run.trace, moments)], None
     if report.comparison:
@@ -35,6 +36,13 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
     panes = (last - 1 if report.comparison and report.asked else 0), last or -1
     overlays = Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
     return timeline.document(runs, overlays, budget)
+
+
+def _first(report: Report) -> str:
+    """Return what the run under the first change, or else under what there is to gain at best, is called."""
+    line, bound = first_line(report.ranked), first_bound(report.ranked)
+    named = f"under the first change: {line.head.change}" if line else f"at best: {bound.head.change}" if bound else "unchanged"
+    return f"predicted {words.shown(named, 300)}"
 
 
 def _order(prediction: Prediction) -> I8 | None:

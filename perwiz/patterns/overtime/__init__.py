@@ -1,0 +1,1 @@
+"""Behaviour over time: the run in parts, what each is, and where that changes."""

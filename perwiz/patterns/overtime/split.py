@@ -1,0 +1,207 @@
+"""A run in parts, one behind the other: iterations of the program, or windows of equal time; and what of it lies in each part.
+
+Parts have bounds on every location: an iteration begins on each where that one begins it, a window at the same instant on all. What is
+summed over parts is so to the ns: what crosses a bound is divided there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+from perwiz import words
+from perwiz.trace.arrays import F8, I4, I8
+from perwiz.trace.parts.iterations import find
+from perwiz.trace.tables import STREAM
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.stretch import Segments
+
+WINDOWS = 100
+"""Windows, where nobody says how many."""
+MOST, _CELLS, _FEWEST = 500, 1 << 22, 20
+"""Parts at most; of more iterations some neighbours are one. Parts times locations at most, unless that leaves too few."""
+_HALF = 0.5
+"""Part of the time that iterations must last to be the parts."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """The parts of a run, in order."""
+
+    by: Literal["iterations", "windows"]
+    names: tuple[str, ...]
+    """What repeats: regions or routines of an iteration of the first process; none of windows."""
+    why: str
+    """Why windows, though nobody asked for them; empty else."""
+    shown: bool
+    """Whether the trace shows MPI_Init and MPI_Finalize of the program, between which windows lie; else in the whole run."""
+    number: I8
+    """Number of the first iteration, or window, of each, from 1, and one more."""
+    cuts: I8
+    """When they begin, ns by part and location, and when the last ends."""
+    before: bool
+    """Whether the first part lies before the first iteration."""
+    after: bool
+    """Whether the last part lies behind the last iteration."""
+    open: bool
+    """Whether the last iteration ends with its last call: what it computes behind that is not told from what follows the loop."""
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    @property
+    def counted(self) -> slice:
+        """Which parts are iterations or windows."""
+        return slice(int(self.before), len(self) - self.after)
+
+
+def split(trace: Trace, windows: int | None = None) -> Split:
+    """Return a run in its iterations, or in so many windows; in windows too if it has no iterations that last half of the time.
+
+    Iterations count from the last return of MPI_Init to the last entry of MPI_Finalize, and so do windows; where the trace does not show
+    that, the whole run.
+    """
+    start, stop, shown = span(trace)
+    why = ""
+    if windows is None:
+        found = find(trace)
+        own = found.processes
+        lasts = float((found.stop[-1] - found.begin[0])[own].mean()) if len(found) else 0.0
+        if len(found) and lasts >= _HALF * (stop - start):
+            most = min(MOST, max(_FEWEST, _CELLS // max(1, len(trace.locations))))
+            each = -(-len(found) // most)
+            cuts = np.concatenate((found.begin[::each], found.stop[-1:]))
+            return _iterations(trace, cuts, each, len(found), (start, stop), found.body, found.kind == "calls")
+        why = found.why or f"its {len(found)} iterations last {words.percent(lasts, stop - start)} of the time"
+    count = min(WINDOWS if windows is None else windows, max(1, stop - start))
+    bounds = start + np.arange(count + 1) * (stop - start) // count
+    cuts = np.repeat(bounds[:, None], len(trace.locations), axis=1)
+    return Split("windows", (), why, shown, np.arange(1, count + 2), cuts, False, False, False)
+
+
+def _iterations(trace: Trace, cuts: I8, each: int, count: int, ends: tuple[int, int], names: tuple[str, ...], open_: bool) -> Split:
+    """Return iterations with what is before and behind them."""
+    low, high = np.minimum(cuts[0], ends[0]), np.maximum(cuts[-1], ends[1])
+    before, after = bool((low < cuts[0]).any()), bool((high > cuts[-1]).any())
+    number = np.append(np.arange(1, count + 1, each), count + 1)
+    cuts = np.concatenate((*([low[None]] * before), cuts, *([high[None]] * after)))
+    return Split("iterations", names, "", True, number, cuts, before, after, open_)
+
+
+def span(trace: Trace) -> tuple[int, int, bool]:
+    """Return when the last process leaves MPI_Init and when the last enters MPI_Finalize, ns; and whether the trace shows both.
+
+    Else the first and the last instant of the run.
+    """
+    calls, ends = trace.timeline.calls, trace.timeline.locations
+    first, last = int(ends.enter.min(initial=0)), int(ends.leave.max(initial=0))
+    if len(ends.enter):
+        first = int(ends.enter.min())
+    inits, finalizes = selectors.init_calls(trace), selectors.finalize_calls(trace)
+    start = int(calls.leave[inits].max()) if len(inits) else first
+    stop = int(calls.enter[finalizes].max()) if len(finalizes) else last
+    return (start, stop, bool(len(inits) and len(finalizes))) if start < stop else (first, last, False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pieces:
+    """The computation of a run, cut at the bounds of parts: pieces in the order of locations, then of time."""
+
+    segment: I8
+    """Row of segments."""
+    part: I8
+    """-1 of what lies before all parts or behind them."""
+    length: I8
+    """ns, above 0."""
+    location: I4
+
+
+def pieces(segments: Segments, cuts: I8) -> Pieces:
+    """Return the computation in parts.
+
+    segments  aaaa--bb---cccc     cuts  |  |      |     pieces aa|aa of parts -1 0, bb of 0, c|ccc of 0 and -1
+    """
+    trace = segments.trace
+    begin = begins(segments)
+    end = begin + segments.length
+    first = np.searchsorted(segments.location, np.arange(len(trace.locations) + 1))
+    part = np.empty(len(begin), "i8")
+    inner: list[I8] = []
+    for at, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
+        part[low:high] = np.searchsorted(cuts[:, at], begin[low:high], "right") - 1
+        row = low + np.searchsorted(begin[low:high], cuts[:, at], "left") - 1
+        kept = np.flatnonzero(row >= low)
+        kept = kept[(end[row[kept]] > cuts[kept, at]) & (begin[row[kept]] < cuts[kept, at])]
+        inner.append(np.stack([row[kept], cuts[kept, at], kept]))
+    cut = np.concatenate(inner, axis=1) if inner else np.empty((3, 0), "i8")
+    segment = np.concatenate([np.arange(len(begin)), cut[0]])
+    order = np.argsort(segment, kind="stable")
+    segment, begin_ = segment[order], np.concatenate([begin, cut[1]])[order]
+    part = np.concatenate([part, cut[2]])[order]
+    last = np.append(segment[1:] != segment[:-1], True)
+    stop = np.where(last, end[segment], np.append(begin_[1:], 0))
+    length = stop - begin_
+    kept = np.flatnonzero(length > 0)
+    part = np.where(part >= len(cuts) - 1, -1, part)
+    return Pieces(segment[kept], part[kept], length[kept], segments.location[segment[kept]])
+
+
+def begins(segments: Segments) -> I8:
+    """Return when each segment of computation begins in the timeline of its trace, ns."""
+    trace = segments.trace
+    calls, ends = trace.timeline.calls, trace.timeline.locations
+    gap_begin = np.empty(len(trace.calls) + len(trace.locations), "i8")
+    gap_begin[np.arange(len(trace.calls)) + trace.calls.location + 1] = calls.leave
+    gap_begin[trace.first_calls[:-1] + np.arange(len(trace.locations))] = ends.enter
+    total = np.cumsum(segments.length) - segments.length
+    fresh = np.append(True, segments.gap[1:] != segments.gap[:-1])[: len(total)]
+    start = np.maximum.accumulate(np.where(fresh, total, 0))
+    return gap_begin[segments.gap] + total - start
+
+
+def computed(pieces: Pieces, parts: int, locations: int) -> I8:
+    """Return what each location computes in each part, int64 ns by part and location."""
+    out = np.zeros((parts + 1) * locations, "i8")
+    np.add.at(out, pieces.part * locations + pieces.location, pieces.length)  # those of no part go to the last row
+    return out.reshape(parts + 1, locations)[:parts]
+
+
+def inside(trace: Trace, cuts: I8, lost: I8) -> I8:
+    """Return how much of an int64 ns per call, that begins as the call does, lies in each part, by part and location.
+
+    No call may lose more than it takes.
+    """
+    enter, bounds = trace.timeline.calls.enter, trace.first_calls
+    out = np.zeros(cuts.shape, "i8")
+    for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        if lost[low:high].any():
+            total = np.append(0, np.cumsum(lost[low:high]))
+            row = np.searchsorted(enter[low:high], cuts[:, at], "right") - 1
+            here = np.clip(cuts[:, at] - enter[low + row], 0, lost[low + row])
+            out[:, at] = np.where(row >= 0, total[row] + here, 0)
+    return np.diff(out, axis=0)
+
+
+def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) -> F8:
+    """Return when parts begin and end on a location in another timeline of the same calls, float64 ns.
+
+    There each has done what it has done at that instant here: computation goes on as it does here, and of a call the same share is over.
+    `enter` and `leave` are the other times of calls, `begun` and `ended` those of locations.
+    """
+    calls, ends, bounds = trace.timeline.calls, trace.timeline.locations, trace.first_calls
+    out = np.empty(cuts.shape)
+    for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        here, there = np.empty(2 * (high - low) + 2, "i8"), np.empty(2 * (high - low) + 2, "i8")
+        here[0], here[-1], there[0], there[-1] = ends.enter[at], ends.leave[at], begun[at], ended[at]
+        here[1:-1:2], here[2:-1:2] = calls.enter[low:high], calls.leave[low:high]
+        there[1:-1:2], there[2:-1:2] = enter[low:high], leave[low:high]
+        out[:, at] = np.interp(cuts[:, at], here, there)
+    return out
+
+
+def hosts(trace: Trace) -> I8:
+    """Return the locations that are no streams of devices."""
+    return np.flatnonzero(trace.locations.kind != STREAM)

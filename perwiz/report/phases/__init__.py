@@ -1,0 +1,1 @@
+"""What `perwiz phases` prints."""

@@ -1,0 +1,201 @@
+"""The text of `perwiz phases`, made from its document: where behaviour changes and what is worth most first."""
+
+from __future__ import annotations
+
+from perwiz import words
+from perwiz.report import blocks, misfit
+from perwiz.report.blocks import Facts
+from perwiz.report.phases.document import Change, PhaseOf, PhasesDocument, Trending, best
+
+_ROWS, _CHANGES, _NAMED, _NAMES, _NAME = 12, 4, 5, 4, 24
+"""Phases in the table, changes told, iterations named, names of what repeats, and columns of one."""
+_WORTH = 0.01
+"""Part of the time from which on a gain is worth another question."""
+NOTE = "most: rank that computes longest; balanced, no waits: what the whole run gains if computation here was, if calls here did not wait"
+MOVED = "transfer above 100 %: on an ideal network waits move in there; what communication costs there is serial. x transfer"
+_ABOVE = 1.02
+"""Transfer from which on that is said."""
+TITLES = {"load_balance": "load balance", "serialisation": "serialisation", "transfer": "transfer"}
+
+
+def text(document: PhasesDocument) -> str:
+    """Return the document as text."""
+    lines = [*blocks.title(document.trace, "behaviour over time", document.health), "", *words.facts(answer(document)), ""]
+    return "\n".join([*lines, *_lines(document), "", *misfit.closing(document)])
+
+
+def answer(document: PhasesDocument) -> Facts:
+    """Return the phases, what differs between them, and what is worth most."""
+    facts = [("recorded", blocks.recorded(document.recorded_ns, document.health))]
+    facts += blocks.share_facts(document.shares_of_ns, document.recorded_ns, part="")
+    facts += [("phases", phases_found(document))]
+    facts += [("", f"{document.count} windows of equal time, as {document.why}")] * bool(document.why)
+    if document.by == "windows" and not document.shown:
+        facts.append(("", "the trace does not show MPI_Init and MPI_Finalize: windows of the whole run"))
+    inner = [phase for phase in document.phases if phase.kind == "phase"]
+    changed = [phase for phase in inner if phase.changes]
+    facts += [(f"from {phase.first}", changes(document, phase)) for phase in changed[:_CHANGES]]
+    facts += [("", f"and {len(changed) - _CHANGES} more changes")] * (len(changed) > _CHANGES)
+    trends = [(phase, trend) for phase in inner for trend in phase.trends]
+    for k, (phase, trend) in enumerate(trends[:_CHANGES]):
+        facts.append(("" if k else "trend", f"{_span(document, phase)}: {trending(document, trend)}{who(phase, trend.of)}"))
+    facts += _exceptions(document, inner)
+    return misfit.beside([*facts, *_worth(document)], document, document.shares_of_ns)
+
+
+def phases_found(document: PhasesDocument) -> str:
+    """Return how many phases there are, and where they begin."""
+    inner = [phase for phase in document.phases if phase.kind == "phase"]
+    body = ""
+    if document.body:
+        each = list(dict.fromkeys(document.body))
+        named = ", ".join(words.shown(name, _NAME) for name in each[:_NAMES])
+        body = f" of {named}{f' and {len(each) - _NAMES} more' if len(each) > _NAMES else ''}"
+    of = f"{words.several(document.count, document.by[:-1])}{body}"
+    behind = _behind(document)
+    if len(inner) < 2:
+        nothing = "" if any(phase.trends for phase in inner) else ": nothing changes"
+        return f"one{nothing} in {of}{behind}"
+    begins = [str(phase.first) for phase in inner[1:]]
+    shown = ", ".join(begins[:_ROWS]) + (" ..." if len(begins) > _ROWS else "")
+    where = f"{document.by if len(begins) > 1 else document.by[:-1]} {shown}"
+    return f"{len(inner)} in {of}{behind}: behaviour changes at {where}"
+
+
+def _behind(document: PhasesDocument) -> str:
+    """Return how many iterations are a warm-up; where these take less than the phase behind them, that is said."""
+    warm = next((phase for phase in document.phases if phase.kind == "warm-up"), None)
+    if warm is None or _longer(document):
+        return f", behind a warm-up of {warm.last}" if warm else ""
+    return ", behind the first, which takes less" if warm.last == 1 else f", behind the first {warm.last}, which take less"
+
+
+def _longer(document: PhasesDocument) -> bool:
+    """Return whether processes take longer on average for an iteration of the warm-up than for one of the phase behind it, given both."""
+    k = next(k for k, phase in enumerate(document.phases) if phase.kind == "warm-up")
+    both = document.phases[k : k + 2]
+    one, other = ((phase.computation_ns + phase.calls_ns) / (phase.last - phase.first + 1) for phase in both)
+    return one > other
+
+
+def changes(document: PhasesDocument, phase: PhaseOf) -> str:
+    """Return what differs from the phase before in words, and which process is to be looked at."""
+    parts = [_change(document, change) for change in phase.changes if change.of != "who"]
+    moved = next((change for change in phase.changes if change.of == "who"), None)
+    which = [change.of for change in phase.changes].index("load_balance") if any(c.of == "load_balance" for c in phase.changes) else -1
+    if moved is not None:
+        rank = words.rank(phase.slowest.rank, phase.slowest.thread)
+        parts.append(f"rank {rank} computes most, {phase.slowest_share:.2f} times the mean, before that rank {round(moved.before)}")
+    elif which >= 0:
+        parts[which] += who(phase, "load_balance")
+    return "; ".join(parts)
+
+
+def who(phase: PhaseOf, of: str) -> str:
+    """Return which process computes most, where load balance is told of and one does; nothing else."""
+    if of != "load_balance" or phase.slowest_share < 1.02:
+        return ""
+    return f" (rank {words.rank(phase.slowest.rank, phase.slowest.thread)} computes most, {phase.slowest_share:.2f} times the mean)"
+
+
+def _change(document: PhasesDocument, change: Change) -> str:
+    if change.of == "time":
+        after, before = (words.duration(round(value)) for value in (change.after, change.before))
+        return f"an iteration takes {after} instead of {before}"
+    way = "rises" if change.after > change.before else "falls"
+    return f"{TITLES[change.of]} {way} from {100 * change.before:.1f} % to {100 * change.after:.1f} %"
+
+
+def trending(document: PhasesDocument, trend: Trending) -> str:
+    """Return in words what goes up or down."""
+    way = "rises" if trend.slope > 0 else "falls"
+    if trend.of == "time":
+        begins, ends = (words.duration(round(value)) for value in (trend.begins, trend.ends))
+        more = words.duration(abs(round(trend.slope)))
+        way = "longer" if trend.slope > 0 else "less"
+        return f"each {document.by[:-1]} takes about {more} {way} than the one before, {begins} to {ends}"
+    return f"{TITLES[trend.of]} {way} from {100 * trend.begins:.1f} % to {100 * trend.ends:.1f} %"
+
+
+def _span(document: PhasesDocument, phase: PhaseOf) -> str:
+    return f"{phase.first}..{phase.last}" if phase.first < phase.last else str(phase.first)
+
+
+def _name(document: PhasesDocument, phase: PhaseOf) -> str:
+    if phase.kind in ("before", "after"):
+        return phase.kind
+    return _span(document, phase) + ("" if phase.kind == "phase" else " warm-up" if _longer(document) else " shorter")
+
+
+def _exceptions(document: PhasesDocument, phases: list[PhaseOf]) -> Facts:
+    """Return which iterations take far longer than the others of their phase."""
+    usual = {number: phase for phase in phases for number in phase.exceptions}
+    if not usual:
+        return []
+    lasts = {part.first: part.time_ns // (part.last - part.first + 1) for part in document.parts if part.first}
+    longest = sorted(sorted(usual, key=lambda number: -lasts[number])[:_NAMED])
+    named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
+    more = f" and {len(usual) - _NAMED} more" if len(usual) > _NAMED else ""
+    average = usual[longest[0]]
+    mean = words.duration(average.time_ns // (average.last - average.first + 1))
+    all_of = "" if len(phases) == 1 else f" in {_span(document, average)}"
+    return [("stands out", f"{'iterations' if len(usual) > 1 else 'iteration'} {named}{more}; on average{all_of} {mean}")]
+
+
+def _worth(document: PhasesDocument) -> Facts:
+    """Return which phase is worth most, and what to ask about it."""
+    found = best([phase for phase in document.phases if phase.kind == "phase"])
+    if found is None:
+        return [("worth", f"no phase gains if it was balanced or did not wait{blocks.as_recorded(document.health)}")]
+    gain, what = max((found.balanced_gain_ns, f"computation of {_span(document, found)} balanced"), (found.unwaiting_gain_ns, ""))
+    what = what or f"no waits in {_span(document, found)}"
+    now = document.recorded_ns
+    facts = [("worth", f"{what}: {words.duration(now - gain)}, {blocks.gained(now, now - gain, document.shares_of_ns)}")]
+    pays = document.next and gain >= _WORTH * (document.shares_of_ns or now)
+    return [*facts, *[("ask next", document.next)] * bool(pays)]
+
+
+def table(document: PhasesDocument, most: int) -> tuple[list[str], list[list[str]], int]:
+    """Return the heads, the cells of the first phases, and how many of the last columns are names, set flush left."""
+    rows, whole = list[list[str]](), document.shares_of_ns or document.recorded_ns
+    counted = any(phase.ipc is not None for phase in document.phases)
+    regions = any(phase.region for phase in document.phases)
+    for phase in document.phases[:most]:
+        count = phase.last - phase.first + 1 if phase.first else 0
+        longest = max(phase.waits_ns, key=lambda name: phase.waits_ns[name], default="")
+        rows.append(
+            [
+                _name(document, phase),
+                words.duration(phase.begin_ns) if document.by == "windows" else words.duration(phase.time_ns // count) if count else "-",
+                words.percent(phase.time_ns, whole),
+                *(_percent(value) for value in (phase.parallel, phase.load_balance, phase.serialisation, phase.transfer)),
+                words.percent(phase.waiting_ns, max(1, phase.computation_ns + phase.calls_ns)),
+                words.rank(phase.slowest.rank, phase.slowest.thread),
+                *(_gain(gain, whole) for gain in (phase.balanced_gain_ns, phase.unwaiting_gain_ns)),
+                *(["-" if phase.ipc is None else f"{phase.ipc:.2f}"] * counted),
+                document.titles.get(longest, "-"),
+                *([words.shown(phase.region, 40) or "-"] * regions),
+            ]
+        )
+    head = [document.by, "begins" if document.by == "windows" else "each", "time", "parallel", "balance", "serial.", "transfer"]
+    head += ["waiting", "most", "balanced", "no waits", *["IPC"] * counted, "longest waits", *["region"] * regions]
+    return head, rows, 1 + regions
+
+
+def _lines(document: PhasesDocument) -> list[str]:
+    """Return the phases, one a line."""
+    head, rows, names = table(document, _ROWS)
+    last = len(head) - 1
+    lines = words.table(head, rows, left=(0, *range(last - names + 1, last + 1)), spare=(last - names + 1, 5, 6, last))
+    moved = words.wrapped(MOVED) if any(phase.transfer > _ABOVE for phase in document.phases[:_ROWS]) else []
+    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE), *moved]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _gain(gain: int, whole: int) -> str:
+    """Return a gain as a share, with a sign if it is a loss."""
+    share = words.percent(abs(gain), whole)
+    return f"-{share}" if gain < 0 and not share.startswith("<") else share
