@@ -163,6 +163,25 @@ def along(trace: Trace, counter: int, span: Times | None = None) -> Along:
     return Along(*(Ends(*parts[k : k + 2]) for k in (0, 2, 4)))
 
 
+def row_of(trace: Trace, names: frozenset[str]) -> int | None:
+    """Return the first counter, row of `Trace.counter_names`, that has one of some names and counted something; None if none did."""
+    if not (len(trace.counters) or len(trace.region_counters)):
+        return None
+    return next((row for row, name in enumerate(trace.counter_names) if row not in trace.levels and plain(name) in names), None)
+
+
+def between_calls(trace: Trace, counter: int) -> F8:
+    """Return what a counter counted between calls, float64: before the first call of a location, between two, behind the last; location
+    after location."""
+    values, calls = along(trace, counter), np.arange(len(trace.calls)) + trace.calls.location
+    out = np.empty(len(trace.calls) + len(trace.locations))
+    ends = trace.first_calls[1:] + np.arange(len(trace.locations))
+    out[calls], out[ends] = values.calls.enter, values.locations.leave
+    out[calls + 1] -= values.calls.leave
+    out[trace.first_calls[:-1] + np.arange(len(trace.locations))] -= values.locations.enter
+    return out
+
+
 def _fill(time: I8, location: I8, value: F8) -> None:
     """Put in the values that are NaN: on the line between the readings around them, at the ends the nearest; 0 of locations with none.
 
@@ -186,8 +205,8 @@ def counted(trace: Trace, span: Times | None = None, tree: CallTree | None = Non
     if not rows or not (len(trace.counters) or len(trace.region_counters)):
         return None
     tree = call_tree(trace) if tree is None else tree
-    values = tuple(_exclusive(trace, tree, along(trace, row, span)) for row in rows)
-    return Counted(tree, tuple(trace.counter_names[row] for row in rows), values, _exclusive(trace, tree, _covered(trace, span)))
+    values = tuple(exclusive(trace, tree, along(trace, row, span)) for row in rows)
+    return Counted(tree, tuple(trace.counter_names[row] for row in rows), values, exclusive(trace, tree, _covered(trace, span)))
 
 
 def _covered(trace: Trace, span: Times | None) -> Along:
@@ -208,8 +227,8 @@ def _covered(trace: Trace, span: Times | None) -> Along:
     return Along(*(Ends(*ends) for ends in clipped))
 
 
-def _exclusive(trace: Trace, tree: CallTree, values: Along) -> F8:
-    """Return what was counted by node and location: in calls, in regions less what is in them, and the rest at the root."""
+def exclusive(trace: Trace, tree: CallTree, values: Along) -> F8:
+    """Return what was counted by node and location, float64: in calls, in regions less what is in them, and the rest at the root."""
     calls, regions = trace.calls, trace.regions
     out = np.zeros((len(tree), len(trace.locations)))
     in_calls, in_regions = values.calls.counted, values.regions.counted

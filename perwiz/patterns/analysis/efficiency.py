@@ -36,7 +36,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import NONE, PROCESS, STREAM, Times
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run, makespan
 
@@ -63,6 +63,8 @@ class Efficiency:
     """The same on an ideal network."""
     work: Work = NOT_COUNTED
     """Instructions and cycles of the same computation."""
+    since: int = 0
+    """The instant from which on it is told, ns; of what `whole` returns."""
 
     @property
     def load_balance(self) -> float:
@@ -106,7 +108,7 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     hosts = run.trace.locations.kind != STREAM
     tree, window = severity.tree, window_of(run.trace)
     counts = counted(run.trace, tree=tree)
-    program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], run.makespan, makespan(run.graph, time))
+    program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], *_program(run, best, makespan(run.graph, time)))
     inner = counted(run.trace, window, tree) if window and counts else None
     out = [dataclasses.replace(some, useful=some.useful[hosts], work=_work(inner, hosts)) for some in between(run, best.calls)]
     out.append(dataclasses.replace(program, work=_work(counts, hosts)))
@@ -127,20 +129,28 @@ def whole(run: Run) -> Efficiency:
     """Return the efficiency of the part from when the last process has left MPI_Init until the last enters MPI_Finalize.
 
     To the end if none does; of the whole program if the trace does not show MPI_Init. Gains are shares of the time from there to the end.
-    Streams of devices do not count.
+    Of a part of a run it is that of the process that takes longest: each begins it where it is. Streams of devices do not count.
     """
     trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
     inits, after, last = selectors.init_calls(trace), selectors.after_init(trace), np.flatnonzero(FINALIZE[trace.calls.op])
-    if after is None or not 0 < after < run.makespan:
-        useful = _computed(trace, int(spans.enter.min(initial=0)), int(spans.leave.max(initial=0)))
-        return Efficiency(PROGRAM, False, useful, run.makespan, makespan(run.graph, time))
+    if trace.part or after is None or not 0 < after < run.makespan:
+        begin = int(spans.enter.min(initial=0))
+        useful = _computed(trace, begin, int(spans.leave.max(initial=0)))
+        return Efficiency(PROGRAM, False, useful, *_program(run, best, makespan(run.graph, time)), since=begin)
     since, begun = (int(each.leave[inits].max()) for each in (times, best.calls))
     until, ended = (int(each.enter[last].max()) if len(last) else -1 for each in (times, best.calls))
     if until < since:
         until, ended = int(spans.leave.max()), int(best.locations.leave.max())
-    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, ended - begun)
+    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, ended - begun, since=since)
+
+
+def _program(run: Run, best: Timeline, ideal: int) -> tuple[int, int]:
+    """Return how long the program takes, ns, and how long it would with times `best`, whose makespan is `ideal`."""
+    if not run.trace.part:
+        return run.makespan, ideal
+    return selectors.longest(run.trace.timeline.locations), selectors.longest(best.locations)
 
 
 def _computed(trace: Trace, since: int, until: int) -> I8:

@@ -19,6 +19,7 @@ from perwiz.patterns.search import search
 from perwiz.report.patterns import document as patterns
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from questions import Questions
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ARCHIVES = [ROOT / "traces" / name for name in ("npb-is.S-4", "npb-mg.S_timens-4")]
@@ -26,9 +27,12 @@ MORE = sorted(path.parent for path in pathlib.Path(os.environ.get("PERWIZ_SCALAS
 """Archives from elsewhere, if there are any."""
 
 
-def told(trace, model=None, clock="clc"):
+def told(trace, model=None):
     """Return the document on a trace, and per gain that it tells (option of predict, ns)."""
-    run = replayed(trace, model, clock)
+    return told_of(replayed(trace, model))
+
+
+def told_of(run):
     findings = search(run.trace)
     made = patterns.document(run, findings, worth(run, findings), None, 10**6)
     rows = [*made.call_paths, *made.metrics]
@@ -37,12 +41,14 @@ def told(trace, model=None, clock="clc"):
 
 def check(trace, model=None, clock="clc"):
     """Assert that every gain is that of predict for the sites told, and return how many there are."""
-    made, gains = told(trace, model, clock)
+    questions = Questions(trace, model, clock)
+    run = questions.run(())
+    made, gains = told_of(run)
     if len(trace.calls):
-        assert predict(trace, "zero-wait all", model, clock=clock).predicted.makespan == made.bound_ns
+        assert questions.makespan("zero-wait all") == made.bound_ns
     for change in {change for change, _ in gains}:
         option, argument = shlex.split(change)
-        gain = predict(trace, f"{option.removeprefix('--')} {argument}", model, clock=clock).gain
+        gain = run.makespan - questions.makespan(f"{option.removeprefix('--')} {argument}")
         assert {ns for other, ns in gains if other == change} == {gain}, change
     return len(gains)
 

@@ -1,0 +1,1 @@
+"""The report of `perwiz series`: document, text, picture and page."""
