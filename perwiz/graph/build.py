@@ -27,7 +27,7 @@ def build(
     synchronous: Mask | None = None,
     gaps: bool = False,
     movers: I4 | None = None,
-    supposed: Mask | None = None,
+    supposed: tuple[I8, I8] | None = None,
     inner: tuple[I8, I8] | None = None,
     transfers: bool = False,
 ) -> Graph:
@@ -35,21 +35,25 @@ def build(
 
     `synchronous` (bool per message) says which messages get a rendezvous edge from a call of the receiver to the return of the call that
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `movers` (row of calls per
-    message, -1 none) are the receivers' calls that let them move, if they are others than post the receives; `supposed` (bool per
-    message) says which further messages only a hypothesis makes synchronous; `inner` are members of collectives that wait for another
-    one, and those, rows of members; with `transfers` a call that completes a transfer waits for it since its receive was posted.
+    message, -1 none) are the receivers' calls that let them move, if they are others than post the receives; `supposed` are messages
+    that only a hypothesis lets wait for a call of their receiver, and those calls, rows, one message for several calls perhaps; `inner`
+    are members of collectives that wait for another one, and those, rows of members; with `transfers` a call that completes a transfer
+    waits for it since its receive was posted.
     Edges that would close a cycle are left out and counted: first rendezvous edges on it of senders that the times show let go before,
-    then supposed edges, then rendezvous edges, then all but the local ones. Raises GraphError beyond 2**31 vertices or edges.
+    then supposed edges, then rendezvous edges, then all but the local ones. A receiver that a supposed edge from a later call than posts
+    the receive would hold up is in an MPI call already, so there it begins where the receive is posted; one from an earlier call, of a
+    message sent in place, holds nobody then. Raises GraphError beyond 2**31 vertices or edges.
     """
-    layout, edges = Layout(trace), Edges()
+    layout, edges, table = Layout(trace), Edges(), trace.messages
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
     _add_messages(trace, layout, edges)
     if synchronous is not None:
-        _add_rendezvous(trace, layout, edges, synchronous, movers)
+        held = np.flatnonzero(synchronous)
+        _add_rendezvous(trace, layout, edges, held, (table.receive if movers is None else movers)[held])
     if supposed is not None:
-        _add_rendezvous(trace, layout, edges, supposed, movers, _SUPPOSED)
+        _add_rendezvous(trace, layout, edges, *supposed, _SUPPOSED)
     if transfers:
-        _add_transfers(trace, layout, edges, [waits for waits in (synchronous, supposed) if waits is not None])
+        _add_transfers(trace, layout, edges, _any(trace, synchronous, supposed))
     _add_probes(trace, layout, edges)
     _add_collectives(trace, layout, edges)
     _add_links(trace, layout, edges)
@@ -61,15 +65,21 @@ def build(
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
     vertex, keep = _ordered(trace, layout, listed, movers)
+    while keep is not None and len(sooner := _too_late(trace, layout, listed, keep)):
+        listed[0][sooner] = layout.entered[table.receive[listed[3][sooner]]]
+        vertex, keep = _ordered(trace, layout, listed, movers)
     dropped, deadlocks, let_go = 0, 0, 0
     if keep is not None:
-        deadlocks = int((listed[2][~keep] == _SUPPOSED).sum())
+        supposed_too = np.flatnonzero(~keep & (listed[2] == _SUPPOSED))
+        deadlocks = int((listed[0][supposed_too] == layout.entered[table.receive[listed[3][supposed_too]]]).sum())
         let_go = int(_let_go(trace, listed[2], listed[3], movers)[~keep].sum())
-        dropped = len(keep) - int(keep.sum()) - deadlocks - let_go
+        dropped = len(keep) - int(keep.sum()) - len(supposed_too) - let_go
         listed = [column[keep] for column in listed]
-    listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
+    only_supposed = listed[2] == _SUPPOSED
+    listed[2][only_supposed] = RENDEZVOUS
     graph = finish(layout, vertex, listed, dropped, deadlocks)
-    return dataclasses.replace(graph, let_go=let_go, inner=0 if inner is None else len(inner[0]))
+    waits = 0 if inner is None else len(inner[0])
+    return dataclasses.replace(graph, supposed=int(only_supposed.sum()), let_go=let_go, inner=waits)
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
@@ -77,19 +87,27 @@ def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(layout.entered[table.send], layout.entered[table.receive_done] + 1, MESSAGE, np.arange(len(table)))
 
 
-def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, synchronous: Mask, movers: I4 | None, kind: int = RENDEZVOUS) -> None:
-    table = trace.messages
-    movers = table.receive if movers is None else movers
-    m = np.flatnonzero(synchronous & (table.send_done != NONE) & (movers != NONE))
-    edges.add(layout.entered[movers[m]], layout.entered[table.send_done[m]] + 1, kind, m)
+def _add_rendezvous(trace: Trace, layout: Layout, edges: Edges, messages: I8, movers: Ints, kind: int = RENDEZVOUS) -> None:
+    """Let the completions of some sends wait for calls of their receivers, a row for each of these messages, -1 none."""
+    done = trace.messages.send_done[messages]
+    bound = (done != NONE) & (movers != NONE)
+    edges.add(layout.entered[movers[bound]], layout.entered[done[bound]] + 1, kind, messages[bound])
 
 
-def _add_transfers(trace: Trace, layout: Layout, edges: Edges, synchronous: list[Mask]) -> None:
+def _any(trace: Trace, synchronous: Mask | None, supposed: tuple[I8, I8] | None) -> Mask:
+    """Return which messages hold their sender, or may, bool per message."""
+    out = np.zeros(len(trace.messages), bool) if synchronous is None else synchronous.copy()
+    if supposed is not None:
+        out[supposed[0]] = True
+    return out
+
+
+def _add_transfers(trace: Trace, layout: Layout, edges: Edges, synchronous: Mask) -> None:
     """Let what completes a receive, or a synchronous send, wait for the transfer that its posting lets begin."""
     table = trace.messages
     m = np.flatnonzero(table.receive != table.receive_done)
     edges.add(layout.entered[table.receive[m]], layout.entered[table.receive_done[m]] + 1, TRANSFER, m)
-    m = np.flatnonzero((table.send != table.send_done) & (table.send_done != NONE) & np.logical_or.reduce(synchronous))
+    m = np.flatnonzero((table.send != table.send_done) & (table.send_done != NONE) & synchronous)
     edges.add(layout.entered[table.send[m]], layout.entered[table.send_done[m]] + 1, TRANSFER, m)
 
 
@@ -178,6 +196,13 @@ def _ordered(trace: Trace, layout: Layout, listed: list[Ints], movers: I4 | None
         if placed == layout.size:
             break
     return vertex, keep
+
+
+def _too_late(trace: Trace, layout: Layout, listed: list[Ints], keep: Mask) -> I8:
+    """Return which supposed edges are left out though they begin later than where the receive is posted."""
+    source, _, kind, cause = listed
+    edge = np.flatnonzero(~keep & (kind == _SUPPOSED))
+    return edge[source[edge] > layout.entered[trace.messages.receive[cause[edge]]]]
 
 
 def _let_go(trace: Trace, kind: U1, cause: I4, movers: I4 | None) -> Mask:

@@ -54,6 +54,8 @@ class Graph:
     """Edges left out because they would close a cycle."""
     deadlocks: int = 0
     """Rendezvous edges left out that only a hypothesis asked for: so the program would deadlock."""
+    supposed: int = 0
+    """Rendezvous edges that only a hypothesis asked for."""
     let_go: int = 0
     """Rendezvous edges left out of a cycle whose sender returned before the receiver's call: by the times it did not wait for it."""
     inner: int = 0

@@ -1,6 +1,6 @@
 """What collectives cost on a machine: a routine among so many processes, from so many bytes on, as found in recorded instances.
 
-In a model file each is a table [[collectives]], every key mandatory. What no table says costs the rounds of `rounds.py`.
+In a model file each is a table [[collectives]], every key mandatory. What no table says costs the likely algorithm of `rounds.py`.
 """
 
 from __future__ import annotations

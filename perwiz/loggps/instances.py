@@ -70,19 +70,28 @@ def sizes(trace: Trace) -> I8:
 def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I8:
     """Return the ns of the parts of some members (rows of Members): under the model of the run, or that on another network.
 
-    What the model found for the routine, or else the rounds of the likely algorithm under its letters; on another network the former
-    times what those rounds take there, over what they take here. What was found beyond the most that messages take stays.
+    What the model found for the routine, or else what the likely algorithm costs under its letters; on another network the former
+    times what that costs there, over what it costs here. What was found beyond the most that messages take stays.
     """
+    if not len(row):
+        return np.zeros(0, "i8")
     kind, kinds = alike(trace)
     fitted = _found(model, kinds)
-    chosen = _chosen(model, kinds, fitted)
-    here = rounds.cost(model, kinds, chosen)[:, None]
-    there = here if network is None else rounds.cost(network, kinds, chosen)[:, None]
+    of = parts(trace, row)
+    kind = kind[of.collective]
+    known = ~np.isnan(fitted)
+    there, here = np.zeros((2, len(kinds.op), 1), "i8")
+    needed = np.unique(kind[~known[kind, of.members]] if network is None else kind)
+    some = kinds.take(needed)
+    chosen = _chosen(model, some, fitted[needed])
+    there[needed, 0] = rounds.cost(network or model, some, chosen)
+    if network is None:
+        return np.where(known, np.rint(fitted), there).astype("i8")[kind, of.members]
+    here[needed, 0] = rounds.cost(model, some, chosen)
     explained = np.minimum(fitted, np.maximum(rounds.at_most(model, kinds)[:, None], here))
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = fitted - explained + np.where(here > 0, explained * (there / here), there)
-    of = parts(trace, row)
-    return np.where(np.isnan(fitted), there, np.rint(scaled)).astype("i8")[kind[of.collective], of.members]
+    return np.where(known, np.rint(scaled), there).astype("i8")[kind, of.members]
 
 
 def likely(trace: Trace, model: Model) -> list[str]:
@@ -101,7 +110,7 @@ def likely(trace: Trace, model: Model) -> list[str]:
 def _line(op: int, processes: int, algorithm: int, sizes: list[int]) -> str:
     low, high = sizes[0], sizes[-1]
     many = f" of {low} bytes" if low == high else f" of {low} to {high} bytes"
-    return f"{operations.OPS[op]}{many if high else ''} of {processes} processes: {rounds.words(algorithm, processes)}"
+    return f"{operations.OPS[op]}{many if high else ''} of {processes} processes: {rounds.words(algorithm)}"
 
 
 def _found(model: Model, kinds: Collectives) -> F8:

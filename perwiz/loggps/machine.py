@@ -27,6 +27,8 @@ class Estimate:
     """Messages, or instances of collectives, that tell it."""
     against: int
     """Those that contradict it."""
+    error: float | None = None
+    """Standard error of a cost, ns or ns per byte, if they tell it."""
 
     @property
     def place(self) -> str:
@@ -76,6 +78,8 @@ class Machine:
     unknown: tuple[Unknown, ...] = ()
     given: bool = False
     """The model was given whole: the trace may contradict it."""
+    off: tuple[Model, ...] = ()
+    """The model if one of the costs that were fitted were smaller by its standard error, for each."""
 
 
 def written(unknown: Iterable[Unknown]) -> list[str]:

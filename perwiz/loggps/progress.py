@@ -11,9 +11,9 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
-from perwiz.trace.arrays import I4, I8
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.operations import PROGRESSES
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
@@ -24,7 +24,7 @@ SHORT = 0.1
 """Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
-def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
+def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the call of its receiver that lets each message move once that is entered, row of calls per message; -1 if none has to.
 
     Unless progress is "in calls", that which posts the receive. Else that in which the receiver stays when the message is there and its
@@ -33,22 +33,45 @@ def movers(trace: Trace, timeline: Timeline, model: Model) -> I4:
 
         receiver     Irecv 0 to 5 ......... Wait 90 to 99         sent at 10: the Wait
         receiver     Irecv 0 to 5 .. Recv 20 to 50 .. Wait        the Recv, of some other message
+
+    If the run was recorded under another model, `recorded`, or with other sizes of messages than `size`, what held the senders of those
+    that move otherwise here tells nothing: then it is the first such call that the receiver is in, or enters, when the message is there.
     """
     table, times = trace.messages, timeline.calls
     if model.progress != "in calls" or not len(table):
         return table.receive
     receiver, least = trace.calls.location[table.receive_done], visible_waits(trace, timeline)
     calls = progressing(trace, timeline, int(least.min()))
-    messages = sent(trace, model, np.arange(len(table)))
+    messages = sent(trace, model, np.arange(len(table)), size)
     in_place = model.is_in_place(messages)
+    otherwise = _otherwise(trace, model, messages, recorded)
     there = times.enter[table.send] + model.request(messages)
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
     stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
     done = np.where(table.send_done == NONE, times.leave.max(), times.leave[table.send_done])
     mover = np.where(stays, calls.row[within], _came_back(trace, calls, there, done, int(least.min())))
+    if otherwise.any():
+        mover = np.where(otherwise, _first(calls, receiver, there), mover)
     mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
     return np.minimum(mover, table.receive_done).astype("i4")
+
+
+def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | None) -> Mask:
+    """Return which messages hold their sender in another way than under the model that a run was recorded under, bool per message."""
+    if recorded is None:
+        return np.zeros(len(trace.messages), bool)
+    if recorded.progress != model.progress:
+        return np.ones(len(trace.messages), bool)
+    before = sent(trace, recorded, np.arange(len(trace.messages)))
+    other = model.is_synchronous(messages) != recorded.is_synchronous(before)
+    return other | (model.is_in_place(messages) != recorded.is_in_place(before))
+
+
+def _first(calls: Progressing, receiver: I4, there: I8) -> I8:
+    """Return the first call that each of some receivers leaves after its message is there, -1 if there is none."""
+    row = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
+    return np.where((calls.location[row] == receiver) & (calls.leave[row] > there), calls.row[row], NONE)
 
 
 def _came_back(trace: Trace, calls: Progressing, there: I8, done: I8, least: int) -> I8:

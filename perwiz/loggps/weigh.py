@@ -19,6 +19,7 @@ from perwiz.loggps import instances
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
+from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import NONE, Times
@@ -160,15 +161,19 @@ def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
     )
 
 
-def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8:
+def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recorded: Model | None = None) -> I8:
     """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
 
-    CUT for the rendezvous edges of eager messages; on a call's local edge the lag of its own synchronous request,
-    or of the transfer that it lets begin.
+    CUT for the rendezvous edges of eager messages, and for those from other calls than let them move, where hypotheses supposed some; on
+    a call's local edge the lag of its own synchronous request, or of the transfer that it lets begin. `recorded` is the model of the run,
+    if that is another one.
     """
     table = trace.messages
     waits, holds = synchronous(trace, model, size), holding(trace, model, size)
     gaps = Gaps(trace, model, size)
+    mover = None
+    if graph.supposed or graph.deadlocks:
+        mover = _begins(trace, graph, movers(trace, trace.timeline, model, recorded, size))
     out = np.zeros(graph.edges, "i8")
     for chunk in chunks(graph.edges):
         kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
@@ -179,6 +184,10 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
         lasts = model.ready(sent(trace, model, awaited, size)) if model.progress == POSTED else 0
         receives = (kind[edge] == TRANSFER) & (graph.source[chunk][edge] == graph.entered[table.receive[awaited]])
         lag[edge] = np.where(holds[awaited] | receives, lasts, CUT)
+        if mover is not None:
+            others = (mover[awaited] == NONE) | (graph.source[chunk][edge] != graph.entered[mover[awaited]])
+            others &= kind[edge] == RENDEZVOUS
+            lag[edge[others]] = CUT
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
     for chunk in chunks(len(table)):
@@ -188,6 +197,19 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None) -> I8
         rows = np.flatnonzero(table.receive == table.receive_done)
         np.maximum.at(out, graph.start[graph.returned[table.receive[rows]]], model.request(sent(trace, model, rows, size)))
     return out
+
+
+def _begins(trace: Trace, graph: Graph, mover: I4) -> I4:
+    """Return the call at which the rendezvous edge of each message begins, given the one that lets it move, row of calls, -1 none.
+
+    Where the graph has none from there, as it closed a cycle, it is the call that posts the receive, if that comes before.
+    """
+    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
+    message = graph.cause[edge]
+    there = np.zeros(len(mover), bool)
+    there[message[graph.source[edge] == graph.entered[mover[message]]]] = True
+    receive = trace.messages.receive
+    return np.where(there | (receive > mover), mover, receive)
 
 
 class Gaps:
@@ -250,7 +272,7 @@ def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8) -> I8:
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size)
+    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size, old)
     own, rest = _own_and_rest(weighted, recorded, lag_old)
     old_work, new_work = work(trace, old), work(trace, old, size, model)
     explained = np.minimum(rest, old_work)
@@ -289,7 +311,11 @@ def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, re
     call = owner[edge]
     lag, old, new = measured[edge] - rest[call], lag_old[edge], lag_new[edge]
     kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
-    dead = (new == CUT) | ((measured[edge] == CUT) & (old != CUT))
+    let_go = (measured[edge] == CUT) & (old != CUT)
+    if graph.supposed:
+        holds, message = graph.kind[edge] == RENDEZVOUS, graph.cause[edge]
+        let_go |= holds & np.isin(message, message[let_go & holds])
+    dead = (new == CUT) | let_go
     out[edge] = np.where(dead, CUT, new_rest[call] + np.where(old == CUT, new, kept))
     gap = np.flatnonzero(graph.kind == GAP)
     out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])

@@ -63,7 +63,8 @@ def test_transfers__what_a_posting_lets_begin():
     both, none = np.ones(1, bool), np.zeros(1, bool)
     assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=both) == ["e0< -> e1>", "e2< -> e3>"]
     assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=none) == ["e2< -> e3>"]
-    assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=none, supposed=both) == ["e0< -> e1>", "e2< -> e3>"]
+    supposed = np.array([0]), np.array([2])
+    assert edges(nonblocking(), TRANSFER, transfers=True, synchronous=none, supposed=supposed) == ["e0< -> e1>", "e2< -> e3>"]
     assert edges(nonblocking(), TRANSFER) == []
 
 
@@ -73,6 +74,8 @@ def test_nonblocking():
     assert edges(nonblocking(), RENDEZVOUS) == ["e2< -> e1>"]
     assert edges(nonblocking(), RENDEZVOUS, movers=np.array([3])) == ["e3< -> e1>"]
     assert edges(nonblocking(), RENDEZVOUS, movers=np.array([-1])) == []
+    supposed = np.array([0, 0]), np.array([2, 3])
+    assert edges(nonblocking(), RENDEZVOUS, synchronous=np.zeros(1, bool), supposed=supposed) == ["e2< -> e1>", "e3< -> e1>"]
 
 
 def test_send_that_nobody_completes_waits_for_nobody():

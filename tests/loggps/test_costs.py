@@ -122,16 +122,18 @@ def test_rest_is_what_is_left_behind_waits():
     assert rest(weighted, lags(weighted.trace, weighted.graph, weighted.model)).tolist() == [10, 30]
 
 
-def check(trace, model, letter, value):
+def check(trace, model, letter, *values):
     """Check that reweigh rounds twice what the slopes say: own lag or partner's, and work."""
     weighted = replayed(trace, model, "none").weighted
     key = parameter(letter)
-    found = weighted.weight + slopes(weighted, key) * (value - recorded(weighted, key))
-    other = weighted.model.with_changes(f"{key}={value}")
-    expected = reweigh(weighted, measured(weighted), other, trace.messages.bytes)
-    alive = expected != CUT
-    assert (np.abs(found - expected)[alive] <= 1).all()
-    assert ((weighted.weight == CUT) == ~alive).all()
+    slope, before = slopes(weighted, key), measured(weighted)
+    for value in values:
+        found = weighted.weight + slope * (value - recorded(weighted, key))
+        other = weighted.model.with_changes(f"{key}={value}")
+        expected = reweigh(weighted, before, other, trace.messages.bytes)
+        alive = expected != CUT
+        assert (np.abs(found - expected)[alive] <= 1).all()
+        assert ((weighted.weight == CUT) == ~alive).all()
 
 
 @pytest.mark.parametrize("found", [700.0, 30_000.0])
@@ -146,8 +148,7 @@ def test_found_costs_of_collectives_grow_as_their_rounds(letter, found):
         b.everyone(routine, bytes=size, at=[(at + 5000 * rank, at + 40_000) for rank in range(4)])
     costs = tuple(CollectiveCost(routine, 4, "all", 0, found, 0.25) for routine in ("MPI_Barrier", "MPI_Allreduce"))
     model = dataclasses.replace(WHOLE, collectives=costs)
-    for value in (0, 3000):
-        check(b.trace(), model, letter, value)
+    check(b.trace(), model, letter, 0, 3000)
 
 
 @pytest.mark.slow
@@ -156,8 +157,7 @@ def test_found_costs_of_collectives_grow_as_their_rounds(letter, found):
 def test_law__reweigh_rounds_it__catalogue(name, letter):
     trace = build.CATALOGUE[name]()
     for model in (WHOLE, hand_model(), hand_model(gap="sending call")):
-        for value in (0, 7, 4000):
-            check(trace, model, letter, value)
+        check(trace, model, letter, 0, 7, 4000)
 
 
 @pytest.mark.slow

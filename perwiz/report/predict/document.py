@@ -14,7 +14,9 @@ from perwiz.loggps.instances import likely
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
-from perwiz.report.predict import order, teams
+from perwiz.report.domino.records import negligible
+from perwiz.report.predict import algorithms, order, teams
+from perwiz.report.predict.algorithms import Algorithm
 from perwiz.report.predict.order import Matching, Moved
 from perwiz.report.predict.teams import Team
 from perwiz.report.records import (
@@ -26,6 +28,7 @@ from perwiz.report.records import (
     Misfit,
     Model,
     Natural,
+    Option,
     Record,
     ReplayError,
     Share,
@@ -35,8 +38,9 @@ from perwiz.report.records import (
     choice,
 )
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.hypotheses.network import EagerLimit, Network
 from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
@@ -48,6 +52,7 @@ from perwiz.whatif.waits import Waits
 
 _PROCESSES = 16
 """Rows of the longest table of processes."""
+_WHOLE = 4000
 _ALGORITHMS = 8
 """Lines of likely algorithms."""
 
@@ -58,6 +63,26 @@ class Zeroed(Record):
     calls: Natural
     waiting_calls: Natural
     wait_ns: Natural
+
+
+class Fix(Record):
+    """What somebody can do about waits."""
+
+    change: Option
+    what: str
+    makespan_ns: Natural
+    gain_ns: int
+    receives_passed: Natural
+    """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+
+
+class Instead(Location):
+    """Whom the zeroed calls wait for longest, and what somebody can do that gains."""
+
+    waited_ns: Natural
+    """How long they wait for it."""
+    changes: list[Fix]
+    """Largest gain first; empty if nothing that was tried gains."""
 
 
 class Process(Location):
@@ -112,6 +137,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     calls_moved: Natural
     """Calls entered or left at another time than recorded."""
     zeroed: Zeroed
+    instead: Instead | None
+    """Beside zero wait, which is what there is to gain at best; null unless that alone is asked, of calls that wait for a known one."""
     order: list[Moved]
     """In the order they are moved."""
     matching: Matching
@@ -124,10 +151,12 @@ class PredictDocument(TraceDocument, kw_only=True):
     """The other networks asked about, in the order they are applied."""
     teams: list[Team]
     """One per hypothesis on the number of threads."""
+    algorithms: list[Algorithm]
+    """One per kind of collectives that are made another way."""
     links_shared: Share
     """Part of the time that messages pass links in which others pass the same before them, predicted; they do not slow them down here."""
     collectives: list[str]
-    """With another network: the likely algorithms, whose rounds tell how collectives change."""
+    """With another network: the likely algorithms, which tell how collectives change."""
     deadlocks: Natural
     """Messages that the hypotheses make synchronous so that the program would deadlock; their senders are not held."""
     misfit: Misfit
@@ -165,6 +194,7 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
         zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
+        instead=_instead(prediction),
         order=[order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
         matching=order.choices(prediction.matching),
         waiting_ns=int(before.time.sum()),
@@ -173,15 +203,28 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         machine=machines.machine(prediction.machine),
         networks=[blocks.model(network) for network in networks],
         teams=[teams.team(trace, hypothesis) for hypothesis in prediction.hypotheses if isinstance(hypothesis, Threads)],
+        algorithms=algorithms.algorithms(trace, prediction.hypotheses, prediction.model, networks[-1] if networks else prediction.model),
         links_shared=round(shared_links(trace, networks[-1] if networks else prediction.model, predicted.calls.enter), 6),
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
-        misfit=misfit.misfit(trace, recorded, prediction.model, prediction.misfit, prediction.doubts),
+        misfit=misfit.misfit(prediction.misfit, prediction.held, prediction.doubts),
         health=blocks.health(prediction.health),
         processes=_processes(prediction),
         waits_before=blocks.compared(trace, before, after, waits),
         waits_after=blocks.compared(trace, after, before, waits),
     )
+
+
+def _instead(prediction: Prediction) -> Instead | None:
+    trace, found = prediction.trace, prediction.instead
+    if found is None or found.location == NONE:
+        return None
+    now = trace.timeline.makespan
+    changes = [
+        Fix(blocks.option(change.question), change.what, change.makespan, now - change.makespan, change.receives_passed)
+        for change in found.changes
+    ]
+    return Instead(**asdict(blocks.location(trace, found.location)), waited_ns=found.waited, changes=changes)
 
 
 def _recordings(several: Recordings) -> Recorded:
@@ -247,12 +290,12 @@ def _answer(predict: PredictDocument) -> Facts:
     ]
     waits = f"{words.duration(predict.waiting_ns)} recorded"
     if predict.hypotheses:
-        facts += blocks.share_facts(predict.shares_of_ns, recorded)
+        facts += blocks.share_facts(predict.shares_of_ns, recorded, predict.part)
         facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
         facts += _several(predict.recordings) if predict.recordings else []
         facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
-    facts += misfit.first(predict.misfit, predict.machine)
+    facts = misfit.beside(facts, predict, predict.shares_of_ns)
     if predict.hypotheses and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
@@ -280,17 +323,32 @@ def _several(recorded: Recorded) -> Facts:
     return [("recordings", f"{gains}; {between}")]
 
 
+def _in_place(predict: PredictDocument) -> Facts:
+    """Return which messages another eager limit leaves as they are."""
+    asked = [text.partition(" ") for text in predict.hypotheses]
+    above, limited = predict.model.parameters.inline_bytes, any(word == "eager" and EagerLimit.is_size(size) for word, _, size in asked)
+    if not limited or above is None or predict.model.parameters.progress != "in calls":
+        return []
+    told = f"messages above {words.size(above)} are sent in place, and hold their sender until the receiver is in a call"
+    return [("in place", f"{told}: a limit leaves that as it is; see --eager all and --progress always")]
+
+
 def _effect(predict: PredictDocument) -> Facts:
     """Return what the hypotheses touch: the waits they zero, and how many calls move."""
     facts = [("zeroed", _zeroed(predict.zeroed))] if predict.zeroed.calls else []
+    facts += _beside(predict, predict.instead) if predict.instead else []
     if predict.deadlocks:
         stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
         facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
     if predict.hypotheses:
-        still = not predict.calls_moved and not any(process.gain_ns for process in predict.processes)
+        still = not (predict.calls_moved or any(process.gain_ns for process in predict.processes))
+        still = still and predict.waiting_predicted_ns == predict.waiting_ns
         moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
         facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
+        facts += _in_place(predict)
         facts += [fact for team in predict.teams for fact in teams.facts(team)]
+        facts += algorithms.facts(predict.algorithms)
+        facts += teams.pieces(predict.hypotheses) if predict.gain_ns <= 0 else []
         facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]
     return facts
 
@@ -300,6 +358,26 @@ def _zeroed(zeroed: Zeroed) -> str:
     if calls == 1:
         return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
     return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
+
+
+def _beside(predict: PredictDocument, instead: Instead) -> Facts:
+    """Return whom the calls wait for, and what somebody can do: a wait goes only as far as its partner comes earlier."""
+    who = f"rank {words.rank(instead.rank, instead.thread)}"
+    less = ""
+    if instead.waited_ns < predict.zeroed.wait_ns:
+        less = f", {words.duration(instead.waited_ns)} of it"
+    late = "; it is late for others, too" if predict.gain_ns <= 0 else ""
+    facts = [("waits for", f"{who}{less}{late}; a wait goes only as far as that comes earlier")]
+    told = []
+    for fix in instead.changes:
+        if negligible(fix.gain_ns, predict.shares_of_ns):
+            continue
+        gain = blocks.gained(predict.recorded_ns, fix.makespan_ns, predict.shares_of_ns)
+        passed = words.several(fix.receives_passed, "receive")
+        only = f", only if it needs nothing of the {passed} it then runs ahead of" if fix.receives_passed else ""
+        told.append(f"{words.shown(fix.change, _WHOLE)}: {words.duration(fix.makespan_ns)}, {gain}{only}")
+    none = "nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    return [*facts, *(("what to do" if not row else "", text) for row, text in enumerate(told or [none]))]
 
 
 def _process_lines(predict: PredictDocument) -> list[str]:

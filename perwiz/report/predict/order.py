@@ -100,6 +100,8 @@ def _move(move: Moved, again: bool) -> str:
     calls = f"{_span(move.first, move.last)} (rank {words.rank(move.rank, move.thread)})"
     if move.before is None or move.ahead_of is None:
         return f"{calls} is {'still ' if again else ''}waited for and runs no earlier: {move.reason}"
+    if move.before == move.first:
+        return f"{calls} runs ahead of the computation before it"
     return f"{calls} {'runs' if move.first == move.last else 'run'} ahead of {_span(move.before, move.ahead_of)}"
 
 

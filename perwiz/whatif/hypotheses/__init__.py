@@ -43,7 +43,20 @@ KINDS = (
         "CALLS",
         "these tests and probes take no time where they find nothing: the process goes on when what it polls for is there",
     ),
-    Kind("eager", "waits:Eager", "CALLS", "messages sent by these calls do not hold their sender until the receiver is there"),
+    Kind(
+        "eager",
+        "waits:Eager",
+        "CALLS|SIZE",
+        "messages sent by these calls do not hold their sender until the receiver is there; of a size (64KiB, between-nodes:64KiB): so do"
+        " all up to that, longer ones hold it",
+    ),
+    Kind(
+        "progress",
+        "network:MessageProgress",
+        "always|'in calls'",
+        "messages that hold their sender move always, as with a thread or hardware that makes progress, or only while their receiver is in"
+        " calls",
+    ),
     Kind(
         "balance-time",
         "computation:BalanceTime",
@@ -98,6 +111,14 @@ KINDS = (
         "network:Network",
         "MODEL",
         "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,between-nodes:L_ns=9000",
+    ),
+    Kind(
+        "collective",
+        "collectives:Collective",
+        "ROUTINE=ALGORITHM",
+        "these collectives are made by another algorithm, in rounds of messages: allreduce=ring, bcast@solve.c:112=chain:64KiB; best: by"
+        " what takes least for its processes and bytes; 'allreduce=ring was linear' says how they were made, else their times and the rules"
+        " of MPICH and Open MPI do",
     ),
     Kind(
         "advance",

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
@@ -35,6 +36,10 @@ class Hypothesis:
     def __str__(self) -> str:
         return f"{self.word} {self.argument}"
 
+    def meant(self) -> Hypothesis:
+        """Return the hypothesis that the word and the argument stand for: this one, or one of another class with the same word."""
+        return self
+
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a changed copy. Raises UsageError if the hypothesis does not fit the trace."""
         return apply(weighted, [self])
@@ -46,6 +51,10 @@ class Hypothesis:
     def others(self, weighted: Weighted) -> list[Weighted]:
         """Return what else the graph under this hypothesis may be, as far as the trace tells: beside how its costs are split, nothing."""
         return []
+
+    def opens(self, machine: Machine) -> tuple[str, ...]:
+        """Return changes of the model that matter for this question alone and that nothing rules out: beside what is unknown, none."""
+        return ()
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the network and the message sizes the hypothesis makes of these: they decide which messages are synchronous."""
@@ -65,14 +74,14 @@ def parse(text: str) -> Hypothesis:
         raise UsageError(f"'{text}' is no hypothesis, must be one of {', '.join(kinds)} and what it is about{words.meant(word, kinds)}")
     if not argument:
         raise UsageError(f"{word}: must say what it is about, see perwiz predict --help")
-    hypothesis: Hypothesis = getattr(import_module(kind.module), kind.name)(argument)
-    return hypothesis
+    found: type[Hypothesis] = getattr(import_module(kind.module), kind.name)
+    return found(argument).meant()
 
 
 def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
     """Return hypotheses, texts parsed, and those of a list of names as one for each. Raises UsageError for a text that is none."""
     several = [asked] if isinstance(asked, Hypothesis | str) else asked
-    parsed = (parse(hypothesis) if isinstance(hypothesis, str) else hypothesis for hypothesis in several)
+    parsed = (parse(hypothesis) if isinstance(hypothesis, str) else hypothesis.meant() for hypothesis in several)
     return tuple(one for hypothesis in parsed for one in _each(hypothesis, trace.names))
 
 

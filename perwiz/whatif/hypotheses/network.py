@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 
 from perwiz.errors import ModelError, UsageError
 from perwiz.loggps import model_file
-from perwiz.loggps.keys import changed_pairs
+from perwiz.loggps.keys import LIMITS, PAIRS, POSTED, changed_pairs
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, measured, reweigh
@@ -46,18 +48,68 @@ class Network(Messages):
 
     def model(self, recorded: Model) -> Model:
         """Return the model of the other network, given the one the run was recorded under, whose progress stays. Raises ModelError."""
-        if "=" not in self.argument:
-            return dataclasses.replace(model_file.load(self.argument), progress=recorded.progress)
-        model = recorded.with_changes(self.argument)
-        if model.progress != recorded.progress:
+        if "=" not in self.changes:
+            return dataclasses.replace(model_file.load(self.changes), progress=recorded.progress)
+        model = recorded.with_changes(self.changes)
+        if model.progress != recorded.progress and POSTED in (model.progress, recorded.progress):
             raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
         return model
+
+    @property
+    def changes(self) -> str:
+        """The argument as changes that `Model.with_changes` takes, or the name or file of a model."""
+        return self.argument
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the other network, and the sizes as they are. Raises UsageError for a class of pairs that the trace does not have."""
         model = self.model(network)
-        check_classes(trace, changed_pairs(self.argument) if "=" in self.argument else [], str(self))
+        check_classes(trace, changed_pairs(self.changes) if "=" in self.changes else [], str(self))
         return model, size
+
+
+_UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_SIZE = re.compile(rf"(?:({'|'.join(PAIRS)}):)?([0-9]{{1,12}})({'|'.join(_UNITS)})")
+
+
+class EagerLimit(Network):
+    """`64KiB`, or `within-node:4096,between-nodes:64KiB`: another eager limit.
+
+    Messages up to that size are eager, longer ones hold their sender until the receiver is there.
+    """
+
+    word = "eager"
+
+    @property
+    def changes(self) -> str:
+        """The argument as changes that `Model.with_changes` takes. Raises UsageError."""
+        parts = [_SIZE.fullmatch(part.strip()) for part in self.argument.split(",")]
+        if not all(parts):
+            raise UsageError(f"{self}: must be a size such as 65536, 64KiB or 64kB, or between-nodes:64KiB, several joined by commas")
+        sizes = [(part[1], int(part[2]) * _UNITS[part[3]]) for part in parts if part]
+        return ",".join(f"{pairs}:S_bytes={size}" if pairs else f"S_bytes={size}" for pairs, size in sizes)
+
+    def opens(self, machine: Machine) -> tuple[str, ...]:
+        """Return that eager messages may be sent in place, where no size is seen to be eager, so that nothing tells how they are."""
+        keys = {known.key for known in machine.estimates} | {known.key for known in machine.unknown}
+        moves = any(known.key == "progress" and known.value == "always" for known in machine.estimates)
+        low = min((float(value) for known in machine.unknown if known.key in LIMITS for value in known.values), default=1)
+        return () if machine.given or "inline_bytes" in keys or moves or low else ("progress=in calls,inline_bytes=0",)
+
+    @staticmethod
+    def is_size(argument: str) -> bool:
+        """Return whether a text is meant as sizes: the first begins with a digit, the class of pairs left out."""
+        return re.match(rf"\s*(?:(?:{'|'.join(PAIRS)}):)?[0-9]", argument) is not None
+
+
+class MessageProgress(Network):
+    """`always` or `in calls`: when messages that hold their sender move."""
+
+    word = "progress"
+
+    @property
+    def changes(self) -> str:
+        """The argument as a change that `Model.with_changes` takes."""
+        return f"progress={self.argument}"
 
 
 class BalanceMessages(Messages):

@@ -10,15 +10,16 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.kernels import schedule as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE, PROCESS
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses import overheads
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments, level, shares
-from perwiz.whatif.hypotheses.teams import EVERY, innermost, members, phases, spread
+from perwiz.whatif.hypotheses.teams import EVERY, chosen_teams, innermost, members, phases, spread
 
 _MOST_THREADS, _MOST_PIECES = 4096, 10_000
 _MOST_IN_ALL = 10_000_000
@@ -87,6 +88,31 @@ class Threads(Shared):
         for side, changed in zip(overheads.SIDES, sides, strict=True):
             overheads.shift(changed, self.region(), self.number(), side)
         return sides
+
+
+def taken_away(trace: Trace, hypothesis: Threads) -> Mask:
+    """Return which calls the threads make that teams have too many, bool per call: of a team those behind its first so many, by location.
+
+    From the wait for the team on to the end of it; all calls of a thread that is taken away from all its teams.
+    """
+    of = members(trace)
+    begins = np.searchsorted(of.team, np.arange(len(of.fork)))
+    rank = np.arange(len(of.team)) - begins[of.team]
+    spare = chosen_teams(trace, hypothesis.region(), of)[of.team] & (rank >= hypothesis.number())
+    change = np.zeros(len(trace.calls) + 1, "i8")
+    np.add.at(change, of.first[spare], 1)
+    np.add.at(change, of.end[spare], -1)
+    kept = np.zeros(len(trace.locations), bool)
+    kept[of.location[~spare]] = True
+    gone = np.zeros(len(trace.locations), bool)
+    gone[of.location[spare]] = True
+    return (np.cumsum(change)[:-1] > 0) | (gone & ~kept)[trace.calls.location]
+
+
+def added(trace: Trace, hypothesis: Threads) -> bool:
+    """Return whether a team gets threads that it did not have."""
+    of = members(trace)
+    return bool((of.size[chosen_teams(trace, hypothesis.region(), of)] < hypothesis.number()).any())
 
 
 class Schedule(Shared):

@@ -14,6 +14,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.network import EagerLimit
 
 
 def release(weighted: Weighted, calls: Mask, spared: int) -> None:
@@ -99,10 +100,14 @@ def in_vain(trace: Trace) -> Mask:
 class Eager(Hypothesis):
     """Messages sent by the selected calls do not hold their sender until the receiver is there, as if they were below the eager limit.
 
-    What they cost stays.
+    What they cost stays. With a size instead of calls it is `EagerLimit`.
     """
 
     word, stage = "eager", 3
+
+    def meant(self) -> Hypothesis:
+        """Return this, or of a size another limit."""
+        return EagerLimit(self.argument) if EagerLimit.is_size(self.argument) else self
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which no receiver binds the sender of these messages. Raises UsageError if these calls send none."""

@@ -14,9 +14,10 @@ from perwiz.report import spans
 from perwiz.report.predict import document as report
 from perwiz.report.records import Possible
 from perwiz.trace.trace import Counts
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.computation import Scale, Speed
 from perwiz.whatif.hypotheses.network import Network
-from perwiz.whatif.hypotheses.threads import Threads
+from perwiz.whatif.hypotheses.threads import Schedule, Threads
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.predict import predict
 from perwiz.whatif.sure.variations import FITTED
@@ -70,6 +71,7 @@ def test_document__by_hand():
             "others": [],
             "stops": [],
             "gain": None,
+            "costs_ns": 0,
         },
         "widened": None,
         "recordings": None,
@@ -79,12 +81,27 @@ def test_document__by_hand():
         "calls": 2,
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
+        "instead": {
+            "rank": 0,
+            "thread": 0,
+            "waited_ns": 1012,
+            "changes": [
+                {
+                    "change": "--speed rank:0=1.89",
+                    "what": "rank 0, 1.89 times as fast",
+                    "makespan_ns": 629,
+                    "gain_ns": 471,
+                    "receives_passed": 0,
+                }
+            ],
+        },
         "order": [],
         "matching": NO_CHOICES,
         "waiting_ns": 1012,
         "waiting_predicted_ns": 0,
         "networks": [],
         "teams": [],
+        "algorithms": [],
         "links_shared": 0.0,
         "collectives": [],
         "deadlocks": 0,
@@ -121,6 +138,8 @@ def test_text__by_hand():
         "              nothing repeats, so how much it varies is not known",
         "waiting       1.012 us recorded, 0 ns predicted, all processes together",
         "zeroed        1 call, which waited 1.012 us",
+        "waits for     rank 0; a wait goes only as far as that comes earlier",
+        "what to do    --speed rank:0=1.89: 629 ns, gain 471 ns (42.8 %)",
         "moved         1 of 2 calls",
         "",
         "rank       end  predicted      gain   waiting  predicted",
@@ -225,11 +244,11 @@ def test_text__other_networks_and_their_sources():
 
 
 def test_text__likely_algorithms():
-    """With another network the report says whose rounds change the collectives; the longest lists are cut."""
+    """With another network the report says whose costs change the collectives; the longest lists are cut."""
     b = Builder(8)
     b.everyone("Allreduce", bytes=8)
     lines = facts(document(b.trace(), Network("L_ns=1000")), "likely")
-    assert lines == ["MPI_Allreduce of 8 bytes of 8 processes: 3 rounds of recursive doubling"]
+    assert lines == ["MPI_Allreduce of 8 bytes of 8 processes: recursive-doubling"]
     for ranks in range(2, 9):
         b.everyone("Barrier", comm=b.comm(f"of {ranks}", range(ranks)))
     b.everyone("Scan", bytes=8)
@@ -346,7 +365,7 @@ def of_threads(*sizes):
 def test_text__teams():
     """Of 2 and 4 threads: barriers of 20 and 40, so 80 or 60 of 8."""
     assert of_threads(2, 2, 4, 4) == [
-        "              3.473 us to 4.148 us: work in calls that repeats varies by 76.1 %, told by 5 parts of the run; too few",
+        "              3.603 us to 4.015 us: work in calls that repeats varies by 76.1 %, told by 5 parts of the run; too few",
         "teams         of 8 threads: fork 50 ns, begin 100 ns, barrier 80 ns, join 30 ns",
         "              240 ns to 260 ns together, fitted to teams of 2, 4 threads",
     ]
@@ -358,3 +377,80 @@ def test_text__teams():
     other = spans.other(Possible(changes=[FITTED], makespan_ns=3760))
     assert other == "3.760 us if forks, barriers and joins grow otherwise with the threads of a team"
     assert found[0]["overheads"][2] == {"part": "barrier", "form": "linear", "ns": 80.0, "least_ns": 60.0, "most_ns": 80.0}
+
+
+def test_text__algorithms():
+    """Recursive doubling of 8 bytes, two rounds of 21, becomes a reduction and a broadcast along a tree."""
+    b = Builder(4)
+    b.everyone("Allreduce", bytes=8, at=[(0, 42)] * 4)
+    model = hand_model(G=1, S=10**6)
+    asked = [parse(f"collective allreduce={way}") for way in ("reduce-bcast", "recursive-doubling was ring")]
+    found = [valid(report.document(predict(b.trace(), [one], model, clock="none"), 3), "predict")["algorithms"] for one in asked]
+    same = {"routine": "MPI_Allreduce", "processes": 4, "bytes": 8, "instances": 1, "misfit": 0.0}
+    assert found[0] == [{**same, "recorded": "recursive-doubling", "says": "MPICH and Open MPI", "becomes": "reduce-bcast"}]
+    assert found[1] == [{**same, "recorded": "ring", "says": "given", "becomes": "recursive-doubling"}]
+    lines = report.text(report.document(predict(b.trace(), asked[:1], model, clock="none"), 3)).splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("algorithms"))
+    assert " ".join(map(str.strip, lines[first : first + 2])) == (
+        "algorithms    MPI_Allreduce of 8 bytes of 4 processes, 1 time: recursive-doubling becomes reduce-bcast "
+        "(as MPICH and Open MPI would, 0.0 % off)"
+    )
+
+
+def test_text__whose_waits_are_counted():
+    block = document(CATALOGUE["small_team"](), Threads("all=2"))
+    assert "\n              the predicted waiting is without 3 calls of threads that are taken away\n" in report.text(block)
+    told = report.text(document(CATALOGUE["small_team"](), Threads("all=4")))
+    assert "\n              the predicted waiting is that of the recorded threads: what added ones wait is not known\n" in told
+    assert "predicted waiting" not in report.text(document(teams(2), Threads("all=2"), model="default"))
+
+
+def test_text__pieces_that_are_too_large():
+    """Two pieces of 1000 and 3000: whoever takes the larger one is as late as before. Cut in two, 2000 each."""
+    b = Builder(1, work=0)
+    other = b.thread(0)
+    fork = b.call(0, "omp_fork")
+    b.link("fork", fork, b.call(other, "omp_idle"))
+    for name, ns in (("a", 500), ("b", 500)):
+        with b.region(0, name):
+            b.compute(0, ns)
+    b.compute(other, 3000)
+    b.team("omp_implicit_barrier", (0, other))
+    b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
+    said = "N pieces of each thread's work: --schedule all=dynamic,N"
+    for asked, hint in (("all=dynamic", True), ("all=dynamic,2", False)):
+        told = " ".join(report.text(document(b.trace(), Schedule(asked))).split())
+        assert (said in told) is hint
+
+
+def test_text__zero_wait_that_gains_nothing_names_who_is_late():
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    b.compute(0, 600)
+    for rank in (1, 2):
+        b.send(0, rank)
+        b.recv(rank, 0)
+        b.compute(rank, 150)
+    told = report.text(document(b.trace(), ZeroWait("e2")))
+    assert "\nwaits for     rank 0; it is late for others, too; a wait goes only as far as that comes earlier\n" in told
+    assert "\nwhat to do    --speed rank:0=2: 462 ns, gain 300 ns (39.4 %)\n" in told
+
+
+def test_text__zero_wait_that_nothing_cures():
+    """Rank 0 computes its 50 as everybody else on average: only its message makes rank 1 wait."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 50)
+    b.compute(1, 50)
+    b.send(0, 1)
+    b.recv(1, 0)
+    none = "what to do    nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    assert f"\n{none}\n" in report.text(document(b.trace(), ZeroWait("e1")))
+
+
+def test_text__a_limit_leaves_what_is_sent_in_place():
+    b = Builder(2)
+    b.send(0, 1, 200)
+    b.recv(1, 0)
+    trace, said = b.trace(), "\nin place      messages above 100 B are sent in place, and hold their sender until the receiver is in a call"
+    assert said in report.text(report.document(predict(trace, "eager 4KiB", hand_model(progress="in calls", inline_bytes=100)), 3))
+    assert "in place" not in report.text(report.document(predict(trace, "eager 4KiB", hand_model(inline_bytes=100)), 3))
+    assert "in place" not in report.text(report.document(predict(trace, "eager all", hand_model(progress="in calls", inline_bytes=100)), 3))

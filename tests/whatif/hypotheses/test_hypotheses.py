@@ -390,6 +390,8 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "balance-time solve#3..7",
         "balance-time between-collectives#2",
         "eager op:MPI_Isend",
+        "eager within-node:4096, between-nodes:64KiB",
+        "progress in calls",
         "balance-messages a#b#1",
         "scale solve=0.5",
         "scale a=b=2",
@@ -403,6 +405,8 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "advance e12,e14 by a solve",
         "advance site:MPI_Recv@main",
         "move e40..e44 before e30, e7 before e5",
+        "collective allreduce=ring",
+        "collective bcast@solve.c:112=chain:64KiB was linear, allreduce=best",
     ],
 )
 def test_parse__gives_back_what_str_says(text):
@@ -431,7 +435,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 16
+    assert len(KINDS) == len(set(KINDS)) == 18
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -442,8 +446,8 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, zero-poll, eager, balance-time, balance-messages, balance-threads, threads, schedule, parallel"
-    kinds += ", overlap, scale, speed, network, advance, move"
+    kinds = "zero-wait, zero-time, zero-poll, eager, progress, balance-time, balance-messages, balance-threads, threads, schedule"
+    kinds += ", parallel, overlap, scale, speed, network, collective, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
@@ -578,10 +582,12 @@ def test_network__a_deadlock_is_said_and_is_no_hole_of_the_trace():
     assert predicted(head_to_head(), "network L_ns=9").deadlocks == 0
 
 
-def test_network__another_progress_is_refused():
-    message = "network progress=in calls: progress is 'in calls', must be that of --model, 'always'"
+@pytest.mark.parametrize("text", ["network progress=once posted", "progress once posted"])
+def test_network__the_progress_of_simgrid_is_refused(text):
+    """It has no requests, and what receives wait for is another thing: no graph has both."""
+    message = f"{text}: progress is 'once posted', must be that of --model, 'always'"
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        predicted(head_to_head(), "network progress=in calls")
+        predicted(head_to_head(), text)
 
 
 def test_origin__without_hypothesis_that_of_the_run():

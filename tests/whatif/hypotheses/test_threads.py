@@ -307,3 +307,24 @@ def test_what_is_for_devices__a_region_that_comes_again_starts_none():
         b.link("launch", launch, b.call(stream, "device_idle", work=0))
     assert not for_devices(segments(b.trace())).any()
     assert not for_devices(segments(build.empty())).any()
+
+
+def test_threads_taken_away_wait_no_longer():
+    """Teams of three and of two; with two threads the third is gone, with all its calls, and with four nobody is."""
+    trace = build.small_team()
+    location = trace.calls.location
+    two, four = (parse(f"threads all={number}") for number in (2, 4))
+    gone = threads.taken_away(trace, two)
+    assert np.array_equal(gone, location == 2)
+    assert not threads.taken_away(trace, four).any()
+    assert (threads.added(trace, two), threads.added(trace, four), threads.added(trace, parse("threads all=1"))) == (False, True, False)
+    assert set(np.flatnonzero(threads.taken_away(trace, parse("threads all=1")))) == set(np.flatnonzero(location > 0))
+
+
+def test_threads_taken_away_wait_no_longer__in_the_prediction():
+    """4000 by one thread alone: the second waited 3000 for it, and as long for its team; alone, nobody is left who waits."""
+    trace = one_team(4000, 1000)
+    predicted = predict(trace, "threads all=1", "default", clock="none")
+    assert predicted.predicted.makespan == 1000 + 5000 + 500
+    assert predicted.waits_before.time.sum() > 0
+    assert predicted.waits_after.time[trace.calls.location == 1].sum() == 0

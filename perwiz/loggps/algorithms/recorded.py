@@ -1,0 +1,133 @@
+"""By which algorithm recorded collectives were made, as far as their times tell, and what is left that its rounds do not explain.
+
+Each kind of instances (routine, communicator, bytes) is played from its recorded entries by every algorithm. Misfit is how far the exits
+are off, as the root of the mean square over the members, as a part of the time behind the last entry, both of the middle instance. Of the
+choices of MPICH and of Open MPI that come near the smallest misfit, the first is taken, else the algorithm of that misfit. Then all its
+costs are multiplied by the factor that brings the exits nearest, one per kind; and what each exit is off by after that is kept, whatever
+algorithm is played: so the recorded one gives back the recorded exits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from perwiz.loggps.algorithms import decisions
+from perwiz.loggps.algorithms.play import Group, Instances, Way
+from perwiz.loggps.algorithms.routines import ALGORITHMS, NotSuited, shape_of
+from perwiz.loggps.model import Model
+from perwiz.trace.arrays import F8, I8
+
+NEAREST, GIVEN = "nearest", "given"
+"""Who says how a kind was made: the times alone, or whoever asks."""
+_NEAR = 0.1
+"""Misfit by which a library's choice may be worse than the best."""
+_TELLING = 64
+"""Instances of a kind that tell its algorithm, spread over the run."""
+_FACTORS = sorted((2.0 ** (k / 8) for k in range(-32, 33)), key=lambda factor: abs(math.log(factor)))
+"""What all costs may be multiplied by, nearest to 1 first: beyond a sixteenth and 16 something else takes the time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """How the recorded instances of a kind were made."""
+
+    way: Way
+    misfit: float
+    """How far the exits that it gives are off, as a part of the time behind the last entry."""
+    says: str
+    """Who says so: the libraries that take it, such as "MPICH and Open MPI"; NEAREST, or GIVEN."""
+    also: tuple[Way, ...] = ()
+    """Others that come about as near, nearest first."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """What makes the recorded algorithms give back the recorded exits."""
+
+    factor: F8
+    """Per row of collectives, what all costs of its algorithms are multiplied by."""
+    rest: I8
+    """Per member of the instances that were fitted: its recorded exit minus the one played, ns."""
+
+
+def recorded_ways(instances: Instances, model: Model, rows: I8, given: Mapping[int, Way]) -> dict[int, Recorded]:
+    """Return per kind of instances (rows of collectives) how it was made; `given` is what somebody knows. Raises NotSuited."""
+    out = {}
+    for kind in np.unique(instances.kind[rows]).tolist():
+        several = telling(rows[instances.kind[rows] == kind])
+        ways = [given[kind]] if kind in given else ways_of(instances, kind)
+        misfits = {way: _misfit(instances, model, several, kind, way) for way in ways}
+        if kind in given:
+            out[kind] = Recorded(given[kind], misfits[given[kind]], GIVEN)
+        else:
+            out[kind] = _chosen(library_ways(instances, kind), misfits)
+    return out
+
+
+def ways_of(instances: Instances, kind: int) -> list[Way]:
+    """Return the ways in which instances of a kind can be made, without segments."""
+    return [way for way in map(Way, ALGORITHMS[instances.routine(kind)]) if suits(instances, kind, way)]
+
+
+def suits(instances: Instances, kind: int, way: Way) -> bool:
+    """Return whether as many processes as a kind has can go a way."""
+    try:
+        shape_of(instances.routine(kind), way.algorithm, int(instances.kinds.processes[kind]), int(instances.kinds.size[kind]), way.segment)
+    except NotSuited:
+        return False
+    return True
+
+
+def library_ways(instances: Instances, kind: int) -> dict[str, Way]:
+    """Return what each library takes for a kind."""
+    asked = instances.routine(kind), int(instances.kinds.processes[kind]), int(instances.kinds.size[kind])
+    return {library: Way(decisions.choice(library, *asked)) for library in decisions.LIBRARIES}
+
+
+def fit(instances: Instances, model: Model, rows: I8, ways: Mapping[int, Way]) -> Fit:
+    """Return what makes these ways, one per kind, give back the recorded exits of instances (rows of collectives)."""
+    factor, kinds = np.ones(len(instances.count)), instances.kind[rows]
+    for kind, way in ways.items():
+        several = rows[kinds == kind]
+        factor[several] = _factor(instances, model, Group(telling(several), kind, way))
+    played = instances.play(instances.groups(rows, ways), model)
+    return Fit(factor, instances.leave - played.times(instances.entry, factor))
+
+
+def telling(rows: I8) -> I8:
+    """Return some of the instances, spread over all."""
+    return rows[np.linspace(0, len(rows) - 1, min(_TELLING, len(rows))).astype("i8")]
+
+
+def _factor(instances: Instances, model: Model, group: Group) -> float:
+    """Return by what factor all costs of a way come nearest to the recorded exits; of several the nearest to 1."""
+    played = instances.play([group], model)
+
+    def off(factor: float) -> float:
+        return _off(instances, group.rows, played.times(instances.entry, np.full(len(instances.count), factor)))
+
+    return min(_FACTORS, key=off)
+
+
+def _off(instances: Instances, rows: I8, end: I8) -> float:
+    """Return how far exits are from the recorded ones, ns: the root of the mean square over the members, of the middle instance."""
+    square = np.square((instances.leave - end).astype("f8"))
+    return float(np.median(np.sqrt(np.add.reduceat(square, instances.first)[rows] / instances.count[rows])))
+
+
+def _misfit(instances: Instances, model: Model, rows: I8, kind: int, way: Way) -> float:
+    end = instances.play([Group(rows, kind, way)], model).times(instances.entry, np.ones(len(instances.count)))
+    return _off(instances, rows, end) / max(float(np.median(instances.behind_last(instances.leave)[rows])), 1.0)
+
+
+def _chosen(libraries: Mapping[str, Way], misfits: Mapping[Way, float]) -> Recorded:
+    """Return the way that is likely, given that of each library and how far each is off."""
+    nearest = min(misfits, key=lambda way: misfits[way])
+    near = [way for way in libraries.values() if misfits[way] <= misfits[nearest] + _NEAR]
+    way = near[0] if near else nearest
+    also = sorted((one for one in misfits if one != way and misfits[one] <= misfits[nearest] + _NEAR), key=lambda one: misfits[one])
+    return Recorded(way, misfits[way], " and ".join(library for library, its in libraries.items() if its == way) or NEAREST, tuple(also))

@@ -1,0 +1,243 @@
+"""Collectives by another algorithm: rounds of messages in place of what was recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.graph.rounds import Rounds, with_rounds
+from perwiz.loggps.algorithms.play import Group, Instances, Played, Way
+from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
+from perwiz.loggps.algorithms.routines import ALGORITHMS
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.order.reorder import Reordered
+
+BEST = "best"
+_OTHERS = 3
+"""Other ways in which they may have been made that are tried."""
+_CLAUSE = re.compile(r"\s*([a-z_A-Z]+)(?:@(.+?))?=([a-z-]+)(?::(\w+))?(?:\s+was\s+([a-z-]+)(?::(\w+))?)?\s*")
+_NEXT = re.compile(r",\s*(?=[a-z_A-Z]+(?:@[^=]*)?=)")
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KiB": 1 << 10, "M": 1 << 20, "MiB": 1 << 20}
+_LIKE = "must be like allreduce=ring, bcast@solve.c:112=chain:64KiB or allreduce=best"
+
+
+@dataclasses.dataclass(frozen=True)
+class Clause:
+    """One routine, or its calls at a place, and how it is to be made."""
+
+    text: str
+    routine: str
+    place: str
+    """Empty: everywhere."""
+    way: Way
+    """Its algorithm may be BEST."""
+    was: Way | None
+    """How it was made, as whoever asks says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """Instances of a kind that are made another way."""
+
+    group: Group
+    was: Recorded
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """What becomes of the collectives of a trace."""
+
+    instances: Instances
+    changed: tuple[Changed, ...]
+    fit: Fit
+
+    @property
+    def groups(self) -> list[Group]:
+        """Return the instances that change, each with its new way."""
+        return [one.group for one in self.changed]
+
+
+class Collective(Hypothesis):
+    """`allreduce=ring`, `bcast@solve.c:112=chain:64KiB`, `allreduce=best`; `... was linear` says how it was made, else the trace is asked.
+
+    These collectives are made by another algorithm. The recorded one, played from the recorded entries, gives back the recorded exits.
+    """
+
+    word, stage, joined = "collective", 2, True
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
+        plan = self.plan(weighted.trace, weighted.model, weighted.network)
+        return _with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network))
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return what else the graph may be: had the collectives been made another way that comes about as near to their times."""
+        if isinstance(weighted, Reordered):
+            return []
+        trace, out = weighted.trace, []
+        told = {one.group.kind: one.was for one in self.plan(trace, weighted.model, weighted.network).changed}
+        for number in range(min(_OTHERS, max((len(was.also) for was in told.values()), default=0))):
+            was = {kind: was.also[min(number, len(was.also) - 1)] for kind, was in told.items() if was.also}
+            plan = self.plan(trace, weighted.model, weighted.network, was)
+            out.append(_with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network)))
+        return out
+
+    def clauses(self) -> list[Clause]:
+        """Return what is asked. Raises UsageError."""
+        return [_clause(self, part) for part in _NEXT.split(self.argument)]
+
+    def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None) -> Plan:
+        """Return what becomes of the collectives of a trace recorded under a model, on another network or the same.
+
+        `made` is how they are taken to have been made, per kind, where nobody says. Raises UsageError.
+        """
+        instances, clauses = Instances(trace), self.clauses()
+        asked = np.full(len(trace.collectives), -1, "i8")
+        for number, clause in enumerate(clauses):
+            asked[_chosen(instances, clause, str(self))] = number
+        rows = np.flatnonzero(asked >= 0)
+        given = {**(made or {}), **_given(instances, rows, asked, clauses, str(self))}
+        alike = np.flatnonzero(instances.chosen & np.isin(instances.kind, instances.kind[rows]))
+        was = recorded_ways(instances, model, alike, given)
+        fitted = fit(instances, model, alike, {kind: recorded.way for kind, recorded in was.items()})
+        changed = []
+        for number, clause in enumerate(clauses):
+            own = np.flatnonzero(asked == number)
+            for kind in np.unique(instances.kind[own]).tolist():
+                several = own[instances.kind[own] == kind]
+                if clause.way.algorithm == BEST:
+                    way = _best(instances, network, fitted, several, kind)
+                elif suits(instances, kind, clause.way):
+                    way = clause.way
+                else:
+                    processes = int(instances.kinds.processes[kind])
+                    have = ", ".join(map(str, ways_of(instances, kind)))
+                    raise UsageError(f"{self}: {clause.way.algorithm} of {processes} processes cannot be, must be one of {have}")
+                changed.append(Changed(Group(several, kind, way), was[kind]))
+        return Plan(instances, tuple(changed), fitted)
+
+
+def _clause(hypothesis: Hypothesis, text: str) -> Clause:
+    match = _CLAUSE.fullmatch(text)
+    if not match:
+        raise UsageError(f"{hypothesis}: {text.strip()!r} is no collective and its algorithm, {_LIKE}")
+    routine = match[1].lower().removeprefix("mpi_")
+    if routine not in ALGORITHMS:
+        meant = words.meant(routine, list(ALGORITHMS))
+        raise UsageError(f"{hypothesis}: no algorithms of '{match[1]}' are known, must be one of {', '.join(ALGORITHMS)}{meant}")
+    was = _way(hypothesis, routine, match[5], match[6]) if match[5] else None
+    return Clause(text, routine, match[2] or "", _way(hypothesis, routine, match[3], match[4], (BEST,)), was)
+
+
+def _way(hypothesis: Hypothesis, routine: str, name: str, segment: str | None, more: Sequence[str] = ()) -> Way:
+    known = ALGORITHMS[routine]
+    if name not in known and name not in more:
+        have = [*known, *more]
+        raise UsageError(f"{hypothesis}: {routine} has no algorithm '{name}', must be one of {', '.join(have)}{words.meant(name, have)}")
+    if segment is None:
+        return Way(name)
+    if name in more or not known[name].segments:
+        having = ", ".join(each for each, algorithm in known.items() if algorithm.segments)
+        raise UsageError(f"{hypothesis}: {name} of {routine} sends no segments, must be {having or 'without'}")
+    number = re.fullmatch(r"([1-9][0-9]{0,11})([A-Za-z]*)", segment)
+    if not number or number[2] not in _UNITS:
+        raise UsageError(f"{hypothesis}: segments of '{segment}', must be a number of bytes such as 65536 or 64KiB")
+    return Way(name, int(number[1]) * _UNITS[number[2]])
+
+
+def _chosen(instances: Instances, clause: Clause, text: str) -> Mask:
+    """Return the instances that a clause is about, bool per row of collectives."""
+    trace = instances.trace
+    of = np.array([routine == clause.routine for routine in map(instances.routine, range(len(instances.kinds.op)))], bool)
+    mine = of[instances.kind] if len(of) else np.zeros(0, bool)
+    if not mine.any():
+        playable = dict.fromkeys(filter(None, map(instances.routine, range(len(instances.kinds.op)))))
+        have = f"must be one of {', '.join(playable)}" if playable else "nor any other routine that has algorithms"
+        raise UsageError(f"{text}: the trace has no MPI_{clause.routine.capitalize()}, {have}")
+    if clause.place:
+        calls, there = _at(trace, clause, text), np.zeros(len(mine), bool)
+        there[trace.members.collective[calls[trace.members.call]]] = True
+        mine &= there
+    if not (mine & instances.chosen).any():
+        raise UsageError(
+            f"{text}: no MPI_{clause.routine.capitalize()} there is blocking and whole, with its root known: must be to be played"
+        )
+    return np.asarray(mine & instances.chosen)
+
+
+def _at(trace: Trace, clause: Clause, text: str) -> Mask:
+    """Return which calls are made at the place of a clause: of the source, of regions, or what a selector selects."""
+    which, sites = selectors.sites(trace)
+    name = f"MPI_{clause.routine.capitalize()}"
+    own = [(row, path, place) for row, (routine, path, place) in enumerate(sites) if routine == name]
+    here = [row for row, path, place in own if clause.place in (path, place, place.partition(" ")[0], f"{path}@{place}")]
+    if here:
+        return np.isin(which, here)
+    try:
+        return selectors.calls(trace, clause.place)
+    except UsageError:
+        there = dict.fromkeys(part for _, path, place in own for part in (path, place) if part)
+        have = words.there(clause.place, list(there)) if there else "no places of it"
+        raise UsageError(f"{text}: no {name} at '{clause.place}', the trace has {have}") from None
+
+
+def _given(instances: Instances, rows: I8, asked: I8, clauses: Sequence[Clause], text: str) -> dict[int, Way]:
+    """Return per kind how it was made, where somebody says so."""
+    out: dict[int, Way] = {}
+    for row in rows.tolist():
+        clause, kind = clauses[asked[row]], int(instances.kind[row])
+        if clause.was is not None:
+            if not suits(instances, kind, clause.was):
+                processes = int(instances.kinds.processes[kind])
+                raise UsageError(f"{text}: {clause.was.algorithm} of {processes} processes cannot have been, must be another one")
+            out[kind] = clause.was
+    return out
+
+
+def _best(instances: Instances, network: Model, fitted: Fit, rows: I8, kind: int) -> Way:
+    """Return the way by which instances of a kind, entered as recorded, are done soonest, in sum of the last exits of some."""
+    rows = telling(rows)
+
+    def ends(way: Way) -> int:
+        end = instances.play([Group(rows, kind, way)], network).times(instances.entry, fitted.factor) + fitted.rest
+        return int(instances.behind_last(end)[rows].sum())
+
+    return min(ways_of(instances, kind), key=ends)
+
+
+def _with_rounds(weighted: Weighted, plan: Plan, played: Played) -> Weighted:
+    """Return the graph with rounds in place of hubs; what a call does beyond its rounds stays."""
+    trace, graph, members = weighted.trace, weighted.graph, weighted.trace.members
+    count, of_member = len(members), np.flatnonzero(played.end >= 0)
+    gone = np.zeros(len(trace.collectives), bool)
+    gone[members.collective[of_member]] = True
+    target, cause = played.target, np.repeat(played.collective, np.diff(played.start))
+    first = played.source < count
+    returned = members.done[of_member]
+    rounds = Rounds(
+        vertices=len(played.collective),
+        entered=members.call[played.source[first]],
+        first=target[first] - count,
+        source=played.source[~first] - count,
+        target=target[~first] - count,
+        last=played.end[of_member] - count,
+        returned=returned,
+        cause=np.concatenate([cause[first], cause[~first], members.collective[of_member]]),
+    )
+    made, edge = with_rounds(trace, graph, gone, rounds)
+    ns, rest = played.weights(plan.fit.factor), plan.fit.rest[of_member]
+    weight = np.concatenate([weighted.weight, ns[first], ns[~first], rest, [0]])[edge]
+    for new, old in ((made.entered, graph.entered), (made.returned, graph.returned), (made.ended, graph.ended)):
+        weight[made.start[new]] = weighted.weight[graph.start[old]]
+    weight[made.start[made.returned[returned]]] = np.maximum(played.own(plan.fit.factor)[of_member] + rest, 0)
+    return dataclasses.replace(weighted, graph=made, weight=weight)

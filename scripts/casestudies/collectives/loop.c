@@ -1,0 +1,42 @@
+/* loop ROUTINE BYTES: messages between two processes, then eight times a barrier and a collective of so many bytes. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMES = 8, ROOM = 1 << 21 };
+
+int main(int argc, char **argv)
+{
+    int rank, processes, bytes = argc > 2 ? atoi(argv[2]) : 8;
+    const char *routine = argc > 1 ? argv[1] : "allreduce";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    char *in = calloc(bytes, processes + ROOM / bytes), *out = calloc(bytes, processes + ROOM / bytes);
+    for (int k = 8; k <= 1 << 20; k *= 8) {
+        if (rank == 0)
+            MPI_Send(in, k, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1)
+            MPI_Recv(in, k, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (int k = 0; k < TIMES; k++) {
+        if (strcmp(routine, "barrier"))
+            MPI_Barrier(MPI_COMM_WORLD);
+        usleep(20);
+        if (!strcmp(routine, "allreduce"))
+            MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        else if (!strcmp(routine, "bcast"))
+            MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        else if (!strcmp(routine, "reduce"))
+            MPI_Reduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        else if (!strcmp(routine, "allgather"))
+            MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        else if (!strcmp(routine, "alltoall"))
+            MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
